@@ -1,0 +1,1 @@
+"""Recorded pages in and out: JSON lines, WARC, MediaWiki dumps, mirror folders."""

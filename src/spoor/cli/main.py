@@ -1,0 +1,68 @@
+"""The command `spoor`: exit code 0 done, 1 stopped with something lost or failed, 2 bad input."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+import typer
+
+from spoor.errors import InputError, SpoorError
+
+COMMANDS = ("policies",)
+"""Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
+
+
+def build() -> typer.Typer:
+    """The whole command tree."""
+    app = typer.Typer(
+        name="spoor",
+        help="A focused web crawler that learns which links lead to what you want.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        show: bool = typer.Option(False, "--version", help="Print the version and end."),
+    ) -> None:
+        if show:
+            typer.echo(f"spoor {version('spoor')}")
+            raise typer.Exit
+
+    for name in COMMANDS:
+        import_module(f"spoor.cli.{name}").add(app)
+    return app
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and end the process with its exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code. No traceback of ours reaches the user."""
+    try:
+        code = build()(arguments, standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except InputError as error:
+        return _say(error, 2)
+    except click.exceptions.NoArgsIsHelpError as error:
+        typer.echo(error.ctx.get_help() if error.ctx else "")
+        return 2
+    except click.ClickException as error:
+        return _say(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("stopped", 1)
+    except BrokenPipeError:
+        return 1
+    except SpoorError as error:
+        return _say(error, 1)
+
+
+def _say(what: object, code: int) -> int:
+    typer.echo(f"spoor: {what}", err=True)
+    return code

@@ -1,0 +1,41 @@
+"""`spoor policies`: what can be picked, with its parameters and defaults."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Annotated, Any
+
+import typer
+
+from spoor import registry
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(policies)
+
+
+def policies(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List the policies with their parameters."""
+    found = [describe(name) for name in registry.names("policies")]
+    if as_json:
+        typer.echo(json.dumps({"policies": found}))
+        return
+    for policy in found:
+        typer.secho(policy["name"], bold=True, nl=False)
+        typer.echo(f"  {policy['summary']}")
+        for name, default in policy["parameters"].items():
+            typer.echo(f"    {name} = {json.dumps(default)}")
+
+
+def describe(name: str) -> dict[str, Any]:
+    """A policy's name, first line of its documentation, and parameters with defaults."""
+    factory = registry.find("policies", name)
+    summary = (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ")
+    parameters = {
+        key: None if parameter.default is inspect.Parameter.empty else parameter.default
+        for key, parameter in registry.parameters(factory).items()
+    }
+    return {"name": name, "summary": summary, "parameters": parameters}

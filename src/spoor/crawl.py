@@ -1,0 +1,385 @@
+"""The crawl as a pure object: no I/O, no clock, no hidden randomness.
+
+A driver asks `next(now)` what to do and hands every reply to `receive(reply, now)`; the replay lab,
+the live crawler, a Scrapy project and every shard of a distributed crawl run these same lines.
+The laws that it keeps stand in `spoor.protocols`.
+
+A URL's life: *open* (known) → *taken* (chosen, a ticket is out) → *fetched* (judged, its policy
+has learned) → *expanded* (its links are known). For most policies fetched is expanded at once; a
+policy that looks ahead says later which fetched page to expand. A redirect or a retry goes back to
+the frontier and comes out again under the same ticket when its host's turn comes, so that no hop
+escapes the host's delay, and its Choice is still learned from once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spoor.errors import CallerError, PluginError
+from spoor.learn.state import link_row, revive_link
+from spoor.protocols import Attached, Frontier, Judge, LookAhead, Policy, Stateful
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Choice,
+    Deferred,
+    Failed,
+    Fetch,
+    Finished,
+    Judgement,
+    Link,
+    LinkId,
+    NextStep,
+    Outcome,
+    Page,
+    Redirected,
+    Reply,
+    Sleep,
+    Starved,
+    State,
+)
+
+FORMAT = 1
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened so far."""
+
+    requests: int = 0
+    """Every request asked of the driver: pages, failures, redirects, retries."""
+    pages: int = 0
+    relevant: int = 0
+    failed: int = 0
+    """Choices that ended without a page."""
+    reward: float = 0.0
+    expanded: int = 0
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A ticket that is out."""
+
+    link: LinkId
+    choice: Choice
+    attempt: int = 1
+    hops: int = 0
+    flying: bool = True
+    """False while it waits in the frontier for its next request."""
+
+
+class Crawl:
+    """One crawl: a policy, a judge and a frontier, kept to their laws.
+
+    `pages` is a budget of fetched pages that holds exactly, whatever is in flight; None is without
+    end. A transient failure is tried again up to `attempts` requests in all, `backoff` seconds
+    later and twice as long each time, or when the host said. `admit` picks which links of a page
+    may enter the frontier (scope, depth, nofollow); None admits all.
+
+    Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
+    does.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        judge: Judge,
+        frontier: Frontier,
+        *,
+        pages: int | None = None,
+        attempts: int = 3,
+        backoff: float = 5.0,
+        max_hops: int = 10,
+        admit: Callable[[Page, int], Sequence[Link]] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.judge = judge
+        self.frontier = frontier
+        self.pages = pages
+        self.counts = Counts()
+        self._attempts = attempts
+        self._backoff = backoff
+        self._max_hops = max_hops
+        self._admit = admit
+        self._flights: dict[int, _Flight] = {}
+        self._by_link: dict[LinkId, int] = {}
+        self._flying = 0
+        self._next_ticket = 0
+        self._stopped: str | None = None
+        self._held: dict[LinkId, tuple[Sequence[Link], float, int]] = {}
+        self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
+        if isinstance(policy, Attached):
+            policy.attach(frontier)
+
+    # -- the two calls of a driver
+
+    def seed(self, urls: Iterable[str]) -> int:
+        """Enter canonical URLs to begin with; returns how many were new."""
+        links = [Link(url, Anchor(position=at), "seed") for at, url in enumerate(urls)]
+        seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
+        if len(seen):
+            self._call("observe", self.policy.observe, seen)
+        return sum(seen.first)
+
+    def next(self, now: float) -> NextStep:
+        """What to do now. `now` never goes back; any clock that runs in seconds will do."""
+        while True:
+            if self._over():
+                return self._finish()
+            link = self.frontier.due(now)
+            if link is not None:
+                return self._again(link, now)
+            if self._stopped is not None or self._full():
+                return self._wait(now, chosen=False)
+            offer = self.frontier.offer(now)
+            if len(offer):
+                break
+            if not (self._held and not self._flights and not self.frontier.open_count):
+                return self._wait(now, chosen=True)
+            self._expand_held()
+        choice: Choice = self._call("choose", self.policy.choose, offer)
+        self._check(choice, choice.link in offer)
+        url, host = self.frontier.take(choice.link, now)
+        ticket = self._next_ticket
+        self._next_ticket += 1
+        self._flights[ticket] = _Flight(choice.link, choice)
+        self._by_link[choice.link] = ticket
+        self._flying += 1
+        self.counts.requests += 1
+        return Fetch(ticket, url, host, choice)
+
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+        """Take in the reply to a Fetch; replies come in any order.
+
+        Returns the Outcome that was learned from, or Deferred where the ticket will be asked for
+        again. Raises CallerError for a ticket that is not in flight.
+        """
+        flight = self._flights.get(reply.ticket)
+        if flight is None or not flight.flying:
+            raise CallerError(f"ticket {reply.ticket} is not in flight: each is answered once")
+        if isinstance(reply, Redirected):
+            return self._redirected(reply, flight, now)
+        if isinstance(reply, Failed):
+            return self._failed(reply, flight, now)
+        self.frontier.settle(flight.link, now)
+        self._land(reply.ticket, flight)
+        judgement = self._judge(reply.page)
+        counts = self.counts
+        counts.pages += 1
+        counts.relevant += judgement.relevant
+        counts.reward += judgement.reward
+        depth = self.frontier.depth(flight.link) + 1
+        links = reply.page.links if self._admit is None else self._admit(reply.page, depth)
+        if self._looks_ahead:
+            self._held[flight.link] = (links, judgement.score, depth)
+        else:
+            self._enter(links, flight.link, judgement.score, depth)
+        return self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
+
+    # -- what a driver may also want
+
+    def stop(self, reason: str) -> None:
+        """Choose nothing more; `next` answers Finished once nothing is in flight."""
+        if self._stopped is None:
+            self._stopped = reason
+
+    @property
+    def in_flight(self) -> int:
+        """Tickets that are out, those that wait for another request included."""
+        return len(self._flights)
+
+    def path(self, link: LinkId) -> list[str]:
+        """URLs from a seed to this link, by the pages that first showed each."""
+        return [self.frontier.url(step) for step in self.frontier.path(link)]
+
+    def save(self) -> State:
+        """All of it, tickets in flight included."""
+        held = {
+            str(link): {
+                "links": [link_row(item) for item in links],
+                "score": score,
+                "depth": depth,
+            }
+            for link, (links, score, depth) in self._held.items()
+        }
+        counts = self.counts
+        return {
+            "format": FORMAT,
+            "counts": {name: getattr(counts, name) for name in Counts.__slots__},
+            "next_ticket": self._next_ticket,
+            "stopped": self._stopped,
+            "held": held,
+            "flights": [
+                {
+                    "ticket": ticket,
+                    "link": flight.link,
+                    "probability": flight.choice.probability,
+                    "why": [list(reason) for reason in flight.choice.why],
+                    "attempt": flight.attempt,
+                    "hops": flight.hops,
+                    "flying": flight.flying,
+                }
+                for ticket, flight in self._flights.items()
+            ],
+            "frontier": self.frontier.save(),
+            "policy": self.policy.save(),
+            "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from a saved crawl with a policy, judge and frontier made with the same settings."""
+        self.frontier.load(state["frontier"])
+        if isinstance(self.judge, Stateful):
+            self.judge.load(state["judge"])
+        self.counts = Counts(**state["counts"])
+        self._next_ticket = state["next_ticket"]
+        self._stopped = state["stopped"]
+        self._held = {
+            int(link): ([revive_link(row) for row in held["links"]], held["score"], held["depth"])
+            for link, held in state["held"].items()
+        }
+        self._flights = {}
+        for row in state["flights"]:
+            why = tuple((str(feature), float(share)) for feature, share in row["why"])
+            choice = Choice(row["link"], row["probability"], why)
+            flight = _Flight(row["link"], choice, row["attempt"], row["hops"], row["flying"])
+            self._flights[row["ticket"]] = flight
+        self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
+        self._flying = sum(flight.flying for flight in self._flights.values())
+        if isinstance(self.policy, Attached):
+            self.policy.attach(self.frontier)
+        self.policy.load(state["policy"])
+
+    def reissue(self, now: float) -> int:
+        """After a load in a new process, whose requests died with the old one: ask for every
+        ticket in flight again, each host's delay kept. Returns how many there are."""
+        lost = [flight for flight in self._flights.values() if flight.flying]
+        for flight in lost:
+            flight.flying = False
+            self._flying -= 1
+            self.frontier.settle(flight.link, now, now)
+        self._stopped = None
+        return len(lost)
+
+    # -- inside
+
+    def _over(self) -> bool:
+        if self._flights:
+            return False
+        if self._stopped is not None or self._full():
+            return True
+        return not self.frontier.open_count and not self._held
+
+    def _full(self) -> bool:
+        return self.pages is not None and self.counts.pages + len(self._flights) >= self.pages
+
+    def _finish(self) -> Finished:
+        if self._stopped is not None:
+            return Finished(self._stopped)
+        if self.pages is not None and self.counts.pages >= self.pages:
+            return Finished(f"budget of {self.pages} pages reached")
+        return Finished("no open link left")
+
+    def _wait(self, now: float, *, chosen: bool) -> Sleep | Starved:
+        """Until the next host is free; where no more may be `chosen`, only tickets count."""
+        until = self.frontier.next_ready(now) if chosen else self.frontier.next_due(now)
+        return Starved() if until is None else Sleep(until)
+
+    def _again(self, link: LinkId, now: float) -> Fetch:
+        ticket = self._by_link[link]
+        flight = self._flights[ticket]
+        url, host = self.frontier.take(link, now)
+        flight.flying = True
+        flight.attempt += 1
+        self._flying += 1
+        self.counts.requests += 1
+        return Fetch(ticket, url, host, flight.choice, flight.attempt)
+
+    def _redirected(self, reply: Redirected, flight: _Flight, now: float) -> Outcome | Deferred:
+        flight.hops += 1
+        if flight.hops > self._max_hops:
+            self.frontier.settle(flight.link, now)
+            failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
+        elif self.frontier.redirect(flight.link, reply.location, now):
+            self._park(flight)
+            return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
+        else:
+            failed = Failed(
+                reply.ticket, "duplicate", f"redirects to {reply.location}, known already"
+            )
+        return self._lose(failed, flight)
+
+    def _failed(self, reply: Failed, flight: _Flight, now: float) -> Outcome | Deferred:
+        url = self.frontier.url(flight.link)
+        if reply.transient and flight.attempt - flight.hops < self._attempts and not self._stopped:
+            wait = self._backoff * 2.0 ** (flight.attempt - flight.hops - 1)
+            until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
+            self.frontier.settle(flight.link, now, until)
+            self._park(flight)
+            return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
+        self.frontier.settle(flight.link, now)
+        return self._lose(reply, flight)
+
+    def _lose(self, reply: Failed, flight: _Flight) -> Outcome:
+        self._land(reply.ticket, flight)
+        self.counts.failed += 1
+        return self._learn(Outcome(flight.choice, reply, None, 0.0))
+
+    def _park(self, flight: _Flight) -> None:
+        flight.flying = False
+        self._flying -= 1
+
+    def _land(self, ticket: int, flight: _Flight) -> None:
+        del self._flights[ticket], self._by_link[flight.link]
+        self._flying -= 1
+
+    def _judge(self, page: Page) -> Judgement:
+        judgement: Judgement = _plugin(self.judge, "judge", self.judge.judge, page)
+        if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
+            what = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
+            raise PluginError(self.judge, "judge", f"{what}; a score lies in [0, 1]")
+        return judgement
+
+    def _enter(self, links: Sequence[Link], parent: LinkId, score: float, depth: int) -> None:
+        self.counts.expanded += 1
+        seen = self.frontier.add(links, parent, score, depth)
+        if len(seen):
+            self._call("observe", self.policy.observe, seen)
+
+    def _learn(self, outcome: Outcome) -> Outcome:
+        self._call("learn", self.policy.learn, outcome)
+        return outcome
+
+    def _expand_held(self) -> None:
+        assert isinstance(self.policy, LookAhead)
+        link = self._call("expand", self.policy.expand, list(self._held))
+        if link not in self._held:
+            raise PluginError(
+                self.policy, "expand", f"returned {link}, which is not fetched and waiting"
+            )
+        links, score, depth = self._held.pop(link)
+        self._enter(links, link, score, depth)
+
+    def _check(self, choice: Choice, offered: bool) -> None:
+        if not offered:
+            raise PluginError(
+                self.policy, "choose", f"returned link {choice.link}, which was not offered"
+            )
+        probability = choice.probability
+        if probability is not None and not 0.0 < probability <= 1.0 + 1e-9:
+            raise PluginError(
+                self.policy, "choose", f"gave probability {probability}, not in (0, 1]"
+            )
+
+    def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
+        return _plugin(self.policy, name, method, *arguments)
+
+
+def _plugin(plugin: object, name: str, method: Callable[..., Any], *arguments: object) -> Any:
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error

@@ -1,0 +1,1 @@
+"""Drivers: they own a loop, a clock and the network."""

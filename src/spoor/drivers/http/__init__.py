@@ -1,0 +1,1 @@
+"""The live driver: asyncio on aiohttp."""

@@ -1,0 +1,1 @@
+"""The add-on for Scrapy projects."""

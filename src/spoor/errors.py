@@ -1,0 +1,31 @@
+"""Errors that say whose fault it was.
+
+`InputError` is the user's or the data's: the command line prints its one line and exits with 2.
+`PluginError` is a plug-in's: it names the class and the call. `CallerError` is ours or that of the
+program that drives the core: a call that its protocol forbids.
+"""
+
+
+class SpoorError(Exception):
+    """Any error that Spoor raises on purpose."""
+
+
+class InputError(SpoorError):
+    """What the user gave, or a file that the user named, cannot be used.
+
+    The message is one line: what, where, and how to mend it.
+    """
+
+
+class PluginError(SpoorError):
+    """A policy, judge, frontier or world broke its protocol."""
+
+    def __init__(self, plugin: object, call: str, what: str) -> None:
+        name = plugin if isinstance(plugin, str) else type(plugin).__name__
+        super().__init__(f"{name}.{call} {what}")
+        self.plugin = name
+        self.call = call
+
+
+class CallerError(SpoorError):
+    """The driver called the core in a way that its protocol forbids."""

@@ -1,0 +1,1 @@
+"""The foragers of Palotai, Farkas and Lőrincz (2005)."""

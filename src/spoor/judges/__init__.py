@@ -1,0 +1,1 @@
+"""Judges: how much a page is what the user wants."""

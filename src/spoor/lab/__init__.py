@@ -1,0 +1,1 @@
+"""Experiments: replays of policies over webs, compared."""

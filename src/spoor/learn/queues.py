@@ -1,0 +1,145 @@
+"""Priority queues of links, for policies whose hosts are not always free."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+
+from spoor.protocols import Offer
+from spoor.types import LinkId, State
+
+Entry = tuple[float, LinkId]
+"""(−value, link): the smallest is the best; a tie goes to the link discovered first."""
+
+
+class HostQueue:
+    """Links by value, highest first, in one heap a host and one heap of hosts.
+
+    A host that is busy is set aside until it is free again, so `pop` costs O(log links) for each
+    host that became busy since it was last looked at, not O(hosts). A value that changes is pushed
+    anew; the old entry is dropped when it comes up.
+    """
+
+    __slots__ = ("_aside", "_heaps", "_hosts", "_stale", "_tops", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[LinkId, float] = {}
+        self._hosts: dict[LinkId, str] = {}
+        self._heaps: dict[str, list[Entry]] = {}
+        self._tops: list[tuple[float, LinkId, str]] = []
+        self._aside: dict[str, None] = {}
+        self._stale = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, link: object) -> bool:
+        return link in self._values
+
+    def __iter__(self) -> Iterator[LinkId]:
+        return iter(self._values)
+
+    def value(self, link: LinkId) -> float:
+        """The value under which the link waits; KeyError if it does not."""
+        return self._values[link]
+
+    def host(self, link: LinkId) -> str:
+        """Its host; KeyError if the link does not wait."""
+        return self._hosts[link]
+
+    def push(self, link: LinkId, host: str, value: float) -> None:
+        """Enter a link, or change its value."""
+        old = self._values.get(link)
+        if old == value:
+            return
+        if old is not None:
+            self._stale += 1
+            if self._stale > 64 and self._stale > len(self._values):
+                self._compact()
+        self._values[link] = value
+        self._hosts[link] = host
+        heap = self._heaps.setdefault(host, [])
+        heapq.heappush(heap, (-value, link))
+        if heap[0][1] == link and host not in self._aside:
+            heapq.heappush(self._tops, (-value, link, host))
+
+    def discard(self, link: LinkId) -> None:
+        """Forget a link; nothing happens if it does not wait."""
+        if self._values.pop(link, None) is not None:
+            del self._hosts[link]
+            self._stale += 1
+
+    def pop(self, offer: Offer) -> tuple[LinkId, float]:
+        """The best link on offer and its value, removed. Raises LookupError if none waits here."""
+        link, value = self.peek(offer)
+        self.discard(link)
+        return link, value
+
+    def peek(self, offer: Offer) -> tuple[LinkId, float]:
+        """The best link on offer and its value. Raises LookupError if none waits here."""
+        free = offer.hosts()
+        if self._aside:
+            for host in [host for host in self._aside if host in free]:
+                del self._aside[host]
+                self._raise(host)
+        while self._tops:
+            value, link, host = self._tops[0]
+            heap = self._heaps[host]
+            if not heap or heap[0] != (value, link) or self._values.get(link) != -value:
+                heapq.heappop(self._tops)
+                self._raise(host)
+            elif host not in free:
+                heapq.heappop(self._tops)
+                self._aside[host] = None
+            elif link not in offer:
+                # Gone without being chosen here: another link was redirected to it.
+                self.discard(link)
+            else:
+                return link, -value
+        raise LookupError("no link on offer waits in this queue")
+
+    def _raise(self, host: str) -> None:
+        """Enter the host's best link among the hosts, dropping entries that hold no more."""
+        heap = self._heaps[host]
+        while heap and self._values.get(heap[0][1]) != -heap[0][0]:
+            heapq.heappop(heap)
+            self._stale -= 1
+        if heap and host not in self._aside:
+            heapq.heappush(self._tops, (*heap[0], host))
+
+    def _compact(self) -> None:
+        """Build all heaps anew from the values that hold."""
+        self._heaps = {}
+        for link, value in self._values.items():
+            self._heaps.setdefault(self._hosts[link], []).append((-value, link))
+        for heap in self._heaps.values():
+            heapq.heapify(heap)
+        self._tops = [
+            (*heap[0], host) for host, heap in self._heaps.items() if host not in self._aside
+        ]
+        heapq.heapify(self._tops)
+        self._stale = 0
+
+    def save(self) -> State:
+        """The links in the order they were entered; heaps are built anew on load, which changes no
+        answer, since (value, link) orders them totally."""
+        hosts: dict[str, int] = {}
+        places = [hosts.setdefault(self._hosts[link], len(hosts)) for link in self._values]
+        return {
+            "links": np.fromiter(self._values.keys(), dtype=np.int64, count=len(self._values)),
+            "values": np.fromiter(self._values.values(), dtype=np.float64, count=len(self._values)),
+            "host": np.array(places, dtype=np.int32),
+            "hosts": list(hosts),
+        }
+
+    def load(self, state: State) -> None:
+        hosts = state["hosts"]
+        links = state["links"].tolist()
+        self._values = dict(zip(links, state["values"].tolist(), strict=True))
+        self._hosts = {
+            link: hosts[at] for link, at in zip(links, state["host"].tolist(), strict=True)
+        }
+        self._aside = {}
+        self._compact()

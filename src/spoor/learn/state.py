@@ -1,0 +1,127 @@
+"""States as bytes: JSON and NumPy arrays with a format version and a digest, no pickle.
+
+Used for checkpoints and for model files. Layout: the magic line, the SHA-256 of
+the rest in hex and a line end, then a zstandard frame of: length of the JSON (8 bytes, little
+endian), the JSON, the arrays in .npy format one after the other. In the JSON an array is {"__array__": its place}.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from spoor.errors import InputError
+from spoor.types import Anchor, Link, State
+
+MAGIC = b"spoor-state 1\n"
+MAX_BYTES = 1 << 34
+
+
+def pack(state: State) -> bytes:
+    """A state as bytes; the same state gives the same bytes.
+
+    Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
+    """
+    arrays: list[np.ndarray[Any, Any]] = []
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(value)
+            return {"__array__": len(arrays) - 1}
+        if isinstance(value, Mapping):
+            return {str(key): plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(item) for item in value]
+        if isinstance(value, np.generic):
+            return value.item()
+        return value
+
+    header = json.dumps(plain(state), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    body = io.BytesIO()
+    body.write(len(header).to_bytes(8, "little"))
+    body.write(header)
+    for array in arrays:
+        np.save(body, array, allow_pickle=False)
+    packed = zstandard.ZstdCompressor(level=3).compress(body.getvalue())
+    return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
+
+
+def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:
+    """The state that `pack` was given. Raises InputError naming `source` for damaged bytes."""
+    if not data.startswith(MAGIC[:12]):
+        raise InputError(f"{source}: not a Spoor state or model file")
+    if not data.startswith(MAGIC):
+        version = data[12:20].split(b"\n")[0].decode("ascii", "replace")
+        raise InputError(f"{source}: format version {version}; this Spoor reads version 1")
+    digest, packed = data[len(MAGIC) : len(MAGIC) + 64], data[len(MAGIC) + 65 :]
+    if hashlib.sha256(packed).hexdigest().encode() != digest:
+        raise InputError(f"{source}: damaged (its digest does not fit its content)")
+    body = io.BytesIO(zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES))
+    header = json.loads(
+        body.read(int.from_bytes(body.read(8), "little")).decode("utf-8", "surrogatepass")
+    )
+    arrays: list[np.ndarray[Any, Any]] = []
+    end = body.seek(0, io.SEEK_END)
+    body.seek(8 + int.from_bytes(body.getbuffer()[:8], "little"))
+    while body.tell() < end:
+        arrays.append(np.load(body, allow_pickle=False))
+
+    def rich(value: Any) -> Any:
+        if isinstance(value, dict):
+            if value.keys() == {"__array__"}:
+                return arrays[value["__array__"]]
+            return {key: rich(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [rich(item) for item in value]
+        return value
+
+    state: dict[str, Any] = rich(header)
+    return state
+
+
+def write(path: Path, state: State) -> None:
+    """Write a state file whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(pack(state))
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a state file. Raises InputError where it is missing or damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    return unpack(data, source=str(path))
+
+
+def link_row(link: Link) -> list[Any]:
+    """A link as JSON values."""
+    return [link.url, list(link.anchor), link.kind]
+
+
+def revive_link(row: Sequence[Any]) -> Link:
+    """The link that `link_row` was given."""
+    url, (text, before, after, headings, *rest), kind = row
+    return Link(url, Anchor(text, before, after, tuple(headings), *rest), kind)
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """The random state as JSON values."""
+    state: dict[str, Any] = dict(rng.bit_generator.state)
+    return state
+
+
+def restore_generator(rng: np.random.Generator, state: Mapping[str, Any]) -> None:
+    """Set a generator of the same kind back to a saved state."""
+    rng.bit_generator.state = dict(state)

@@ -1,0 +1,1 @@
+"""Policies: one file each, siblings that never import one another."""

@@ -1,0 +1,34 @@
+"""Breadth-first: the link that was discovered first, first.
+
+The baseline of every paper here, and hard to beat where all targets stand near the root.
+"""
+
+from __future__ import annotations
+
+from spoor.learn.queues import HostQueue
+from spoor.protocols import Offer
+from spoor.types import Choice, Outcome, Sightings, State, Task
+
+
+class BreadthFirst:
+    """First in, first out, among the hosts that are free."""
+
+    def __init__(self, task: Task) -> None:
+        self._queue = HostQueue()
+
+    def observe(self, seen: Sightings) -> None:
+        for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):
+            if first:
+                self._queue.push(link, host, 0.0)  # a tie goes to the link discovered first
+
+    def choose(self, offer: Offer) -> Choice:
+        return Choice(self._queue.pop(offer)[0], 1.0)
+
+    def learn(self, outcome: Outcome) -> None:
+        pass
+
+    def save(self) -> State:
+        return {"queue": self._queue.save()}
+
+    def load(self, state: State) -> None:
+        self._queue.load(state["queue"])

@@ -1,0 +1,215 @@
+"""Every seam of Spoor on one screen.
+
+A plug-in is any object with these methods; nothing is inherited. `spoor.testing` holds checks of
+the laws below that anyone can run on a plug-in of theirs.
+
+Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
+
+1. Each Choice is learned from exactly once, and each fetched page is judged exactly once.
+2. Never two fetches for one host at a time unless the host's limit says so; never earlier than its
+   delay.
+3. `Policy.learn` may come in any order, with many fetches in flight.
+4. Same seed, same world, same settings: same crawl, byte for byte.
+5. A crawl saved and loaded at any point goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from spoor.types import (
+        Choice,
+        Failed,
+        Fetch,
+        Fetched,
+        Judgement,
+        Link,
+        LinkId,
+        Outcome,
+        Page,
+        Redirected,
+        Sighting,
+        Sightings,
+        State,
+    )
+
+
+class Offer(Protocol):
+    """The open links whose host is free now; valid until the next call on its frontier."""
+
+    def __len__(self) -> int: ...
+    def __contains__(self, link: object) -> bool: ...
+    def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
+        """At most `k` links, uniform without replacement, in O(k) on average."""
+        ...
+
+    def hosts(self) -> Collection[str]:
+        """Hosts that are free and have open links; membership in O(1)."""
+        ...
+
+
+class OpenLinks(Protocol):
+    """The words of all open links, for a policy that asks (`Policy.attach`)."""
+
+    def open(self) -> Iterator[LinkId]:
+        """Every open link, in the order of discovery."""
+        ...
+
+    def sightings(self, link: LinkId) -> Sequence[Sighting]:
+        """How this link was seen, oldest first; the first few sightings are kept, and none once
+        it is fetched."""
+        ...
+
+
+class Policy(Protocol):
+    """Says which link to follow next, and learns from what came back.
+
+    Made as `factory(task, **parameters)`; all its randomness comes from `task.rng`.
+    """
+
+    def observe(self, seen: Sightings) -> None:
+        """Links of one page (or the seeds), new and repeated, to targets not fetched yet. Comes
+        before `learn` of the same page."""
+        ...
+
+    def choose(self, offer: Offer) -> Choice:
+        """Exactly one link of a non-empty offer. It will not be offered again."""
+        ...
+
+    def learn(self, outcome: Outcome) -> None:
+        """Once for each Choice, in any order."""
+        ...
+
+    def save(self) -> State:
+        """All that `load` needs to go on bit for bit, random state included."""
+        ...
+
+    def load(self, state: State) -> None: ...
+
+
+@runtime_checkable
+class Attached(Protocol):
+    """A policy that wants to look at the open links at any time."""
+
+    def attach(self, links: OpenLinks) -> None:
+        """Before anything else, and again after a load."""
+        ...
+
+
+@runtime_checkable
+class LookAhead(Protocol):
+    """A policy that fetches pages before it decides which of them to expand.
+
+    Fetched pages keep their links back. When no link is open and nothing is in flight, `expand`
+    names the fetched page whose links enter the frontier next.
+    """
+
+    look_ahead: bool
+    """False turns it off: fetched is then expanded at once, as for any other policy."""
+
+    def expand(self, fetched: Sequence[LinkId]) -> LinkId:
+        """One of the fetched pages not expanded yet, which come in the order of their fetching."""
+        ...
+
+
+@runtime_checkable
+class Mergeable(Protocol):
+    """A policy that can share its learning between shards."""
+
+    def merge(self, others: Sequence[State]) -> None: ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A policy or model that can say in words what it has learned."""
+
+    def explain(self) -> Sequence[tuple[str, str, float]]:
+        """(group, feature, weight), most telling first within each group."""
+        ...
+
+
+class Frontier(Protocol):
+    """Every known target, and when its host may be asked."""
+
+    def add(
+        self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
+    ) -> Sightings:
+        """Enter links seen at `depth`; returns those to targets not fetched yet."""
+        ...
+
+    def offer(self, now: float) -> Offer: ...
+    def due(self, now: float) -> LinkId | None:
+        """A taken link that waits for another request (redirect, retry) whose time has come and
+        whose host is free."""
+        ...
+
+    def take(self, link: LinkId, now: float) -> tuple[str, str]:
+        """Begin a request for an open or due link: (URL, host). The host is busy until settled."""
+        ...
+
+    def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
+        """End the request; the host's delay starts. With `retry_at` the link waits for another."""
+        ...
+
+    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+        """End the request; the link now waits for `url`. False if that is already fetched, taken
+        or redirected to: the link is then done."""
+        ...
+
+    def next_ready(self, now: float) -> float | None:
+        """When a host with something to ask for becomes free; None if none will without a reply."""
+        ...
+
+    def next_due(self, now: float) -> float | None:
+        """As `next_ready`, of links that wait for another request only."""
+        ...
+
+    def hold(self, host: str, until: float) -> None:
+        """No request to this host before `until` (Retry-After)."""
+        ...
+
+    def pace(self, host: str, delay: float) -> None:
+        """From now on leave this host alone for at least `delay` seconds (Crawl-delay)."""
+        ...
+
+    def url(self, link: LinkId) -> str: ...
+    def path(self, link: LinkId) -> Sequence[LinkId]:
+        """From a seed to the link by the pages that first showed each."""
+        ...
+
+    def depth(self, link: LinkId) -> int: ...
+    def open(self) -> Iterator[LinkId]: ...
+    def sightings(self, link: LinkId) -> Sequence[Sighting]: ...
+    @property
+    def open_count(self) -> int:
+        """Links that may still be chosen, whether their host is free or not."""
+        ...
+
+    def save(self) -> State: ...
+    def load(self, state: State) -> None:
+        """Links that were taken stay taken: the crawl that saved them holds their tickets."""
+        ...
+
+
+class Judge(Protocol):
+    """Says how much a page is what the user wants."""
+
+    def judge(self, page: Page) -> Judgement: ...
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """A judge that learns as the crawl goes (document frequencies, say)."""
+
+    def save(self) -> State: ...
+    def load(self, state: State) -> None: ...
+
+
+class World(Protocol):
+    """Answers a fetch without a network."""
+
+    def answer(self, fetch: Fetch) -> Fetched | Redirected | Failed: ...

@@ -1,0 +1,101 @@
+"""Names → plug-ins. Imports nothing until asked.
+
+Built-in plug-ins stand in the tables below; an outside package adds its own by an entry point
+in the group `spoor.policies`, `spoor.judges`, `spoor.frontiers` or `spoor.worlds`, and is then an equal.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from spoor.errors import InputError, PluginError
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "policies": {
+        "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
+    },
+    "judges": {},
+    "frontiers": {
+        "memory": "spoor.stores.memory:MemoryFrontier",
+    },
+    "worlds": {},
+}
+"""kind → name → "module:attribute"."""
+
+LAB_ONLY = frozenset({"oracle"})
+"""Policies that need to know the whole web, and are not offered to a live crawl."""
+
+
+def names(kind: str) -> list[str]:
+    """All names of a kind, outside ones included, sorted."""
+    outside = {entry.name for entry in entry_points(group=f"spoor.{kind}")}
+    return sorted(BUILT_IN[kind].keys() | outside)
+
+
+def find(kind: str, name: str) -> Callable[..., Any]:
+    """The factory that stands under this name.
+
+    Raises InputError for an unknown name (the nearest one is offered), PluginError for an entry
+    that does not import.
+    """
+    if name in BUILT_IN[kind]:
+        module, _, attribute = BUILT_IN[kind][name].partition(":")
+        factory: Callable[..., Any] = getattr(import_module(module), attribute)
+        return factory
+    for entry in entry_points(group=f"spoor.{kind}", name=name):
+        try:
+            loaded: Callable[..., Any] = entry.load()
+        except Exception as error:
+            raise PluginError(name, "import", f"failed: {error}") from error
+        return loaded
+    raise InputError(
+        f"unknown {SINGULAR[kind]} {name!r}{nearest(name, names(kind))}; "
+        f"there are: {', '.join(names(kind))}"
+    )
+
+
+SINGULAR = {
+    "policies": "policy",
+    "judges": "judge",
+    "frontiers": "frontier",
+    "worlds": "world",
+}
+
+
+def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """The keyword-only parameters of a factory, which are the settings that a user may give."""
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def build(
+    kind: str, name: str, *fixed: object, settings: Mapping[str, object] | None = None
+) -> Any:
+    """Make a plug-in: `factory(*fixed, **settings)`.
+
+    Raises InputError for a setting that the plug-in does not have (the nearest one is offered).
+    """
+    factory = find(kind, name)
+    known = parameters(factory)
+    for key in settings or {}:
+        if key not in known:
+            have = ", ".join(known) or "none"
+            raise InputError(
+                f"{SINGULAR[kind]} {name!r} has no parameter {key!r}{nearest(key, known)}; "
+                f"it has: {have}"
+            )
+    return factory(*fixed, **(settings or {}))
+
+
+def nearest(name: str, among: Mapping[str, object] | list[str]) -> str:
+    """` (did you mean 'x'?)`, or nothing."""
+    close = difflib.get_close_matches(name, list(among), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

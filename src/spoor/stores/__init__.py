@@ -1,0 +1,1 @@
+"""Frontiers: where known links wait."""

@@ -1,0 +1,1 @@
+"""Worlds: they answer a fetch without a network."""
