@@ -230,7 +230,7 @@ class Crawl:
         }
 
     def load(self, state: State) -> None:
-        """Go on from a saved crawl with a policy, judge and frontier made with the same settings."""
+        """Go on from a saved crawl; policy, judge and frontier were made with its settings."""
         self.frontier.load(state["frontier"])
         if isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])

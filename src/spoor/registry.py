@@ -1,7 +1,8 @@
 """Names → plug-ins. Imports nothing until asked.
 
 Built-in plug-ins stand in the tables below; an outside package adds its own by an entry point
-in the group `spoor.policies`, `spoor.judges`, `spoor.frontiers` or `spoor.worlds`, and is then an equal.
+in the group `spoor.policies`, `spoor.judges`, `spoor.frontiers` or `spoor.worlds`, and is then an
+equal.
 """
 
 from __future__ import annotations

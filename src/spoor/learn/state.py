@@ -2,7 +2,8 @@
 
 Used for checkpoints and for model files. Layout: the magic line, the SHA-256 of
 the rest in hex and a line end, then a zstandard frame of: length of the JSON (8 bytes, little
-endian), the JSON, the arrays in .npy format one after the other. In the JSON an array is {"__array__": its place}.
+endian), the JSON, the arrays in .npy format one after the other. In the JSON an array is
+{"__array__": its place}.
 """
 
 from __future__ import annotations
