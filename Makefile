@@ -1,0 +1,59 @@
+# Two commands matter: `make demo` and `make test`. Both set everything up by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+.PHONY: setup demo test lint types layers unit wheel bench docs lock clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/spoor demo --out demo
+
+test: lint types layers unit wheel
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports
+
+unit: setup
+	$(BIN)/pytest
+
+# The package as a user gets it: its wheel, what that asks for, and no extras.
+wheel: setup
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check \
+	    --constraint requirements/constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/spoor --version && venv/bin/spoor policies --json > /dev/null
+
+bench: setup
+	@echo "Each benchmark says its own command in its first lines; benchmarks/README.md lists them:"
+	@sed -n 's/^    \(\.venv.*\)/  \1/p' benchmarks/README.md
+
+docs: setup
+	$(BIN)/zensical build --clean --strict
+
+# The lock is for every supported Python at once; it needs uv, and nothing else does.
+lock:
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header --all-extras --group dev --output-file requirements/dev.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate \
+	    --no-header --constraint requirements/dev.lock --output-file requirements/constraints.txt pyproject.toml
+
+clean:
+	rm -rf .venv build dist site demo bench-out .mypy_cache .ruff_cache .hypothesis

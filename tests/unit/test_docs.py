@@ -1,0 +1,62 @@
+"""Every code block of the documentation runs.
+
+A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
+```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
+other lines show what it prints and are not compared. A block whose fence says `no-run` is shown only, and
+says why in the text around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(python|console)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+DATA = Path(os.environ.get("SPOOR_DATA", ROOT / "../shared/data")).resolve()
+
+
+def blocks(page: Path) -> list[tuple[str, str, int]]:
+    text = page.read_text("utf-8")
+    return [
+        (match[1], match[3], text[: match.start()].count("\n") + 2)
+        for match in FENCE.finditer(text)
+        if "no-run" not in match[2]
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = blocks(page)
+    if any("SPOOR_DATA" in code for _, code, _ in found) and not DATA.exists():
+        pytest.skip("needs the recorded webs of SPOOR_DATA")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPOOR_DATA", str(DATA))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    names: dict[str, object] = {"__name__": "__docs__"}
+    for language, code, line in found:
+        if language == "python":
+            exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+        else:
+            for command in commands(code):
+                done = subprocess.run(
+                    command, shell=True, capture_output=True, text=True, timeout=120, check=False
+                )
+                assert done.returncode == 0, f"{page.name}:{line}: {command}\n{done.stderr}"
+
+
+def commands(code: str) -> list[str]:
+    lines: list[str] = []
+    for line in code.splitlines():
+        if lines and lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1] + line.removeprefix("> ").strip()
+        elif line.startswith("$ "):
+            lines.append(line[2:])
+    return lines
