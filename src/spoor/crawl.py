@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spoor.errors import CallerError, PluginError
-from spoor.learn.state import link_row, revive_link
+from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Attached, Frontier, Judge, LookAhead, Policy, Stateful
 from spoor.types import (
     NO_PARENT,
@@ -109,7 +109,7 @@ class Crawl:
         self._flying = 0
         self._next_ticket = 0
         self._stopped: str | None = None
-        self._held: dict[LinkId, tuple[Sequence[Link], float, int]] = {}
+        self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
         if isinstance(policy, Attached):
             policy.attach(frontier)
@@ -171,12 +171,10 @@ class Crawl:
         counts.pages += 1
         counts.relevant += judgement.relevant
         counts.reward += judgement.reward
-        depth = self.frontier.depth(flight.link) + 1
-        links = reply.page.links if self._admit is None else self._admit(reply.page, depth)
         if self._looks_ahead:
-            self._held[flight.link] = (links, judgement.score, depth)
+            self._held[flight.link] = (reply.page, judgement.score)
         else:
-            self._enter(links, flight.link, judgement.score, depth)
+            self._enter(reply.page, flight.link, judgement.score)
         return self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
 
     # -- what a driver may also want
@@ -198,12 +196,8 @@ class Crawl:
     def save(self) -> State:
         """All of it, tickets in flight included."""
         held = {
-            str(link): {
-                "links": [link_row(item) for item in links],
-                "score": score,
-                "depth": depth,
-            }
-            for link, (links, score, depth) in self._held.items()
+            str(link): {"page": page_row(page), "score": score}
+            for link, (page, score) in self._held.items()
         }
         counts = self.counts
         return {
@@ -238,7 +232,7 @@ class Crawl:
         self._next_ticket = state["next_ticket"]
         self._stopped = state["stopped"]
         self._held = {
-            int(link): ([revive_link(row) for row in held["links"]], held["score"], held["depth"])
+            int(link): (revive_page(held["page"]), held["score"])
             for link, held in state["held"].items()
         }
         self._flights = {}
@@ -343,9 +337,12 @@ class Crawl:
             raise PluginError(self.judge, "judge", f"{what}; a score lies in [0, 1]")
         return judgement
 
-    def _enter(self, links: Sequence[Link], parent: LinkId, score: float, depth: int) -> None:
+    def _enter(self, page: Page, parent: LinkId, score: float) -> None:
         self.counts.expanded += 1
+        depth = self.frontier.depth(parent) + 1
+        links = page.links if self._admit is None else self._admit(page, depth)
         seen = self.frontier.add(links, parent, score, depth)
+        seen.page = page
         if len(seen):
             self._call("observe", self.policy.observe, seen)
 
@@ -360,8 +357,8 @@ class Crawl:
             raise PluginError(
                 self.policy, "expand", f"returned {link}, which is not fetched and waiting"
             )
-        links, score, depth = self._held.pop(link)
-        self._enter(links, link, score, depth)
+        page, score = self._held.pop(link)
+        self._enter(page, link, score)
 
     def _check(self, choice: Choice, offered: bool) -> None:
         if not offered:

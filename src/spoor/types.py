@@ -131,6 +131,7 @@ class Sightings(Sequence[Sighting]):
         "depth",
         "first",
         "links",
+        "page",
         "parent",
         "parent_score",
     )
@@ -154,6 +155,8 @@ class Sightings(Sequence[Sighting]):
         """Number of each target."""
         self.first = first
         """Whether each target was unknown before."""
+        self.page: Page | None = None
+        """The page itself; None for seeds."""
         self.parent = parent
         self.parent_score = parent_score
         self.depth = depth

@@ -19,7 +19,7 @@ import numpy as np
 import zstandard
 
 from spoor.errors import InputError
-from spoor.types import Anchor, Link, State
+from spoor.types import Anchor, Link, Page, State
 
 MAGIC = b"spoor-state 1\n"
 MAX_BYTES = 1 << 34
@@ -115,6 +115,25 @@ def revive_link(row: Sequence[Any]) -> Link:
     """The link that `link_row` was given."""
     url, (text, before, after, headings, *rest), kind = row
     return Link(url, Anchor(text, before, after, tuple(headings), *rest), kind)
+
+
+def page_row(page: Page) -> dict[str, Any]:
+    """A page as JSON values."""
+    row = {name: getattr(page, name) for name in Page.__slots__}
+    row["links"] = [link_row(link) for link in page.links]
+    for name in ("flags", "labels"):
+        row[name] = sorted(row[name])
+    return row
+
+
+def revive_page(row: Mapping[str, Any]) -> Page:
+    """The page that `page_row` was given."""
+    fields = dict(row)
+    fields["links"] = [revive_link(link) for link in row["links"]]
+    fields["headings"] = tuple(row["headings"])
+    for name in ("flags", "labels"):
+        fields[name] = frozenset(row[name])
+    return Page(**fields)
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
