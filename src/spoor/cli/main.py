@@ -11,7 +11,7 @@ import typer
 
 from spoor.errors import InputError, SpoorError
 
-COMMANDS = ("policies",)
+COMMANDS = ("web", "policies")
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 
 
