@@ -6,7 +6,6 @@ import sys
 from importlib import import_module
 from importlib.metadata import version
 
-import click
 import typer
 
 from spoor.errors import InputError, SpoorError
@@ -50,12 +49,10 @@ def run(arguments: list[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except InputError as error:
         return _say(error, 2)
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.ctx.get_help() if error.ctx else "")
-        return 2
-    except click.ClickException as error:
-        return _say(error.format_message(), 2)
-    except (click.Abort, KeyboardInterrupt):
+    except typer.TyperException as error:
+        message = error.format_message()
+        return _say(message, 2) if message else 2  # empty where the help has been printed
+    except (typer.Abort, KeyboardInterrupt):
         return _say("stopped", 1)
     except BrokenPipeError:
         return 1
