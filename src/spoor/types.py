@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -292,6 +293,24 @@ class Failed:
 
 Reply = Fetched | Redirected | Failed
 
+
+class Recording(NamedTuple):
+    """One URL with the reply that was recorded for it: what archives hold and recorded webs replay.
+
+    The reply's ticket means nothing.
+    """
+
+    url: str
+    """Canonical."""
+    reply: Reply
+    where: str = ""
+    """Where it stands in its archive, for messages: `pages.jsonl line 3`."""
+    time: float | None = None
+    """Unix seconds of the recording; a later one of the same URL replaces an earlier one."""
+    aliases: tuple[str, ...] = ()
+    """Other canonical URLs of the same page."""
+    extra: Mapping[str, Any] = MappingProxyType({})
+    """What else its archive says of it, as JSON values."""
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
