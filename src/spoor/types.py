@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -309,8 +308,9 @@ class Recording(NamedTuple):
     """Unix seconds of the recording; a later one of the same URL replaces an earlier one."""
     aliases: tuple[str, ...] = ()
     """Other canonical URLs of the same page."""
-    extra: Mapping[str, Any] = MappingProxyType({})
+    extra: Mapping[str, Any] | None = None
     """What else its archive says of it, as JSON values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
