@@ -1,0 +1,239 @@
+"""URLs: parsing and joining by the WHATWG rules, a canonical form, hosts and their domains.
+
+Two strings name the same page for Spoor when their canonical forms are equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import ada_url
+from publicsuffixlist import PublicSuffixList
+
+TRACKING_PARAMETERS = frozenset(
+    [
+        "_ga",
+        "_gl",
+        "_hsenc",
+        "_hsmi",
+        "dclid",
+        "fbclid",
+        "gbraid",
+        "gclid",
+        "gclsrc",
+        "igshid",
+        "mc_cid",
+        "mc_eid",
+        "mkt_tok",
+        "msclkid",
+        "oly_anon_id",
+        "oly_enc_id",
+        "s_cid",
+        "twclid",
+        "vero_id",
+        "wbraid",
+        "wickedid",
+        "yclid",
+        "ysclid",
+        "utm_campaign",
+        "utm_cid",
+        "utm_content",
+        "utm_id",
+        "utm_medium",
+        "utm_name",
+        "utm_pubreferrer",
+        "utm_reader",
+        "utm_referrer",
+        "utm_social",
+        "utm_source",
+        "utm_swu",
+        "utm_term",
+        "utm_viz_id",
+    ]
+)
+"""Query parameters that name a campaign or a click, never a page."""
+
+SESSION_PARAMETERS = frozenset(
+    [
+        "aspsessionid",
+        "cfid",
+        "cftoken",
+        "jsessionid",
+        "phpsessid",
+        "sessid",
+        "sessionid",
+        "sid",
+        "viewstate",
+    ]
+)
+"""Query and path parameters that name a visit, never a page."""
+
+MAX_LENGTH = 8_192
+"""Longer URLs are not fetched."""
+
+_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_WORD_BREAK = re.compile(r"[^0-9a-z]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_DOTTED_QUAD = re.compile(r"\d+\.\d+\.\d+\.\d+")
+
+
+def resolve(url: str, base: str | None = None) -> str:
+    """WHATWG join of `url` with `base`, without fragment and userinfo.
+
+    Raises ValueError where the result is no fetchable http(s) URL.
+    """
+    try:
+        parsed = ada_url.URL(url, base=base) if base is not None else ada_url.URL(url)
+    except ValueError:
+        against = "" if base is None else f" against {base!r}"
+        raise ValueError(f"{url!r}{against} is not a valid URL") from None
+    if parsed.protocol not in ("http:", "https:"):
+        raise ValueError(f"{url!r} is not an http or https URL")
+    if parsed.username or parsed.password:
+        parsed.username = ""
+        parsed.password = ""
+    href = str(parsed.href)
+    return href.partition("#")[0] if "#" in href else href
+
+
+def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False) -> str:
+    """The one spelling of a URL: `resolve`, and percent-encoding in normal form.
+
+    Escapes are upper-case, and what never needs one stands unescaped (RFC 3986, 6.2.2). With
+    `strip_tracking` the parameters of `TRACKING_PARAMETERS` and `SESSION_PARAMETERS` are dropped.
+    Idempotent. Raises ValueError as `resolve` does.
+    """
+    href = resolve(url, base)
+    if "%" in href:
+        href = _ESCAPE.sub(_normal_escape, href)
+        # An unescaped dot may have made a segment that the parser folds.
+        if "/." in href:
+            href = resolve(href)
+    if strip_tracking:
+        href = _strip(href)
+    return href
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    byte = int(match[1], 16)
+    return chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
+
+
+def _strip(href: str) -> str:
+    if ";" in href:
+        href = _SESSION_IN_PATH.sub("", href)
+    path, mark, query = href.partition("?")
+    if not mark:
+        return href
+    kept = [part for part in query.split("&") if not _names_a_visit(part)]
+    return f"{path}?{'&'.join(kept)}" if kept else path
+
+
+def _names_a_visit(part: str) -> bool:
+    name = part.partition("=")[0].lower()
+    return name in TRACKING_PARAMETERS or name in SESSION_PARAMETERS
+
+
+def host(url: str) -> str:
+    """Host of a canonical URL, with its port where that is not the scheme's own."""
+    return url.split("/", 3)[2]
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList(accept_unknown=True)
+
+
+@lru_cache(maxsize=65_536)
+def registrable_domain(name: str) -> str:
+    """The part of a host that somebody registered, by the public suffix list of the package.
+
+    A port is ignored; an address, and a host that is itself a suffix, come back as they are.
+    """
+    name = name.rstrip(".")
+    if name.startswith("["):
+        return name.partition("]")[0] + "]"
+    name = name.partition(":")[0]
+    if _DOTTED_QUAD.fullmatch(name):
+        return name
+    return _suffixes().privatesuffix(name) or name
+
+
+def shard_of(name: str, shards: int) -> int:
+    """Which of `shards` owns a host: by its registrable domain, the same on every machine.
+
+    Rendezvous hashing: with one shard more, 1/shards of the domains move, and to it. O(shards).
+    """
+    domain = registrable_domain(name).encode()
+
+    def weight(shard: int) -> bytes:
+        return hashlib.blake2b(domain, digest_size=8, key=shard.to_bytes(4, "big")).digest()
+
+    return max(range(shards), key=weight)
+
+
+class UrlWords(NamedTuple):
+    """The words of a URL, lower-case, by where they stand."""
+
+    host: tuple[str, ...]
+    directories: tuple[str, ...]
+    file: tuple[str, ...]
+    query: tuple[str, ...]
+
+
+def words(url: str) -> UrlWords:
+    """Split a canonical URL into words, at punctuation, digits and capitals."""
+    rest = url.partition("://")[2]
+    rest, _, query = rest.partition("?")
+    name, _, path = rest.partition("/")
+    directories, _, file = path.rpartition("/")
+    return UrlWords(_words(name), _words(directories), _words(file), _words(query))
+
+
+@lru_cache(maxsize=65_536)
+def _words(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    text = _ESCAPE.sub(" ", _CAMEL.sub(" ", text)).lower()
+    return tuple(word for word in _WORD_BREAK.split(text) if word)
+
+
+class Joiner:
+    """Canonical joins with a memory: navigation repeats the same links on every page.
+
+    Keeps at most `size` answers and then starts anew. `join` gives None for what is no fetchable
+    URL.
+    """
+
+    __slots__ = ("_memo", "_size", "_strip")
+
+    def __init__(self, *, size: int = 50_000, strip_tracking: bool = False) -> None:
+        self._memo: dict[tuple[str, str], str | None] = {}
+        self._size = size
+        self._strip = strip_tracking
+
+    def join(self, href: str, base: str) -> str | None:
+        """The canonical URL of `href` on a page whose base is `base`."""
+        # A relative reference depends on the base's directory only, unless it is empty or begins
+        # with a query or a fragment.
+        head = href[:1]
+        at = base if head in ("", "?", "#") else base.partition("?")[0].rpartition("/")[0]
+        key = (at, href)
+        try:
+            return self._memo[key]
+        except KeyError:
+            pass
+        try:
+            joined = canonical(href, base, strip_tracking=self._strip)
+            answer = joined if len(joined) <= MAX_LENGTH else None
+        except ValueError:
+            answer = None
+        if len(self._memo) >= self._size:
+            self._memo.clear()
+        self._memo[key] = answer
+        return answer
