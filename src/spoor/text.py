@@ -1,0 +1,299 @@
+"""Words: tokens, stems, hashed counts, tf-idf, word vectors.
+
+The per-link path uses regular expressions, dictionaries and caches: a vectoriser that builds a
+matrix a call is about a hundred times slower on anchor texts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+import snowballstemmer
+
+from spoor.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spoor.types import State
+
+STOP_WORDS = frozenset(
+    ["a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "down", "during", "each", "for", "from", "further", "had", "has", "have", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "more", "most", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your"]
+)
+"""English words that say nothing of a topic."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def tokens(text: str) -> list[str]:
+    """Words of a text, lower-case; letters and digits of any script. O(length)."""
+    return _WORD.findall(text.lower())
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> Any:
+    try:
+        return snowballstemmer.stemmer(language)
+    except KeyError:
+        have = ", ".join(snowballstemmer.algorithms())
+        raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None
+
+
+@lru_cache(maxsize=131_072)
+def _stem(word: str, language: str) -> str:
+    return cast("str", _stemmer(language).stemWord(word))
+
+
+def stem(words: Iterable[str], language: str = "english") -> list[str]:
+    """Snowball stems of lower-case words, from a cache of 131,072."""
+    return [_stem(word, language) for word in words]
+
+
+@lru_cache(maxsize=262_144)
+def _hash(word: str) -> int:
+    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
+
+
+class Hasher:
+    """Words → numbers below 2^bits, the same in every process and version."""
+
+    __slots__ = ("_mask", "size")
+
+    def __init__(self, bits: int = 18) -> None:
+        self.size = 1 << bits
+        self._mask = self.size - 1
+
+    def __call__(self, word: str) -> int:
+        return _hash(word) & self._mask
+
+    def counts(self, words: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Numbers, ascending, and how often each occurs."""
+        mask = self._mask
+        found = Counter([_hash(word) & mask for word in words])
+        order = sorted(found)
+        return (
+            np.array(order, dtype=np.int32),
+            np.array([found[at] for at in order], dtype=np.float32),
+        )
+
+
+# ---------------------------------------------------------------- tf-idf
+
+
+class DocumentFrequencies:
+    """In how many documents each word occurs: learned as the crawl goes, or given.
+
+    At most `limit` words are kept; beyond it those seen once are dropped.
+    """
+
+    def __init__(self, *, limit: int = 500_000) -> None:
+        self.documents = 0
+        self._counts: dict[str, int] = {}
+        self._limit = limit
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count one document."""
+        self.documents += 1
+        counts = self._counts
+        for word in set(words):
+            counts[word] = counts.get(word, 0) + 1
+        if len(counts) > self._limit:
+            self._counts = {word: n for word, n in counts.items() if n > 1}
+
+    def idf(self, word: str) -> float:
+        """ln((1 + documents) / (1 + frequency)) + 1, which no word can bring to 0."""
+        return math.log((1 + self.documents) / (1 + self._counts.get(word, 0))) + 1.0
+
+    def weights(self, words: Iterable[str]) -> dict[str, float]:
+        """Word → (1 + ln tf) · idf, scaled to length 1; empty for no words."""
+        raw = {word: (1.0 + math.log(n)) * self.idf(word) for word, n in Counter(words).items()}
+        norm = math.sqrt(sum(value * value for value in raw.values()))
+        return {word: value / norm for word, value in raw.items()} if norm else {}
+
+    def save(self) -> State:
+        """Words in order of first sight."""
+        return {
+            "documents": self.documents,
+            "words": list(self._counts),
+            "counts": np.fromiter(self._counts.values(), dtype=np.int64, count=len(self._counts)),
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self.documents = int(state["documents"])
+        self._counts = dict(zip(state["words"], state["counts"].tolist(), strict=True))
+
+
+def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Inner product of two weightings of length 1: in [0, 1] where no weight is negative."""
+    if len(other) < len(one):
+        one, other = other, one
+    return min(1.0, sum(value * other[word] for word, value in one.items() if word in other))
+
+
+# ---------------------------------------------------------------- word vectors
+
+
+class Vectors:
+    """Word → row of a float32 matrix, and where they came from."""
+
+    def __init__(self, words: Sequence[str], matrix: NDArray[Any], *, source: str = "") -> None:
+        self.matrix: NDArray[np.float32] = np.ascontiguousarray(matrix, dtype=np.float32)
+        self._rows = {word: row for row, word in enumerate(words)}
+        self.source = source
+        """What a run says was used."""
+
+    @property
+    def dimension(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._rows
+
+    def words(self) -> list[str]:
+        """All words in row order."""
+        return list(self._rows)
+
+    def mean(self, words: Iterable[str]) -> NDArray[np.float32] | None:
+        """Mean vector of the words that are known, repeated ones counted; None if none is."""
+        rows = [row for row in map(self._rows.get, words) if row is not None]
+        if not rows:
+            return None
+        return cast("NDArray[np.float32]", self.matrix[rows].mean(axis=0))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Vectors:
+        """GloVe text, word2vec text or binary, either also .gz, or .npz with `words` and `vectors`.
+
+        Raises InputError naming the file and the line.
+        """
+        path = Path(path)
+        try:
+            if path.suffix == ".npz":
+                return cls._read_npz(path)
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+                return cls._read_text_or_binary(cast("IO[bytes]", file), path)
+        except OSError as error:
+            raise InputError(f"cannot read word vectors {path}: {error}") from error
+
+    @classmethod
+    def _read_npz(cls, path: Path) -> Vectors:
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                words = [str(word) for word in arrays["words"]]
+                return cls(words, arrays["vectors"], source=str(path))
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{path}: no arrays `words` and `vectors` ({error})") from error
+
+    @classmethod
+    def _read_text_or_binary(cls, file: IO[bytes], path: Path) -> Vectors:
+        head = file.readline()
+        fields = head.split()
+        if len(fields) == 2 and all(field.isdigit() for field in fields):
+            count, dimension = int(fields[0]), int(fields[1])
+            sample = file.read(4096)
+            rest = sample + file.read()
+            if _is_binary(sample):
+                return _binary(rest, count, dimension, path)
+            lines = rest.splitlines()
+        else:
+            lines = [head, *file.read().splitlines()]
+        words: list[str] = []
+        rows: list[NDArray[np.float32]] = []
+        for number, line in enumerate(lines, 1):
+            word, _, numbers = line.strip().partition(b" ")
+            if not word:
+                continue
+            try:
+                row = np.array(numbers.split(), dtype=np.float32)
+            except ValueError:
+                raise InputError(f"{path}: vector {number} is not a word and numbers") from None
+            if rows and len(row) != len(rows[0]):
+                raise InputError(
+                    f"{path}: vector {number} has {len(row)} numbers, not {len(rows[0])}"
+                )
+            words.append(word.decode("utf-8", "replace"))
+            rows.append(row)
+        if not rows or not len(rows[0]):
+            raise InputError(f"{path}: no word vectors in it")
+        return cls(words, np.vstack(rows), source=str(path))
+
+
+def _is_binary(sample: bytes) -> bool:
+    return bool(re.search(rb"[\x00-\x08\x0e-\x1f]", sample))
+
+
+def _binary(data: bytes, count: int, dimension: int, path: Path) -> Vectors:
+    words: list[str] = []
+    matrix = np.empty((count, dimension), dtype=np.float32)
+    at, width = 0, 4 * dimension
+    for row in range(count):
+        space = data.find(b" ", at)
+        if space < 0 or space + 1 + width > len(data):
+            raise InputError(f"{path}: ends after {row} of {count} vectors")
+        words.append(data[at:space].strip().decode("utf-8", "replace"))
+        matrix[row] = np.frombuffer(data, dtype="<f4", count=dimension, offset=space + 1)
+        at = space + 1 + width
+    return Vectors(words, matrix, source=str(path))
+
+
+def learn_vectors(
+    texts: Iterable[Sequence[str]],
+    *,
+    rng: np.random.Generator,
+    dimension: int = 50,
+    window: int = 5,
+    least: int = 5,
+    most: int = 20_000,
+) -> Vectors | None:
+    """Word vectors from tokenised texts: positive pointwise mutual information of words within a
+    window, its singular vectors scaled by the root of their values (Levy, Goldberg and Dagan 2015).
+
+    None where the texts hold too few words. Memory O(pairs seen).
+    """
+    from scipy import sparse
+    from scipy.sparse.linalg import svds
+
+    documents = [list(text) for text in texts]
+    often = Counter(word for text in documents for word in text)
+    words = [word for word, n in often.most_common(most) if n >= least]
+    if len(words) < 10:
+        return None
+    number = {word: at for at, word in enumerate(words)}
+    total = sparse.csr_matrix((len(words), len(words)), dtype=np.float64)
+    for begin in range(0, len(documents), 500):
+        rows: list[NDArray[Any]] = []
+        columns: list[NDArray[Any]] = []
+        for text in documents[begin : begin + 500]:
+            ids = np.array([number[word] for word in text if word in number], dtype=np.int64)
+            for step in range(1, window + 1):
+                rows.append(ids[:-step])
+                columns.append(ids[step:])
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        part = sparse.coo_matrix((np.ones(len(row)), (row, column)), shape=total.shape)
+        total = total + part.tocsr()
+    pairs = (total + total.T).tocoo()
+    margin = np.asarray(pairs.sum(axis=1)).ravel()
+    whole = margin.sum()
+    if not whole:
+        return None
+    value = np.log(pairs.data * whole / (margin[pairs.row] * margin[pairs.col]))
+    kept = value > 0
+    ppmi = sparse.csr_matrix((value[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
+    k = min(dimension, len(words) - 2)
+    u, s, _ = svds(ppmi, k=k, v0=rng.standard_normal(len(words)))
+    # The sign of a singular vector is free: fix it, so that a seed gives the same bytes anywhere.
+    sign = np.sign(u[np.abs(u).argmax(axis=0), np.arange(k)])
+    return Vectors(words, u * sign * np.sqrt(s), source=f"learned from {len(documents)} texts")
