@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from spoor.types import State
 
 STOP_WORDS = frozenset(
-    ["a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "down", "during", "each", "for", "from", "further", "had", "has", "have", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "more", "most", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your"]
+    """a about after all also an and any are as at be because been before being between both but by can
+    could did do does down during each for from further had has have he her here hers him his how i if
+    in into is it its just me more most my no nor not now of off on once only or other our out over own
+    same she should so some such than that the their them then there these they this those through to
+    too under until up us very was we were what when where which while who whom why will with would you
+    your""".split()
 )
 """English words that say nothing of a topic."""
 
@@ -40,7 +45,7 @@ def tokens(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def _stemmer(language: str) -> Any:
+def _stemmer(language: str) -> snowballstemmer.Stemmer:
     try:
         return snowballstemmer.stemmer(language)
     except KeyError:
@@ -50,7 +55,7 @@ def _stemmer(language: str) -> Any:
 
 @lru_cache(maxsize=131_072)
 def _stem(word: str, language: str) -> str:
-    return cast("str", _stemmer(language).stemWord(word))
+    return _stemmer(language).stemWord(word)
 
 
 def stem(words: Iterable[str], language: str = "english") -> list[str]:

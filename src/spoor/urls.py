@@ -14,60 +14,15 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 TRACKING_PARAMETERS = frozenset(
-    [
-        "_ga",
-        "_gl",
-        "_hsenc",
-        "_hsmi",
-        "dclid",
-        "fbclid",
-        "gbraid",
-        "gclid",
-        "gclsrc",
-        "igshid",
-        "mc_cid",
-        "mc_eid",
-        "mkt_tok",
-        "msclkid",
-        "oly_anon_id",
-        "oly_enc_id",
-        "s_cid",
-        "twclid",
-        "vero_id",
-        "wbraid",
-        "wickedid",
-        "yclid",
-        "ysclid",
-        "utm_campaign",
-        "utm_cid",
-        "utm_content",
-        "utm_id",
-        "utm_medium",
-        "utm_name",
-        "utm_pubreferrer",
-        "utm_reader",
-        "utm_referrer",
-        "utm_social",
-        "utm_source",
-        "utm_swu",
-        "utm_term",
-        "utm_viz_id",
-    ]
+    "_ga _gl _hsenc _hsmi dclid fbclid gbraid gclid gclsrc igshid mc_cid mc_eid mkt_tok msclkid"
+    " oly_anon_id oly_enc_id s_cid twclid vero_id wbraid wickedid yclid ysclid"
+    " utm_campaign utm_cid utm_content utm_id utm_medium utm_name utm_pubreferrer utm_reader"
+    " utm_referrer utm_social utm_source utm_swu utm_term utm_viz_id".split()
 )
 """Query parameters that name a campaign or a click, never a page."""
 
 SESSION_PARAMETERS = frozenset(
-    [
-        "aspsessionid",
-        "cfid",
-        "cftoken",
-        "jsessionid",
-        "phpsessid",
-        "sessid",
-        "sessionid",
-        "sid",
-        "viewstate",
-    ]
+    "aspsessionid cfid cftoken jsessionid phpsessid sessid sessionid sid viewstate".split()
 )
 """Query and path parameters that name a visit, never a page."""
 

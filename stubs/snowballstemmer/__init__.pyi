@@ -1,0 +1,6 @@
+class Stemmer:
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802
+
+def stemmer(lang: str) -> Stemmer: ...
+def algorithms(aslist: bool = False) -> list[str]: ...
