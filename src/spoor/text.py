@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from spoor.types import State
 
 STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be because been before being between both but by can
-    could did do does down during each for from further had has have he her here hers him his how i if
-    in into is it its just me more most my no nor not now of off on once only or other our out over own
-    same she should so some such than that the their them then there these they this those through to
-    too under until up us very was we were what when where which while who whom why will with would you
-    your""".split()
+    """a about after all also an and any are as at be because been before being between both but by
+    can could did do does down during each for from further had has have he her here hers him
+    his how i if in into is it its just me more most my no nor not now of off on once only or
+    other our out over own same she should so some such than that the their them then there
+    these they this those through to too under until up us very was we were what when where
+    which while who whom why will with would you your""".split()
 )
 """English words that say nothing of a topic."""
 

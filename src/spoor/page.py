@@ -1,0 +1,497 @@
+"""Bytes → Page: encoding, text, and every link with its neighbourhood.
+
+The tree is built by lexbor and walked once, in reading order. Nothing that a page contains raises
+or takes more than linear time: what is too much is cut and flagged.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import charset_normalizer
+from selectolax.lexbor import LexborHTMLParser
+
+from spoor.types import Anchor, Link, Page
+from spoor.urls import Joiner, canonical
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+MAX_LINKS = 5_000
+MAX_TEXT = 1 << 20
+MAX_DEPTH = 512
+"""Deeper elements are left out: browsers stop at about the same depth."""
+
+CONTEXT_WORDS = 10
+_CONTEXT_CHARACTERS = 200
+_PATH_ELEMENTS = 32
+
+HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+
+# ---------------------------------------------------------------- encoding
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+# Labels for which browsers take a wider encoding than the label says (WHATWG Encoding, 4.2).
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "latin-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+_LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp"}
+_LABELS |= {"x-user-defined": "cp1252", "unicode": "utf-16-le", "ks_c_5601-1987": "cp949"}
+
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_META = re.compile(rb"<meta[\s/]([^>]*)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"'/>;]+)""", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']+)""", re.IGNORECASE)
+_PRESCAN = 1024
+_DETECT = 16_384
+
+
+def encoding_of(body: bytes, content_type: str = "") -> str:
+    """Python's name of the encoding: by byte order mark, header, meta or XML declaration in the
+    first 1,024 bytes, and only then by looking at the bytes."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return name
+    header = _HEADER_CHARSET.search(content_type)
+    if header and (known := _codec(header[1])):
+        return known
+    if declared := _declared(body[:_PRESCAN]):
+        return declared
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A cut in the middle of a character is no sign of another encoding.
+        if error.start < len(body) - 4:
+            return _detected(body)
+    return "utf-8"
+
+
+def _codec(label: str) -> str | None:
+    label = label.strip().lower()
+    try:
+        name = codecs.lookup(_LABELS.get(label, label)).name
+        # Some of Python's codecs turn bytes into bytes.
+        b"".decode(name)
+    except (LookupError, ValueError):
+        return None
+    return _WIDER.get(name, name)
+
+
+def _declared(head: bytes) -> str | None:
+    head = _COMMENT.sub(b"", head)
+    for meta in _META.finditer(head):
+        found = _META_CHARSET.search(meta[1])
+        if found and (name := _codec(found[1].decode("latin-1"))):
+            # A page whose meta could be read is not in UTF-16, whatever it says.
+            return "utf-8" if name.startswith("utf-16") else name
+    xml = _XML_ENCODING.match(head)
+    return _codec(xml[1].decode("latin-1")) if xml else None
+
+
+def _detected(body: bytes) -> str:
+    best = charset_normalizer.from_bytes(body[:_DETECT], steps=3, chunk_size=1024).best()
+    return (best and _codec(best.encoding)) or "cp1252"
+
+
+def decode(body: bytes, content_type: str = "") -> tuple[str, str, bool]:
+    """Text, Python's name of its encoding, and whether every byte could be decoded."""
+    encoding = encoding_of(body, content_type)
+    try:
+        return body.decode(encoding).removeprefix("\ufeff"), encoding, True
+    except UnicodeDecodeError:
+        text = body.decode(encoding, "replace").removeprefix("\ufeff")
+        # Undefined bytes of the one-byte encodings are common and harmless.
+        return text, encoding, encoding.startswith("cp125")
+
+
+# ---------------------------------------------------------------- the walk
+
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "object", "iframe"})
+_BLOCKS = frozenset(
+    """address article aside blockquote body br caption center dd details dialog dir div dl dt
+    fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol
+    option p pre section select summary table tbody td textarea tfoot th thead tr ul""".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
+_ROLES = {
+    "navigation": "nav",
+    "banner": "header",
+    "contentinfo": "footer",
+    "complementary": "aside",
+    "main": "main",
+}
+_SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
+_REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A link whose place on the page is known and whose words may still come."""
+
+    url: str
+    kind: str
+    begin: int
+    """Index of its first piece of text."""
+    headings: tuple[str, ...]
+    node: LexborNode
+    nofollow: bool
+    words: str = ""
+    """What stands for its text where it has none (image, area, frame)."""
+    end: int = -1
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What one pass over the tree collects."""
+
+    base: str
+    joiner: Joiner
+    max_links: int
+    max_text: int
+    pieces: list[str] = field(default_factory=list)
+    size: int = 0
+    links: list[_Open] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    above: dict[int, str] = field(default_factory=dict)
+    above_now: tuple[str, ...] = ()
+    title: str = ""
+    metas: dict[str, str] = field(default_factory=dict)
+    canonical: str | None = None
+    language: str = ""
+    flags: set[str] = field(default_factory=set)
+    places: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Element → (tag path, region)."""
+
+
+def parse(
+    body: bytes,
+    url: str,
+    *,
+    content_type: str = "",
+    status: int = 200,
+    labels: frozenset[str] = frozenset(),
+    site: str = "",
+    fetched_at: float | None = None,
+    truncated: bool = False,
+    robots: str = "",
+    max_links: int = MAX_LINKS,
+    max_text: int = MAX_TEXT,
+    joiner: Joiner | None = None,
+) -> Page:
+    """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header.
+
+    HTML and XHTML give text and links; other text gives its text; anything else gives neither and
+    the flag `not-html`. More than `max_links` links or `max_text` characters are cut (flag
+    `truncated`). Never raises for what a page contains; O(bytes).
+    """
+    media = content_type.partition(";")[0].strip().lower()
+    flags = {"truncated"} if truncated else set()
+    is_html = media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:_PRESCAN])
+    if not is_html:
+        flags.add("not-html")
+        text, encoding = "", ""
+        if media.startswith("text/"):
+            text, encoding, clean = decode(body[: 4 * max_text], content_type)
+            flags |= set() if clean else {"undecodable"}
+        flags |= _robots_flags(robots)
+        return Page(
+            url=url,
+            status=status,
+            content_type=media,
+            text=_SPACE.sub(" ", text[:max_text]).strip(),
+            encoding=encoding,
+            flags=frozenset(flags),
+            labels=labels,
+            site=site,
+            fetched_at=fetched_at,
+        )
+    source, encoding, clean = decode(body, content_type)
+    if not clean:
+        flags.add("undecodable")
+    walk = _Walk(url, joiner or Joiner(), max_links, max_text, flags=flags)
+    root = LexborHTMLParser(source).root
+    if root is not None:
+        _walk(root, walk)
+    flags |= _robots_flags(f"{robots},{walk.metas.get('robots', '')}")
+    links = _finish(walk, "nofollow" in flags)
+    return Page(
+        url=url,
+        status=status,
+        content_type=media or "text/html",
+        title=walk.title,
+        headings=tuple(walk.headings),
+        text=_SPACE.sub(" ", "".join(walk.pieces)).strip(),
+        links=links,
+        description=walk.metas.get("description", ""),
+        canonical=walk.canonical if walk.canonical != url else None,
+        language=walk.language,
+        encoding=encoding,
+        flags=frozenset(flags),
+        labels=labels,
+        site=site,
+        fetched_at=fetched_at,
+    )
+
+
+def _robots_flags(directives: str) -> set[str]:
+    said = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
+    if "none" in said:
+        said |= {"noindex", "nofollow"}
+    if said & {"noai", "noimageai", "noml"}:
+        said.add("noai")
+    return said & {"noindex", "nofollow", "noai"}
+
+
+def _walk(root: LexborNode, walk: _Walk) -> None:
+    """Depth first without recursion: enter an element, its children, leave it."""
+    node: LexborNode | None = root
+    open_links: list[tuple[int, _Open]] = []
+    depth = 0
+    pieces = walk.pieces
+    while node is not None:
+        tag = node.tag or ""
+        child = None
+        if tag == "-text":
+            content = node.text_content
+            if content and walk.size < walk.max_text:
+                if walk.size + len(content) > walk.max_text:
+                    content = content[: walk.max_text - walk.size]
+                    walk.flags.add("truncated")
+                walk.size += len(content)
+                pieces.append(content)
+        elif tag not in _SKIPPED or tag == "iframe":
+            if tag in _BLOCKS:
+                pieces.append(" ")
+            handled = _HANDLERS.get(tag)
+            link = handled(node, tag, walk) if handled is not None else None
+            if link is not None and tag == "a":
+                open_links.append((depth, link))
+            if tag not in ("title", "iframe"):
+                child = node.child
+                if child is not None and depth >= MAX_DEPTH:
+                    walk.flags.add("too-deep")
+                    child = None
+        if child is not None:
+            node = child
+            depth += 1
+            continue
+        while True:
+            # Leave the element: its link ends here, and so does its line.
+            if open_links and open_links[-1][0] == depth:
+                open_links.pop()[1].end = len(pieces)
+            if tag in _BLOCKS:
+                pieces.append(" ")
+            following = node.next
+            if following is not None:
+                node = following
+                break
+            node = node.parent
+            depth -= 1
+            if node is None or depth <= 0:
+                return
+            tag = node.tag or ""
+
+
+def _on_link(node: LexborNode, tag: str, walk: _Walk) -> _Open | None:
+    attributes = node.attributes
+    href = attributes.get(_SOURCES[tag])
+    if not href or len(walk.links) >= walk.max_links:
+        if href:
+            walk.flags.add("truncated")
+        return None
+    target = walk.joiner.join(href, walk.base)
+    if target is None:
+        return None
+    rel = attributes.get("rel")
+    words = ""
+    if tag != "a":
+        words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
+    elif "title" in attributes:
+        words = attributes["title"] or ""
+    link = _Open(
+        target,
+        tag,
+        len(walk.pieces),
+        walk.above_now,
+        node,
+        rel is not None and "nofollow" in rel.lower().split(),
+        words,
+    )
+    walk.links.append(link)
+    return link
+
+
+def _on_image(node: LexborNode, tag: str, walk: _Walk) -> None:
+    if walk.links and walk.links[-1].end < 0 and walk.links[-1].kind == "a":
+        alternative = node.attributes.get("alt")
+        if alternative:
+            walk.pieces.append(f" {alternative[:_CONTEXT_CHARACTERS]} ")
+    return
+
+
+def _on_heading(node: LexborNode, tag: str, walk: _Walk) -> None:
+    text = _SPACE.sub(" ", node.text(deep=True)[: 2 * _CONTEXT_CHARACTERS]).strip()
+    level = _HEADINGS[tag]
+    above = {at: words for at, words in walk.above.items() if at < level}
+    if text:
+        above[level] = text
+        walk.headings.append(text)
+    walk.above = above
+    walk.above_now = tuple(above.values())
+    return
+
+
+def _on_title(node: LexborNode, tag: str, walk: _Walk) -> None:
+    if not walk.title:
+        walk.title = _SPACE.sub(" ", node.text(deep=True)[:2_000]).strip()
+    return
+
+
+def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
+    attributes = node.attributes
+    content = attributes.get("content") or ""
+    name = (attributes.get("name") or "").strip().lower()
+    if name in ("robots", "description"):
+        walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
+    elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+        found = _REFRESH.match(content)
+        target = walk.joiner.join(found[1].strip(), walk.base) if found else None
+        if target is not None and ("url" in content.lower() or "/" in content):
+            walk.links.append(_Open(target, "refresh", len(walk.pieces), (), node, False, ""))
+    return
+
+
+def _on_base(node: LexborNode, tag: str, walk: _Walk) -> None:
+    href = node.attributes.get("href")
+    if href:
+        with contextlib.suppress(ValueError):
+            walk.base = canonical(href, walk.base)
+    return
+
+
+def _on_rel(node: LexborNode, tag: str, walk: _Walk) -> None:
+    attributes = node.attributes
+    if "canonical" in (attributes.get("rel") or "").lower().split() and walk.canonical is None:
+        walk.canonical = walk.joiner.join(attributes.get("href") or "", walk.base)
+    return
+
+
+def _on_html(node: LexborNode, tag: str, walk: _Walk) -> None:
+    walk.language = (node.attributes.get("lang") or "").strip()[:35]
+    return
+
+
+_HANDLERS = {
+    "a": _on_link,
+    "area": _on_link,
+    "frame": _on_link,
+    "iframe": _on_link,
+    "img": _on_image,
+    "title": _on_title,
+    "meta": _on_meta,
+    "base": _on_base,
+    "link": _on_rel,
+    "html": _on_html,
+} | dict.fromkeys(_HEADINGS, _on_heading)
+
+
+def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
+    """The links with the words around them."""
+    pieces = walk.pieces
+    links: list[Link] = []
+    for position, link in enumerate(walk.links):
+        end = link.begin if link.end < 0 else link.end
+        text = ""
+        if end > link.begin:
+            inside = pieces[link.begin : min(end, link.begin + 64)]
+            text = " ".join("".join(inside)[:500].split())
+        path, region = _place(link.node, walk)
+        links.append(
+            Link(
+                link.url,
+                Anchor(
+                    text or " ".join(link.words[:500].split()),
+                    _before(pieces, link.begin),
+                    _after(pieces, end),
+                    link.headings,
+                    path,
+                    position,
+                    region,
+                    link.nofollow or nofollow,
+                ),
+                link.kind,
+            )
+        )
+    return links
+
+
+def _before(pieces: list[str], at: int) -> str:
+    words: list[str] = []
+    for index in range(at - 1, max(-1, at - 40), -1):
+        words[:0] = pieces[index][-_CONTEXT_CHARACTERS:].split()
+        if len(words) >= CONTEXT_WORDS:
+            break
+    return " ".join(words[-CONTEXT_WORDS:])[-_CONTEXT_CHARACTERS:]
+
+
+def _after(pieces: list[str], at: int) -> str:
+    words: list[str] = []
+    for piece in pieces[at : at + 40]:
+        words += piece[:_CONTEXT_CHARACTERS].split()
+        if len(words) >= CONTEXT_WORDS:
+            break
+    return " ".join(words[:CONTEXT_WORDS])[:_CONTEXT_CHARACTERS]
+
+
+def _place(node: LexborNode, walk: _Walk) -> tuple[str, str]:
+    """Tag path and region of an element; each element's is found once."""
+    chain: list[LexborNode] = []
+    at: LexborNode | None = node
+    known = ("", "main")
+    while at is not None and at.tag not in ("-document", "-undef", None):
+        if at.mem_id in walk.places:
+            known = walk.places[at.mem_id]
+            break
+        chain.append(at)
+        at = at.parent
+        if len(chain) > MAX_DEPTH:
+            break
+    for element in reversed(chain):
+        known = _below(known, element)
+        walk.places[element.mem_id] = known
+    return known
+
+
+def _below(above: tuple[str, str], element: LexborNode) -> tuple[str, str]:
+    path, region = above
+    tag = element.tag or ""
+    attributes = element.attributes
+    step = tag
+    name = attributes.get("id")
+    if name:
+        step += "#" + name[:40]
+    classes = attributes.get("class")
+    if classes:
+        step += "." + ".".join(classes.split()[:3])[:60]
+    region = _ROLES.get((attributes.get("role") or "").lower(), _REGIONS.get(tag, region))
+    if path.count("/") < _PATH_ELEMENTS:
+        path = f"{path}/{step}" if path else step
+    return path, region
