@@ -20,7 +20,19 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
         "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
     },
-    "judges": {},
+    "judges": {
+        "all-of": "spoor.judges.combined:AllOf",
+        "any-of": "spoor.judges.combined:AnyOf",
+        "function": "spoor.judges.facts:Function",
+        "keywords": "spoor.judges.keywords:Keywords",
+        "label": "spoor.judges.facts:Label",
+        "media-type": "spoor.judges.facts:MediaType",
+        "not": "spoor.judges.combined:Not",
+        "tf-idf": "spoor.judges.similarity:TfIdf",
+        "url": "spoor.judges.facts:UrlPattern",
+        "vectors": "spoor.judges.similarity:VectorCosine",
+        "weighted-sum": "spoor.judges.combined:WeightedSum",
+    },
     "frontiers": {
         "memory": "spoor.stores.memory:MemoryFrontier",
     },

@@ -1,0 +1,49 @@
+"""Target specifications: `label:X`, `url:REGEX`, `type:MIME-GLOB`, `text:WORDS`, `topic:FILE`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from spoor.errors import InputError
+from spoor.judges.combined import AnyOf
+from spoor.judges.facts import Label, MediaType, UrlPattern
+from spoor.judges.keywords import Keywords
+from spoor.judges.topic import judge_of_topic, read_topic
+from spoor.protocols import Judge
+from spoor.registry import nearest
+from spoor.text import tokens
+
+KINDS: dict[str, Callable[[str], Judge]] = {
+    "label": Label,
+    "url": UrlPattern,
+    "type": MediaType,
+    "text": lambda words: Keywords(tokens(words)),
+    "topic": lambda path: judge_of_topic(read_topic(path)),
+}
+
+
+def judge_of(specs: Sequence[str]) -> Judge:
+    """The judge that target specifications stand for; several are or-ed.
+
+    Raises InputError for an unknown kind (the nearest is offered), an empty value or a bad pattern.
+    """
+    if not specs:
+        raise InputError("no target given; write one as in 'label:faculty' or 'url:\\.pdf$'")
+    judges = [_one(spec) for spec in specs]
+    return judges[0] if len(judges) == 1 else AnyOf(judges)
+
+
+def _one(spec: str) -> Judge:
+    kind, colon, value = spec.partition(":")
+    if kind not in KINDS or not colon:
+        have = ", ".join(f"{name}:…" for name in KINDS)
+        raise InputError(f"target {spec!r} is of no known kind{nearest(kind, KINDS)}; write {have}")
+    if not value.strip():
+        raise InputError(f"target {spec!r} says nothing after the colon")
+    return KINDS[kind](value.strip())
+
+
+def words_of(specs: Sequence[str]) -> str:
+    """What target specifications say of the topic in words: labels and texts, nothing of others."""
+    said = [spec.partition(":") for spec in specs]
+    return " ".join(value.strip() for kind, _, value in said if kind in ("label", "text"))
