@@ -18,7 +18,14 @@ from spoor.errors import InputError, PluginError
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
+        "best-first": "spoor.policies.best_first:BestFirst",
+        "best-n-first": "spoor.policies.best_n_first:BestNFirst",
         "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
+        "depth-first": "spoor.policies.depth_first:DepthFirst",
+        "oracle": "spoor.policies.oracle:Oracle",
+        "pagerank": "spoor.policies.pagerank:PageRank",
+        "random": "spoor.policies.random:Random",
+        "shark-search": "spoor.policies.shark_search:SharkSearch",
     },
     "judges": {
         "all-of": "spoor.judges.combined:AllOf",

@@ -173,6 +173,10 @@ class Sightings(Sequence[Sighting]):
         """Host of each target, as long as `links`."""
         return self._hosts
 
+    def anchor(self, index: int) -> Anchor:
+        """How one of them stands on the page."""
+        return self._found[self.at[index]].anchor
+
     def __len__(self) -> int:
         return len(self.links)
 

@@ -1,0 +1,35 @@
+"""Depth-first: the link that was discovered last, first; the links of one page in page order."""
+
+from __future__ import annotations
+
+from spoor.learn.queues import HostQueue
+from spoor.protocols import Offer
+from spoor.types import Choice, Outcome, Sightings, State, Task
+
+
+class DepthFirst:
+    """Last in, first out, among the hosts that are free."""
+
+    def __init__(self, task: Task) -> None:
+        self._queue = HostQueue()
+        self._pages = 0
+
+    def observe(self, seen: Sightings) -> None:
+        # A later page is worth more; within a page a tie goes to the link discovered first.
+        self._pages += 1
+        for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):
+            if first:
+                self._queue.push(link, host, float(self._pages))
+
+    def choose(self, offer: Offer) -> Choice:
+        return Choice(self._queue.pop(offer)[0], 1.0)
+
+    def learn(self, outcome: Outcome) -> None:
+        pass
+
+    def save(self) -> State:
+        return {"queue": self._queue.save(), "pages": self._pages}
+
+    def load(self, state: State) -> None:
+        self._queue.load(state["queue"])
+        self._pages = state["pages"]
