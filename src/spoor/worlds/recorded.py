@@ -1,0 +1,457 @@
+"""A recorded web: what somebody's crawl, archive or dump held, as a world.
+
+Opened from the folder that `spoor web import` writes (`spoor.worlds.store`). It opens in well under
+a second and parses no HTML: a page is one look-up and one decompression, and how a link stands on
+its page is read only when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from spoor.errors import InputError
+from spoor.protocols import Judge
+from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
+from spoor.worlds.store import (
+    FAILURE,
+    FORMAT,
+    REDIRECT,
+    ROW,
+    TABLES,
+    Anchors,
+    first_of_places,
+    place_of,
+    unpack_words,
+)
+
+Mask = NDArray[np.bool_]
+
+
+class RecordedLinks(Sequence[Link]):
+    """The links of a recorded page that lead into the world; each is made when asked for."""
+
+    __slots__ = ("_anchors", "_places", "_row", "_world", "urls")
+
+    def __init__(self, world: RecordedWorld, row: int, urls: list[str]) -> None:
+        self.urls = urls
+        """URL of each link."""
+        self._world = world
+        self._row = row
+        self._anchors: Anchors | None = None
+        self._places: Sequence[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    @overload
+    def __getitem__(self, index: int, /) -> Link: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Sequence[Link]: ...
+    def __getitem__(self, index: int | slice, /) -> Link | Sequence[Link]:
+        if self._anchors is None:
+            self._anchors, self._places = self._world._anchors_of(self._row)
+        assert self._places is not None
+        if isinstance(index, slice):
+            return [
+                self._anchors.link(place, url)
+                for place, url in zip(self._places[index], self.urls[index], strict=True)
+            ]
+        return self._anchors.link(self._places[index], self.urls[index])
+
+    def __iter__(self) -> Iterator[Link]:
+        return iter(self[:])
+
+    @property
+    def absent(self) -> int:
+        """Links of the page as it was recorded that lead to nothing recorded."""
+        return self._world._absent_of(self._row)
+
+
+class RecordedWorld:
+    """Answers each fetch as it was recorded.
+
+    `site` leaves nothing but the pages recorded with that site. Links to what the world does not
+    hold are left out of its pages; `absent` leaves them in, and a fetch of one fails as absent
+    (as does any URL that is not recorded). `seconds` is what each download takes.
+
+    Raises InputError for a folder that is no web or is damaged, and for an unknown site.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        site: str | None = None,
+        absent: bool = False,
+        seconds: float = 0.0,
+    ) -> None:
+        self.path = Path(path)
+        self._seconds = seconds
+        header = _header(self.path)
+        self._tables: dict[str, list[Any]] = {name: header[name] for name in TABLES}
+        self._tables["flags"] = [frozenset(flags) for flags in header["flags"]]
+        self._rows: NDArray[np.void] = _array(self.path / "rows.npy")
+        self._targets: NDArray[np.int32] = _array(self.path / "links.npy")
+        self._label_ids: NDArray[np.int32] = _array(self.path / "labels.npy")
+        self._words = _bytes(self.path / "words.bin")
+        self._anchors = _bytes(self.path / "anchors.bin")
+        self._extra = _bytes(self.path / "extra.bin")
+        self._urls = _lines(self.path / "urls.txt")
+        self._outside_count: int = header["outside"]
+        self._check(header)
+        self._pages: int = header["pages"]
+        self._row_of = dict(zip(self._urls, range(len(self._urls)), strict=True))
+        self._others: dict[str, int] | None = None
+        self._decompress = zstandard.ZstdDecompressor().decompress
+        self._label_sets: dict[bytes, frozenset[str]] = {}
+        self._ends = self._redirects_end(header)
+        self.site = site
+        self._keep = self._scope(site, absent)
+        if absent:
+            self._urls = self._urls + _lines(self.path / "outside.txt")
+
+    def _check(self, header: dict[str, Any]) -> None:
+        """The parts must fit one another: a file cut short is told now, not in mid-crawl."""
+        rows = header["pages"] + header["redirects"] + header["failures"]
+        fits = (
+            self._rows.dtype == ROW
+            and len(self._rows) == len(self._urls) == rows
+            and len(self._targets) == header["links"]
+            and len(self._words) == header["words"]
+            and len(self._anchors) == header["anchors"]
+            and len(self._extra) == header["extra"]
+        )
+        if not fits:
+            raise InputError(f"{self.path}: damaged (its files do not fit together); import again")
+
+    def _redirects_end(self, header: dict[str, Any]) -> NDArray[np.int32]:
+        """Number of a URL → row of the page that it leads to by way of redirects, or -1."""
+        rows = len(self._urls)
+        ends = np.full(rows + self._outside_count, -1, dtype=np.int32)
+        ends[: self._pages] = np.arange(self._pages)
+        starts = self._rows["links_at"]
+        for row in range(self._pages, self._pages + header["redirects"]):
+            at, hops = row, 0
+            while self._pages <= at < rows and self._rows["kind"][at] == REDIRECT and hops < 20:
+                at, hops = int(self._targets[starts[at]]), hops + 1
+            if at < self._pages:
+                ends[row] = at
+        return ends
+
+    def _scope(self, site: str | None, absent: bool) -> bytes:
+        """For each number, whether links to it are part of the world."""
+        rows = len(self._urls)
+        keep = np.ones(rows + self._outside_count, dtype=np.uint8)
+        redirect = self._rows["kind"] == REDIRECT
+        inside = np.ones(self._pages, dtype=bool)
+        if site is not None:
+            inside = self._in_site(site)
+            hosts = {self._host(row) for row in np.flatnonzero(inside).tolist()}
+        keep[: self._pages] = inside
+        if not absent:
+            ends = self._ends[:rows]
+            keep[:rows][redirect] = (ends[redirect] >= 0) & inside[ends[redirect]]
+            keep[rows:] = 0
+        elif site is not None:
+            for number, url in enumerate(_lines(self.path / "outside.txt"), rows):
+                keep[number] = _host(url) in hosts
+        if site is not None:
+            for row in np.flatnonzero(self._rows["kind"] == FAILURE).tolist():
+                keep[row] = self._host(row) in hosts
+        return keep.tobytes()
+
+    def _host(self, row: int) -> str:
+        return _host(self._urls[row])
+
+    def _in_site(self, site: str) -> Mask:
+        sites = self._tables["sites"]
+        if site not in sites:
+            known = ", ".join(sorted(name for name in sites if name)[:20]) or "none"
+            raise InputError(f"{self.path}: no site {site!r}; there are: {known}")
+        inside: Mask = self._rows["site"][: self._pages] == sites.index(site)
+        return inside
+
+    # -- the world
+
+    def answer(self, fetch: Fetch) -> Reply:
+        """The recorded reply. Another form of a recorded URL is redirected to it; what is not
+        recorded fails as absent, with status 404."""
+        ticket = fetch.ticket
+        row = self._row_of.get(fetch.url)
+        if row is None:
+            row = self._other(fetch.url)
+            if row is None or not self._keep[row]:
+                return Failed(ticket, "absent", "not recorded", 404, seconds=self._seconds)
+            return Redirected(ticket, self._urls[row], 301, self._seconds)
+        if not self._keep[row]:
+            return Failed(ticket, "absent", "not recorded", 404, seconds=self._seconds)
+        record = self._rows[row].item()
+        if row < self._pages:
+            return Fetched(ticket, self._page(row, record), self._seconds, record[16])
+        if record[18] == REDIRECT:
+            location = self._any_url(int(self._targets[record[6]]))
+            return Redirected(ticket, location, record[15], self._seconds)
+        kind, reason = unpack_words(self._read(self._words, record[0], record[1]))
+        return Failed(ticket, kind, reason, record[15], seconds=self._seconds)
+
+    def _page(self, row: int, record: tuple[Any, ...] | None = None) -> Page:
+        """The page of a row, its text and links as they were parsed."""
+        if record is None:
+            record = self._rows[row].item()
+        words_at, words, _, _, _, _, links_at, links, labels_at, labels, *rest = record
+        site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
+        title, description, canonical, text, *headings = unpack_words(
+            self._decompress(self._words[words_at : words_at + words])
+        )
+        tables, table, keep = self._tables, self._urls, self._keep
+        targets = self._targets[links_at : links_at + links].tolist()
+        return Page(
+            self._urls[row],
+            status,
+            tables["types"][media],
+            title,
+            tuple(headings),
+            text,
+            RecordedLinks(self, row, [table[at] for at in targets if keep[at]]),
+            description,
+            canonical or None,
+            tables["languages"][language],
+            tables["encodings"][encoding],
+            tables["flags"][flags],
+            self._labels(labels_at, labels),
+            tables["sites"][site],
+            None if fetched_at != fetched_at else fetched_at,
+        )
+
+    def _read(self, blob: mmap.mmap | bytes, at: int, length: int) -> bytes:
+        return self._decompress(blob[at : at + length]) if length else b""
+
+    def _labels(self, at: int, count: int) -> frozenset[str]:
+        numbers = self._label_ids[at : at + count]
+        key = numbers.tobytes()
+        found = self._label_sets.get(key)
+        if found is None:
+            names = self._tables["labels"]
+            found = self._label_sets[key] = frozenset([names[number] for number in numbers])
+        return found
+
+    def _anchors_of(self, row: int) -> tuple[Anchors, Sequence[int]]:
+        """How the links of a page stand on it, and which of them are part of the world."""
+        record = self._rows[row]
+        at, count = int(record["anchors_at"]), int(record["links"])
+        data = self._read(self._anchors, at, int(record["anchors"]))
+        start, keep = int(record["links_at"]), self._keep
+        targets = self._targets[start : start + count].tolist()
+        places = [place for place, target in enumerate(targets) if keep[target]]
+        return Anchors(data, count), places
+
+    def _absent_of(self, row: int) -> int:
+        record = self._rows[row]
+        start = int(record["links_at"])
+        targets = self._targets[start : start + int(record["links"])]
+        return int(np.count_nonzero(targets >= len(self._rows)))
+
+    def _any_url(self, number: int) -> str:
+        if number >= len(self._urls):
+            self._urls = self._urls + _lines(self.path / "outside.txt")
+        return self._urls[number]
+
+    def _other(self, url: str) -> int | None:
+        """Row of the page that has this URL as another of its own."""
+        if self._others is None:
+            self._others = first_of_places(self._urls[: len(self._rows)])
+            for line in _lines(self.path / "aliases.txt"):
+                alias, _, place = line.partition("\t")
+                self._others[alias] = int(place)
+        return self._others.get(url, self._others.get(place_of(url)))
+
+    # -- looking
+
+    def __len__(self) -> int:
+        """Pages in the world."""
+        return self._keep.count(1, 0, self._pages)
+
+    def _numbers(self) -> list[int]:
+        """Rows of the pages in the world, in the order of recording."""
+        inside = np.frombuffer(self._keep, dtype=np.uint8, count=self._pages)
+        rows: list[int] = np.flatnonzero(inside).tolist()
+        return rows
+
+    def pages(self) -> Iterator[Page]:
+        """Every page, in the order of recording."""
+        return (self._page(row) for row in self._numbers())
+
+    def urls(self) -> list[str]:
+        """URL of every page, in the order of recording."""
+        return [self._urls[row] for row in self._numbers()]
+
+    def page(self, url: str) -> Page:
+        """The page under this URL or another form of it, redirects followed. Raises InputError
+        where none is recorded."""
+        return self._page(self._find(url))
+
+    def extra(self, url: str) -> dict[str, Any]:
+        """What else the source said of this page. Raises InputError where none is recorded."""
+        record = self._rows[self._find(url)]
+        data = self._read(self._extra, int(record["extra_at"]), int(record["extra"]))
+        extra: dict[str, Any] = json.loads(data) if data else {}
+        return extra
+
+    def _find(self, url: str) -> int:
+        number = self._row_of.get(url)
+        if number is None:
+            number = self._other(url)
+        row = -1 if number is None else int(self._ends[number])
+        if row < 0 or not self._keep[row]:
+            raise InputError(f"{self.path}: no page {url} is recorded")
+        return row
+
+    def sites(self) -> dict[str, int]:
+        """Site → its pages, in the order of recording; nothing where none was recorded."""
+        counts = np.bincount(self._rows["site"][self._numbers()])
+        return {
+            self._tables["sites"][number]: int(count)
+            for number, count in enumerate(counts)
+            if count and self._tables["sites"][number]
+        }
+
+    def labels(self) -> dict[str, int]:
+        """Label → pages that carry it, the most frequent first."""
+        rows = self._rows[self._numbers()]
+        counts: Counter[int] = Counter()
+        for at, length in zip(rows["labels_at"].tolist(), rows["labels"].tolist(), strict=True):
+            counts.update(self._label_ids[at : at + length].tolist())
+        names = self._tables["labels"]
+        return {names[number]: count for number, count in counts.most_common()}
+
+    def roots(self) -> list[str]:
+        """Where crawls of this world begin: the pages that the source calls roots; for a site (or
+        a world without sites) that has none, the front page of the host with the most pages, or
+        else the page with links that most links lead to."""
+        numbers = np.array(self._numbers(), dtype=np.int64)
+        sites = self._rows["site"][numbers]
+        marked = self._rows["root"][numbers]
+        found: list[int] = []
+        for site in dict.fromkeys(sites.tolist()):
+            mine = numbers[sites == site]
+            roots = numbers[(sites == site) & marked].tolist()
+            found += roots or [self._likely_root(mine)]
+        return [self._urls[row] for row in found]
+
+    def _likely_root(self, rows: NDArray[np.int64]) -> int:
+        hosts = Counter(self._host(row) for row in rows.tolist())
+        for scheme in ("https", "http"):
+            front = f"{scheme}://{hosts.most_common(1)[0][0]}/"
+            row = self._row_of.get(front, self._other(front))
+            if row is not None and row in rows and self._rows["links"][row]:
+                return row
+        linked = np.bincount(self._targets, minlength=self._pages)[rows]
+        linked[self._rows["links"][rows] == 0] = 0
+        return int(rows[int(np.argmax(linked))])
+
+    # -- the graph
+
+    def labelled(self, label: str) -> Mask:
+        """Which pages of `graph` carry this label."""
+        names = self._tables["labels"]
+        rows = self._rows[: self._pages]
+        mask = np.zeros(self._pages, dtype=bool)
+        if label in names:
+            owner = np.repeat(np.arange(self._pages), rows["labels"])
+            mask[owner[self._label_ids[: len(owner)] == names.index(label)]] = True
+        return mask[self._numbers()]
+
+    def wanted(self, judge: Judge) -> Mask:
+        """Which pages of `graph` this judge calls relevant."""
+        return np.fromiter(
+            (judge.judge(page).relevant for page in self.pages()), dtype=bool, count=len(self)
+        )
+
+    def graph(self, targets: Judge | Mask | None = None) -> WebGraph:
+        """The pages of the world and their links among themselves, each target of a page once and
+        in page order, redirects followed, links to oneself left out.
+
+        `targets` is a judge, or a mask over `urls()`; None means no targets. O(links log links).
+        """
+        numbers = np.array(self._numbers(), dtype=np.int64)
+        mask = np.zeros(len(numbers), dtype=bool)
+        if isinstance(targets, np.ndarray):
+            mask = targets.astype(bool)
+        elif targets is not None:
+            mask = self.wanted(targets)
+        indptr, indices = self.arcs()
+        return WebGraph(self.urls(), indptr, indices, mask)
+
+    def arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The graph's compressed sparse rows alone."""
+        numbers = np.array(self._numbers(), dtype=np.int64)
+        place = np.full(self._pages + 1, -1, dtype=np.int64)
+        place[numbers] = np.arange(len(numbers))
+        counts = self._rows["links"][: self._pages]
+        source = place[np.repeat(np.arange(self._pages), counts)]
+        target = place[self._ends[self._targets[: int(counts.sum())]]]
+        good = (source >= 0) & (target >= 0) & (source != target)
+        key = source[good] * len(numbers) + target[good]
+        kept = np.sort(np.unique(key, return_index=True)[1])
+        source, target = source[good][kept], target[good][kept]
+        indptr = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(source, minlength=len(numbers)), out=indptr[1:])
+        return indptr, target.astype(np.int32)
+
+
+# ---------------------------------------------------------------- reading the folder
+
+
+def _header(path: Path) -> dict[str, Any]:
+    file = path / "web.json"
+    if not file.exists():
+        raise InputError(
+            f"{path}: no recorded web (there is no web.json); `spoor web import SRC... {path}` "
+            "makes one"
+        )
+    try:
+        header: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        number = header["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: damaged; import again") from error
+    if number != FORMAT:
+        raise InputError(f"{path}: format {number}; this Spoor reads {FORMAT}; import again")
+    return header
+
+
+def _array(file: Path) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(file, mmap_mode="r" if file.stat().st_size > 4096 else None)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: damaged or missing; import again") from error
+    return np.asarray(array)
+
+
+def _bytes(file: Path) -> mmap.mmap | bytes:
+    try:
+        with file.open("rb") as opened:
+            if not file.stat().st_size:
+                return b""
+            return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise InputError(f"{file}: damaged or missing; import again") from error
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("utf-8").split("\n")[:-1]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: damaged or missing; import again") from error
+
+
+def _host(url: str) -> str:
+    return url.split("/", 3)[2]
