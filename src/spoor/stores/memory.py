@@ -312,10 +312,12 @@ class MemoryFrontier:
     # -- saving
 
     def save(self) -> State:
-        aliases = {url: link for url, link in self._ids.items() if self._urls[link] != url}
+        # After a redirect two URLs name one link, and one URL may stand at two links.
+        plain = {url: link for link, url in enumerate(self._urls)}
+        aliases = sorted(set(self._ids.items()) - set(plain.items()))
         return {
             "urls": list(self._urls),
-            "aliases": aliases,
+            "aliases": [list(alias) for alias in aliases],
             "state": np.frombuffer(bytes(self._state), dtype=np.uint8),
             "parent": np.array(self._parent, dtype=np.int64),
             "depth": np.array(self._depth, dtype=np.int32),
@@ -335,7 +337,7 @@ class MemoryFrontier:
     def load(self, state: State) -> None:
         self._urls = list(state["urls"])
         self._ids = {url: link for link, url in enumerate(self._urls)}
-        self._ids |= {url: int(link) for url, link in state["aliases"].items()}
+        self._ids |= dict(state["aliases"])
         self._state = bytearray(state["state"].tobytes())
         self._parent = array("q", state["parent"].tolist())
         self._depth = array("i", state["depth"].tolist())
