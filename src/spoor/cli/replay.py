@@ -1,0 +1,96 @@
+"""`spoor replay`: a policy over a recorded or generated web, without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from spoor.cli.screen import progress, sparkline
+from spoor.errors import InputError
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(replay)
+
+
+def replay(
+    web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
+    target: Annotated[
+        list[str],
+        typer.Option(help="What is wanted: label:X, url:REGEX, type:GLOB, text:WORDS, topic:FILE."),
+    ],
+    topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
+    topic_file: Annotated[Path | None, typer.Option(help="The same, from a TOML file.")] = None,
+    root: Annotated[str | None, typer.Option(help="Where the crawl begins.")] = None,
+    policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = "best-first",
+    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
+    model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Budget of pages.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    in_flight: Annotated[int, typer.Option(min=1, help="Fetches in flight.")] = 1,
+    delay: Annotated[float, typer.Option(min=0, help="Simulated delay of a host, s.")] = 0.0,
+    scope: Annotated[str, typer.Option(help="site: the root's site only; web: all.")] = "site",
+    absent: Annotated[str, typer.Option(help="Links not recorded: skip or answer.")] = "skip",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Replay a policy over WEB and say how soon it finds the targets."""
+    from spoor.judges.topic import read_topic, topic_of
+    from spoor.lab.cell import Cell, parse_params, prepare, replay_cell
+    from spoor.learn.state import read
+
+    if absent not in ("skip", "answer"):
+        raise InputError(f"--absent is 'skip' or 'answer', not {absent!r}")
+    if topic and topic_file:
+        raise InputError("give --topic or --topic-file, not both")
+    told = topic_of(topic).topic if topic else read_topic(topic_file).topic if topic_file else None
+    cell = Cell(
+        str(web),
+        tuple(target),
+        policy,
+        root=root,
+        topic=told,
+        params=parse_params(param or []),
+        seed=seed,
+        pages=pages,
+        in_flight=in_flight,
+        delay=delay,
+        scope=scope,
+        absent=absent == "answer",
+        vectors=str(vectors) if vectors else None,
+    )
+    ground = prepare(cell)
+    with progress("pages", min(pages or ground.reachable, ground.reachable), quiet=as_json) as tell:
+        state = read(model) if model else None
+        figures = replay_cell(cell, ground=ground, model=state, tell=tell)
+    typer.echo(json.dumps(figures) if as_json else describe(figures))
+
+
+def describe(figures: Mapping[str, Any]) -> str:
+    """The figures of a replay for a person."""
+    reach, found = figures["reachable"], figures["found"]
+    lines = [
+        f"{figures['policy']} on {figures['web']} from {figures['root']}",
+        f"  targets found   {found} of {figures['targets_reachable']} reachable"
+        f" ({figures['targets']} in all)",
+        f"  pages fetched   {figures['fetched']} of {reach} reachable"
+        f" ({figures['pages_per_second']:,.0f} a second)",
+    ]
+    for share, value in figures["requests_to"].items():
+        shown = "not reached" if value is None else f"{value:.1%} of the pages"
+        lines.append(f"  {share:>3} % of targets  {shown}")
+    lines.append(f"  area under curve {_number(figures['auc'])}")
+    lines.append(
+        f"  breadth-first {_number(figures['auc_breadth_first'])}, "
+        f"oracle {_number(figures['auc_oracle'])}, gap closed {_number(figures['gap_closed'])}"
+    )
+    lines.append("  " + sparkline([count for _, count in figures["curve"]]))
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

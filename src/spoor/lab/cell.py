@@ -1,0 +1,198 @@
+"""One cell of an experiment: a policy replayed on a web, measured against what could be done."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.replay import Replay
+from spoor.errors import InputError
+from spoor.judges.spec import judge_of, words_of
+from spoor.lab.figures import area, breadth_first_order, curve, gap_closed, requests_to
+from spoor.lab.webs import LabWorld, open_scope
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import State, Task, Topic, WebGraph
+
+ORACLE_LIMIT = 200_000
+"""Reachable pages up to which the oracle is run beside a policy."""
+
+Tell = Callable[[int, int], None]
+"""(pages fetched, targets found)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is replayed."""
+
+    web: str
+    targets: tuple[str, ...]
+    policy: str
+    root: str | None = None
+    """None: the web's own, where it has one."""
+    topic: Topic | None = None
+    """None: the words of the targets."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    pages: int | None = None
+    in_flight: int = 1
+    delay: float = 0.0
+    scope: str = "site"
+    """`site`: the pages recorded with the root's site; `web`: all."""
+    absent: bool = False
+    """Ask for linked pages that are not recorded, too."""
+    vectors: str | None = None
+
+
+@dataclass(slots=True)
+class Ground:
+    """A web made ready: what every policy on it is measured against."""
+
+    world: LabWorld
+    graph: WebGraph
+    root: str
+    order: list[int]
+    """Reachable pages in breadth-first order."""
+
+    @property
+    def reachable(self) -> int:
+        return len(self.order)
+
+    @property
+    def targets_reachable(self) -> int:
+        return int(self.graph.targets[self.order].sum())
+
+
+def prepare(cell: Cell) -> Ground:
+    """Open the web of a cell and find its targets; InputError for a root that is not in it."""
+    world, root = open_scope(Path(cell.web), cell.root, cell.scope, absent=cell.absent)
+    graph = world.graph(judge_of(cell.targets))
+    number = graph.index().get(root)
+    if number is None:
+        raise InputError(f"{root} is not a page of {cell.web}; `spoor web info` lists its roots")
+    return Ground(world, graph, root, breadth_first_order(graph, number))
+
+
+def replay_cell(
+    cell: Cell,
+    *,
+    ground: Ground | None = None,
+    model: State | None = None,
+    compare: bool = True,
+    tell: Tell = lambda fetched, found: None,
+) -> dict[str, Any]:
+    """Replay one cell; its figures, ready for JSON (keys in docs/guides/lab.md).
+
+    With `compare` the oracle runs too, for `gap_closed`; None stands where it is too large for it.
+    """
+    ground = ground or prepare(cell)
+    began, cpu = time.perf_counter(), time.process_time()
+    found, crawl = _run(cell, ground, model, tell)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    targets, reachable = ground.targets_reachable, ground.reachable
+    own = area(found, targets, reachable)
+    plain = area(ground.graph.targets[ground.order].tolist(), targets, reachable)
+    best = None
+    if compare and reachable <= ORACLE_LIMIT and targets:
+        if cell.policy == "oracle" and cell.pages is None:
+            best = own
+        else:
+            known = Cell(cell.web, cell.targets, "oracle", root=ground.root, scope=cell.scope)
+            best = area(_run(known, ground, None)[0], targets, reachable)
+    return {
+        "web": cell.web,
+        "root": ground.root,
+        "target": list(cell.targets),
+        "policy": cell.policy,
+        "params": dict(cell.params),
+        "seed": cell.seed,
+        "fetched": len(found),
+        "reachable": reachable,
+        "targets": int(ground.graph.targets.sum()),
+        "targets_reachable": targets,
+        "found": sum(found),
+        "absent": crawl.counts.failed,
+        "requests_to": requests_to(found, targets, reachable),
+        "auc": own,
+        "auc_breadth_first": plain,
+        "auc_oracle": best,
+        "gap_closed": gap_closed(own, plain, best),
+        "seconds": round(seconds, 4),
+        "cpu_seconds": round(cpu, 4),
+        "pages_per_second": round(len(found) / max(seconds, 1e-9), 1),
+        "peak_rss_mb": round(peak_rss_mb(), 1),
+        "curve": curve(found),
+    }
+
+
+def _run(
+    cell: Cell, ground: Ground, model: State | None, tell: Tell = lambda fetched, found: None
+) -> tuple[list[bool], Crawl]:
+    task = Task(
+        np.random.default_rng(cell.seed),
+        cell.topic or Topic(name=words_of(cell.targets)),
+        model=model,
+        graph=ground.graph if cell.policy in registry.LAB_ONLY else None,
+        vectors=_vectors(cell.vectors),
+    )
+    policy = registry.build("policies", cell.policy, task, settings=cell.params)
+    per_host = 1 if cell.delay else 0
+    frontier = MemoryFrontier(delay=cell.delay, per_host=per_host)
+    crawl = Crawl(policy, judge_of(cell.targets), frontier, pages=cell.pages)
+    crawl.seed([ground.root])
+    wanted = {url for url, is_target in _rows(ground.graph) if is_target}
+    found: list[bool] = []
+    hits = 0
+    for outcome in Replay(crawl, ground.world, in_flight=cell.in_flight):
+        page = outcome.page
+        if page is not None:
+            hit = page.url in wanted
+            hits += hit
+            found.append(hit)
+            tell(len(found), hits)
+    return found, crawl
+
+
+def _rows(graph: WebGraph) -> zip[tuple[str, bool]]:
+    return zip(graph.urls, graph.targets.tolist(), strict=True)
+
+
+def _vectors(path: str | None) -> object | None:
+    if path is None:
+        return None
+    from spoor.text import Vectors
+
+    return Vectors.read(path)
+
+
+def peak_rss_mb() -> float:
+    """Largest resident set of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def parse_params(given: Sequence[str]) -> dict[str, Any]:
+    """`key=value` settings of a policy; values as TOML writes them, other words are strings.
+
+    Raises InputError for one without `=`.
+    """
+    import tomllib
+
+    params: dict[str, Any] = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"parameter {item!r} is not of the form name=value")
+        try:
+            params[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            params[key.strip()] = value
+    return params

@@ -1,0 +1,51 @@
+"""Webs as the lab uses them: opened by their folder, cut to a site, with a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from spoor.errors import InputError
+from spoor.protocols import Judge
+from spoor.types import Fetch, Page, Reply, WebGraph
+from spoor.worlds.recorded import RecordedWorld
+
+
+class LabWorld(Protocol):
+    """A world that can be known whole."""
+
+    def answer(self, fetch: Fetch) -> Reply: ...
+    def graph(self, targets: Judge | None = None) -> WebGraph: ...
+    def roots(self) -> Sequence[str]: ...
+    def sites(self) -> Mapping[str, int]: ...
+    def page(self, url: str) -> Page: ...
+    def pages(self) -> Iterator[Page]: ...
+    def __len__(self) -> int: ...
+
+
+def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> LabWorld:
+    """The world in a folder, recorded or generated. Raises InputError where there is none."""
+    return RecordedWorld(path, site=site, absent=absent)
+
+
+def open_scope(
+    path: Path, root: str | None, scope: str, *, absent: bool = False
+) -> tuple[LabWorld, str]:
+    """The world that a crawl from `root` may see, and its root.
+
+    `scope` is `site` (pages recorded with the root's site, where pages have one) or `web`.
+    """
+    if scope not in ("site", "web"):
+        raise InputError(f"unknown scope {scope!r}; it is 'site' or 'web'")
+    world = open_web(path, absent=absent)
+    if root is None:
+        roots = world.roots()
+        if len(roots) != 1:
+            some = ", ".join(roots[:6]) + (", …" if len(roots) > 6 else "")
+            raise InputError(f"{path} has {len(roots)} roots; choose one by --root: {some}")
+        root = roots[0]
+    page = world.page(root)
+    if scope == "site" and page.site and len(world.sites()) > 1:
+        world = open_web(path, site=page.site, absent=absent)
+    return world, page.url
