@@ -176,6 +176,10 @@ class Frontier(Protocol):
         """From now on leave this host alone for at least `delay` seconds (Crawl-delay)."""
         ...
 
+    def delay(self, host: str) -> float:
+        """Seconds that this host is left alone between two requests."""
+        ...
+
     def url(self, link: LinkId) -> str: ...
     def path(self, link: LinkId) -> Sequence[LinkId]:
         """From a seed to the link by the pages that first showed each."""

@@ -212,6 +212,10 @@ class MemoryFrontier:
         state = self._host(host)
         state.delay = max(state.delay, delay)
 
+    def delay(self, host: str) -> float:
+        known = self._hosts.get(host)
+        return self._delay if known is None else known.delay
+
     # -- one request
 
     def take(self, link: LinkId, now: float) -> tuple[str, str]:

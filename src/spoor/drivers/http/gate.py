@@ -1,0 +1,112 @@
+"""Which addresses may be connected to. What is refused here is refused before any connection.
+
+Two gates: names pass the resolver, which refuses a name whose addresses are not public; every
+address, literal ones too, passes the socket factory just before the connection.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Any
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+from spoor.drivers.http.settings import HttpSettings
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class BlockedAddressError(OSError):
+    """An address that a crawler has no business with."""
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is out on the Internet: not loopback, private, link-local (where clouds
+    keep their metadata), shared, multicast, reserved or unspecified, nor an IPv6 one that stands
+    for such an IPv4 one."""
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None and address.teredo is not None:
+            inner = address.teredo[1]
+        if inner is not None:
+            return is_public(str(inner))
+        if address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _normal(name: str) -> str:
+    return name.strip().strip("[]").rstrip(".").lower()
+
+
+class Gate(AbstractResolver):
+    """Resolver and socket factory of the live driver."""
+
+    def __init__(self, settings: HttpSettings, resolver: AbstractResolver | None = None) -> None:
+        self._names = frozenset(_normal(name) for name in settings.allow_private)
+        self._connect_to = settings.connect_to
+        # Literal addresses never pass the resolver; names add theirs when they are resolved.
+        self._open = {name for name in self._names if _is_address(name)}
+        if settings.connect_to is not None:
+            self._open.add(_normal(settings.connect_to[0]))
+        self._resolver = resolver
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Addresses of a name that may be connected to. Raises BlockedAddressError for none."""
+        if self._connect_to is not None:
+            address, port = self._connect_to
+            return [_result(host, address, port)]
+        if self._resolver is None:
+            self._resolver = ThreadedResolver()
+        found = await self._resolver.resolve(host, port, family)
+        if _normal(host) in self._names:
+            self._open |= {result["host"] for result in found}
+            return found
+        public = [result for result in found if is_public(result["host"])]
+        if found and not public:
+            raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
+        return public
+
+    def socket(self, info: tuple[Any, ...]) -> socket.socket:
+        """A socket for an address about to be connected to. Raises BlockedAddressError."""
+        family, kind, proto, _, sockaddr = info
+        address = str(sockaddr[0])
+        if not is_public(address) and _normal(address) not in self._open:
+            raise BlockedAddressError(f"{address} is not a public address")
+        return socket.socket(family=family, type=kind, proto=proto)
+
+    async def close(self) -> None:
+        if self._resolver is not None:
+            await self._resolver.close()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _result(name: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=name,
+        host=address,
+        port=port,
+        family=family,
+        proto=socket.IPPROTO_TCP,
+        flags=socket.AI_NUMERICHOST,
+    )

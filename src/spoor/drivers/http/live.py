@@ -1,0 +1,325 @@
+"""The live driver: one task, a crawl and as many requests in flight as wanted.
+
+As thin as the core allows: the crawl says what to ask for and when; this module asks, under the
+rules of robots.txt, and turns what comes back into replies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import aiohttp
+
+from spoor.crawl import Crawl
+from spoor.drivers.http.exchange import Client, Exchange, LimitError
+from spoor.drivers.http.gate import BlockedAddressError, Gate
+from spoor.drivers.http.settings import HttpSettings
+from spoor.page import parse
+from spoor.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Finished,
+    Link,
+    Outcome,
+    Page,
+    Redirected,
+    Reply,
+    Sleep,
+)
+from spoor.urls import Joiner, canonical, host, registrable_domain
+
+Clock = Callable[[], float]
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+ROBOTS_HOPS = 5
+UNREACHABLE_AGE = 1800.0
+"""Seconds after which a robots.txt that could not be had is asked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Which links of a page may enter the frontier."""
+
+    scope: str = "anywhere"
+    """`host`, `domain` (of the seeds) or `anywhere`."""
+    hosts: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    max_depth: int | None = None
+    nofollow: bool = True
+    """Obey rel=nofollow, meta robots and X-Robots-Tag."""
+
+    @classmethod
+    def of(
+        cls, seeds: Iterable[str], scope: str, max_depth: int | None = None, nofollow: bool = True
+    ) -> Admission:
+        """The admission of a crawl that begins at these seeds."""
+        hosts = frozenset(host(seed) for seed in seeds)
+        domains = frozenset(registrable_domain(name) for name in hosts)
+        return cls(scope, hosts, domains, max_depth, nofollow)
+
+    def __call__(self, page: Page, depth: int) -> Sequence[Link]:
+        if self.max_depth is not None and depth > self.max_depth:
+            return ()
+        if self.nofollow and "nofollow" in page.flags:
+            return ()
+        if self.scope == "anywhere":
+            if not self.nofollow:
+                return page.links
+            return [link for link in page.links if not link.anchor.nofollow]
+        return [link for link in page.links if self._fits(link)]
+
+    def _fits(self, link: Link) -> bool:
+        if self.nofollow and link.anchor.nofollow:
+            return False
+        name = host(link.url)
+        if self.scope == "host":
+            return name in self.hosts
+        return registrable_domain(name) in self.domains
+
+
+@dataclass(slots=True)
+class _Robots:
+    rules: Rules
+    expires: float
+
+
+class Live:
+    """Runs one crawl over HTTP.
+
+    `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
+    sees what came of each reply. `clock` gives seconds and must go on across restarts of a run.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        settings: HttpSettings,
+        *,
+        clock: Clock = time.time,
+        record: Callable[[Fetch, Exchange], None] | None = None,
+        on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
+    ) -> None:
+        self.crawl = crawl
+        self.settings = settings
+        self.robots_requests = 0
+        self._clock = clock
+        self._record = record
+        self._on_step = on_step
+        self._robots: dict[str, _Robots] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._joiner = Joiner()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
+        self._wake = asyncio.Event()
+        self._aborted = False
+        self._fault: BaseException | None = None
+
+    def stop(self, reason: str) -> None:
+        """Ask for nothing new; what is in flight comes in."""
+        self.crawl.stop(reason)
+        self._wake.set()
+
+    def abort(self, reason: str) -> None:
+        """End at once; what is in flight is asked for again when the run goes on."""
+        self.crawl.stop(reason)
+        self._aborted = True
+        self._wake.set()
+
+    async def run(self) -> Finished:
+        """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
+        gate = Gate(self.settings)
+        self._client = Client(self.settings, gate)
+        try:
+            return await self._loop()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._client.close()
+            await gate.close()
+
+    async def _loop(self) -> Finished:
+        while True:
+            if self._fault is not None:
+                raise self._fault
+            while self._arrived:
+                self._take_in(*self._arrived.popleft())
+            if self._aborted:
+                return Finished("aborted")
+            until: float | None = None
+            while len(self._tasks) < self.settings.in_flight:
+                answer = self.crawl.next(self._clock())
+                if isinstance(answer, Finished):
+                    return answer
+                if not isinstance(answer, Fetch):
+                    until = answer.until if isinstance(answer, Sleep) else None
+                    break
+                task = asyncio.create_task(self._exchange(answer))
+                self._tasks.add(task)
+                task.add_done_callback(self._landed)
+            await self._rest(until)
+
+    async def _rest(self, until: float | None) -> None:
+        """Until a reply comes in, or a host becomes free."""
+        if self._arrived:
+            return
+        self._wake.clear()
+        if until is None:
+            await self._wake.wait()
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, until - self._clock()) + 0.001):
+                await self._wake.wait()
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = fault
+        self._wake.set()
+
+    def _take_in(self, fetch: Fetch, reply: Reply, exchange: Exchange | None) -> None:
+        if exchange is not None and self._record is not None:
+            self._record(fetch, exchange)
+        if isinstance(reply, Failed) and reply.retry_after is not None:
+            self.crawl.frontier.hold(fetch.host, self._clock() + reply.retry_after)
+        step = self.crawl.receive(reply, self._clock())
+        if self._on_step is not None:
+            self._on_step(fetch, step)
+
+    # -- one request
+
+    async def _exchange(self, fetch: Fetch) -> None:
+        reply: Reply
+        exchange: Exchange | None = None
+        try:
+            if self.settings.robots and not (await self._rules(fetch)).allowed(fetch.url):
+                reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
+            else:
+                exchange = await self._client.get(
+                    fetch.url, self._clock(), accept=self.settings.accept
+                )
+                reply = self._reply(fetch, exchange)
+        except Exception as error:
+            reply = failure(fetch.ticket, error)
+        self._arrived.append((fetch, reply, exchange))
+
+    def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
+        ticket, status, seconds = fetch.ticket, exchange.status, exchange.seconds
+        if status in REDIRECTS:
+            target = self._joiner.join(exchange.headers.get("Location", ""), fetch.url)
+            if target is None or "Location" not in exchange.headers:
+                return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
+            return Redirected(ticket, target, status, seconds)
+        if not 200 <= status < 300:
+            busy = status in (429, 503)
+            return Failed(
+                ticket,
+                "absent" if status in (404, 410) else "http",
+                f"{status} {exchange.reason}".strip(),
+                status,
+                transient=busy or status >= 500 or status == 408,
+                retry_after=self._retry_after(exchange) if busy else None,
+                seconds=seconds,
+            )
+        if exchange.truncated in ("time", "disconnect") and not exchange.body:
+            kind = "timeout" if exchange.truncated == "time" else "connection"
+            return Failed(ticket, kind, "the body broke off", status, transient=True)
+        page = parse(
+            exchange.body,
+            fetch.url,
+            content_type=exchange.headers.get("Content-Type", ""),
+            status=status,
+            fetched_at=exchange.began,
+            truncated=bool(exchange.truncated),
+            robots=",".join(exchange.headers.getall("X-Robots-Tag", [])),
+            joiner=self._joiner,
+        )
+        return Fetched(ticket, page, seconds, len(exchange.body))
+
+    def _retry_after(self, exchange: Exchange) -> float | None:
+        value = exchange.headers.get("Retry-After", "").strip()
+        if value.isdigit():
+            return float(min(int(value), 24 * 3600))
+        if not value:
+            return None
+        from email.utils import parsedate_to_datetime
+
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - self._clock())
+        except ValueError:
+            return None
+
+    # -- robots.txt
+
+    async def _rules(self, fetch: Fetch) -> Rules:
+        """The rules of the URL's origin: fetched once, by whoever needs them first.
+
+        With one request a host at a time nobody else can need them meanwhile; with more, each
+        waits for the same answer. The host's delay passes before the page itself is asked for.
+        """
+        origin = "/".join(fetch.url.split("/", 3)[:3])
+        known = self._robots.get(origin)
+        now = self._clock()
+        if known is not None and known.expires > now:
+            return known.rules
+        lock = self._locks.setdefault(origin, asyncio.Lock())
+        async with lock:
+            known = self._robots.get(origin)
+            if known is not None and known.expires > now:
+                return known.rules
+            rules, age = await self._fetch_rules(f"{origin}/robots.txt")
+            self._robots[origin] = _Robots(rules, self._clock() + age)
+        self._locks.pop(origin, None)
+        delay = self.crawl.frontier.delay(fetch.host)
+        if rules.crawl_delay is not None:
+            delay = max(delay, min(rules.crawl_delay, self.settings.max_crawl_delay))
+            self.crawl.frontier.pace(fetch.host, delay)
+        if delay:
+            await asyncio.sleep(delay)
+        return rules
+
+    async def _fetch_rules(self, url: str) -> tuple[Rules, float]:
+        for _ in range(ROBOTS_HOPS + 1):
+            self.robots_requests += 1
+            try:
+                exchange = await self._client.get(url, self._clock(), limit=LIMIT)
+            except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError):
+                return DISALLOW_ALL, UNREACHABLE_AGE
+            if exchange.status in REDIRECTS:
+                try:
+                    url = canonical(exchange.headers.get("Location", ""), url)
+                except ValueError:
+                    return ALLOW_ALL, self.settings.robots_max_age
+                continue
+            rules = from_reply(exchange.status, exchange.body, self.settings.user_agent)
+            unreachable = rules is DISALLOW_ALL
+            return rules, UNREACHABLE_AGE if unreachable else self.settings.robots_max_age
+        return ALLOW_ALL, self.settings.robots_max_age
+
+
+def failure(ticket: int, error: Exception) -> Failed:
+    """What an exception of one request means to the crawl. Raises it again if it is our own."""
+    if isinstance(error, BlockedAddressError):
+        return Failed(ticket, "blocked", str(error))
+    if isinstance(error, LimitError):
+        return Failed(ticket, "limit", str(error))
+    if isinstance(error, TimeoutError):
+        return Failed(ticket, "timeout", "no reply in time", transient=True)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Failed(ticket, "connection", "the host's name has no address", transient=True)
+    if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
+        return Failed(ticket, "connection", "TLS could not be verified")
+    if isinstance(error, aiohttp.ClientConnectionError | OSError):
+        return Failed(ticket, "connection", type(error).__name__, transient=True)
+    if isinstance(error, aiohttp.ClientError | ValueError):
+        return Failed(ticket, "http", f"not understood: {type(error).__name__}")
+    raise error
