@@ -28,6 +28,8 @@ MAX_DEPTH = 512
 
 CONTEXT_WORDS = 10
 _CONTEXT_CHARACTERS = 200
+_ANCHOR_WORDS = 50
+_ANCHOR_CHARACTERS = 500
 _PATH_ELEMENTS = 32
 
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
@@ -149,9 +151,10 @@ class _Open:
     url: str
     kind: str
     begin: int
-    """Index of its first piece of text."""
+    """Number of words before it."""
     headings: tuple[str, ...]
-    node: LexborNode
+    place: tuple[str, str]
+    """Tag path and region."""
     nofollow: bool
     words: str = ""
     """What stands for its text where it has none (image, area, frame)."""
@@ -166,7 +169,9 @@ class _Walk:
     joiner: Joiner
     max_links: int
     max_text: int
-    pieces: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    glued: bool = False
+    """The last word goes on in the next text, as in `foo<b>bar</b>`."""
     size: int = 0
     links: list[_Open] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
@@ -177,8 +182,10 @@ class _Walk:
     canonical: str | None = None
     language: str = ""
     flags: set[str] = field(default_factory=set)
-    places: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Element → (tag path, region)."""
+    chain: list[LexborNode] = field(default_factory=list)
+    """Elements that are open now, outermost first."""
+    places: list[tuple[str, str]] = field(default_factory=list)
+    """Tag path and region of the first of them, as far as somebody asked."""
 
 
 def parse(
@@ -238,7 +245,7 @@ def parse(
         content_type=media or "text/html",
         title=walk.title,
         headings=tuple(walk.headings),
-        text=_SPACE.sub(" ", "".join(walk.pieces)).strip(),
+        text=" ".join(walk.words),
         links=links,
         description=walk.metas.get("description", ""),
         canonical=walk.canonical if walk.canonical != url else None,
@@ -264,50 +271,66 @@ def _walk(root: LexborNode, walk: _Walk) -> None:
     """Depth first without recursion: enter an element, its children, leave it."""
     node: LexborNode | None = root
     open_links: list[tuple[int, _Open]] = []
-    depth = 0
-    pieces = walk.pieces
+    words, chain, places = walk.words, walk.chain, walk.places
     while node is not None:
         tag = node.tag or ""
         child = None
         if tag == "-text":
-            content = node.text_content
-            if content and walk.size < walk.max_text:
-                if walk.size + len(content) > walk.max_text:
-                    content = content[: walk.max_text - walk.size]
-                    walk.flags.add("truncated")
-                walk.size += len(content)
-                pieces.append(content)
+            _on_text(node.text_content, walk)
         elif tag not in _SKIPPED or tag == "iframe":
             if tag in _BLOCKS:
-                pieces.append(" ")
+                walk.glued = False
             handled = _HANDLERS.get(tag)
-            link = handled(node, tag, walk) if handled is not None else None
-            if link is not None and tag == "a":
-                open_links.append((depth, link))
-            if tag not in ("title", "iframe"):
+            if handled is not None:
+                link = handled(node, tag, walk)
+                if link is not None and tag == "a":
+                    open_links.append((len(chain), link))
+            if tag != "title" and tag != "iframe":
                 child = node.child
-                if child is not None and depth >= MAX_DEPTH:
+                if child is not None and len(chain) >= MAX_DEPTH:
                     walk.flags.add("too-deep")
                     child = None
         if child is not None:
+            chain.append(node)
             node = child
-            depth += 1
             continue
         while True:
             # Leave the element: its link ends here, and so does its line.
-            if open_links and open_links[-1][0] == depth:
-                open_links.pop()[1].end = len(pieces)
+            if open_links and open_links[-1][0] == len(chain):
+                open_links.pop()[1].end = len(words)
+                walk.glued = False
             if tag in _BLOCKS:
-                pieces.append(" ")
+                walk.glued = False
             following = node.next
             if following is not None:
                 node = following
                 break
-            node = node.parent
-            depth -= 1
-            if node is None or depth <= 0:
+            if not chain:
+                return
+            node = chain.pop()
+            if len(places) > len(chain):
+                places.pop()
+            if not chain:
                 return
             tag = node.tag or ""
+
+
+def _on_text(content: str | None, walk: _Walk) -> None:
+    if not content or walk.size >= walk.max_text:
+        return
+    if walk.size + len(content) > walk.max_text:
+        content = content[: walk.max_text - walk.size]
+        walk.flags.add("truncated")
+    walk.size += len(content)
+    words = content.split()
+    if not words:
+        walk.glued = False
+        return
+    if walk.glued and not content[0].isspace():
+        walk.words[-1] += words[0]
+        del words[0]
+    walk.words += words
+    walk.glued = not content[-1].isspace()
 
 
 def _on_link(node: LexborNode, tag: str, walk: _Walk) -> _Open | None:
@@ -324,14 +347,15 @@ def _on_link(node: LexborNode, tag: str, walk: _Walk) -> _Open | None:
     words = ""
     if tag != "a":
         words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
-    elif "title" in attributes:
-        words = attributes["title"] or ""
+    else:
+        words = attributes.get("title") or ""
+    walk.glued = False
     link = _Open(
         target,
         tag,
-        len(walk.pieces),
+        len(walk.words),
         walk.above_now,
-        node,
+        _place(node, walk),
         rel is not None and "nofollow" in rel.lower().split(),
         words,
     )
@@ -343,7 +367,8 @@ def _on_image(node: LexborNode, tag: str, walk: _Walk) -> None:
     if walk.links and walk.links[-1].end < 0 and walk.links[-1].kind == "a":
         alternative = node.attributes.get("alt")
         if alternative:
-            walk.pieces.append(f" {alternative[:_CONTEXT_CHARACTERS]} ")
+            walk.glued = False
+            _on_text(f" {alternative[:_CONTEXT_CHARACTERS]} ", walk)
     return
 
 
@@ -375,7 +400,8 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
         found = _REFRESH.match(content)
         target = walk.joiner.join(found[1].strip(), walk.base) if found else None
         if target is not None and ("url" in content.lower() or "/" in content):
-            walk.links.append(_Open(target, "refresh", len(walk.pieces), (), node, False, ""))
+            place = _place(node, walk)
+            walk.links.append(_Open(target, "refresh", len(walk.words), (), place, False))
     return
 
 
@@ -415,69 +441,35 @@ _HANDLERS = {
 
 def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
     """The links with the words around them."""
-    pieces = walk.pieces
+    words = walk.words
     links: list[Link] = []
     for position, link in enumerate(walk.links):
-        end = link.begin if link.end < 0 else link.end
-        text = ""
-        if end > link.begin:
-            inside = pieces[link.begin : min(end, link.begin + 64)]
-            text = " ".join("".join(inside)[:500].split())
-        path, region = _place(link.node, walk)
-        links.append(
-            Link(
-                link.url,
-                Anchor(
-                    text or " ".join(link.words[:500].split()),
-                    _before(pieces, link.begin),
-                    _after(pieces, end),
-                    link.headings,
-                    path,
-                    position,
-                    region,
-                    link.nofollow or nofollow,
-                ),
-                link.kind,
-            )
+        begin, end = link.begin, max(link.begin, link.end)
+        text = " ".join(words[begin : min(end, begin + _ANCHOR_WORDS)]) or link.words
+        before = " ".join(words[max(0, begin - CONTEXT_WORDS) : begin])
+        after = " ".join(words[end : end + CONTEXT_WORDS])
+        path, region = link.place
+        anchor = Anchor(
+            text[:_ANCHOR_CHARACTERS],
+            before[-_CONTEXT_CHARACTERS:],
+            after[:_CONTEXT_CHARACTERS],
+            link.headings,
+            path,
+            position,
+            region,
+            link.nofollow or nofollow,
         )
+        links.append(Link(link.url, anchor, link.kind))
     return links
 
 
-def _before(pieces: list[str], at: int) -> str:
-    words: list[str] = []
-    for index in range(at - 1, max(-1, at - 40), -1):
-        words[:0] = pieces[index][-_CONTEXT_CHARACTERS:].split()
-        if len(words) >= CONTEXT_WORDS:
-            break
-    return " ".join(words[-CONTEXT_WORDS:])[-_CONTEXT_CHARACTERS:]
-
-
-def _after(pieces: list[str], at: int) -> str:
-    words: list[str] = []
-    for piece in pieces[at : at + 40]:
-        words += piece[:_CONTEXT_CHARACTERS].split()
-        if len(words) >= CONTEXT_WORDS:
-            break
-    return " ".join(words[:CONTEXT_WORDS])[:_CONTEXT_CHARACTERS]
-
-
 def _place(node: LexborNode, walk: _Walk) -> tuple[str, str]:
-    """Tag path and region of an element; each element's is found once."""
-    chain: list[LexborNode] = []
-    at: LexborNode | None = node
-    known = ("", "main")
-    while at is not None and at.tag not in ("-document", "-undef", None):
-        if at.mem_id in walk.places:
-            known = walk.places[at.mem_id]
-            break
-        chain.append(at)
-        at = at.parent
-        if len(chain) > MAX_DEPTH:
-            break
-    for element in reversed(chain):
-        known = _below(known, element)
-        walk.places[element.mem_id] = known
-    return known
+    """Tag path and region of an element whose parents are the open ones; each parent's is found
+    once."""
+    places, chain = walk.places, walk.chain
+    while len(places) < len(chain):
+        places.append(_below(places[-1] if places else ("", "main"), chain[len(places)]))
+    return _below(places[-1] if places else ("", "main"), node)
 
 
 def _below(above: tuple[str, str], element: LexborNode) -> tuple[str, str]:
@@ -485,13 +477,17 @@ def _below(above: tuple[str, str], element: LexborNode) -> tuple[str, str]:
     tag = element.tag or ""
     attributes = element.attributes
     step = tag
-    name = attributes.get("id")
-    if name:
-        step += "#" + name[:40]
-    classes = attributes.get("class")
-    if classes:
-        step += "." + ".".join(classes.split()[:3])[:60]
-    region = _ROLES.get((attributes.get("role") or "").lower(), _REGIONS.get(tag, region))
+    if attributes:
+        name = attributes.get("id")
+        if name:
+            step += "#" + name[:40]
+        classes = attributes.get("class")
+        if classes:
+            step += "." + ".".join(classes.split()[:3])[:60]
+        role = attributes.get("role")
+        if role:
+            region = _ROLES.get(role.lower(), region)
+    region = _REGIONS.get(tag, region)
     if path.count("/") < _PATH_ELEMENTS:
         path = f"{path}/{step}" if path else step
     return path, region

@@ -11,7 +11,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -53,19 +53,32 @@ def _stemmer(language: str) -> snowballstemmer.Stemmer:
         raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None
 
 
-@lru_cache(maxsize=131_072)
-def _stem(word: str, language: str) -> str:
-    return _stemmer(language).stemWord(word)
+class _Memo(dict[str, Any]):
+    """Answers of a function of a word; a look-up costs what a dictionary's does. When it holds
+    262,144 it starts anew."""
+
+    def __init__(self, function: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, word: str) -> Any:
+        if len(self) >= 262_144:
+            self.clear()
+        answer = self[word] = self._function(word)
+        return answer
+
+
+@lru_cache(maxsize=8)
+def _stems(language: str) -> _Memo:
+    return _Memo(_stemmer(language).stemWord)
 
 
 def stem(words: Iterable[str], language: str = "english") -> list[str]:
-    """Snowball stems of lower-case words, from a cache of 131,072."""
-    return [_stem(word, language) for word in words]
+    """Snowball stems of lower-case words."""
+    return list(map(_stems(language).__getitem__, words))
 
 
-@lru_cache(maxsize=262_144)
-def _hash(word: str) -> int:
-    return zlib.crc32(word.encode("utf-8", "surrogatepass"))
+_HASHES = _Memo(lambda word: zlib.crc32(word.encode("utf-8", "surrogatepass")))
 
 
 class Hasher:
@@ -78,12 +91,12 @@ class Hasher:
         self._mask = self.size - 1
 
     def __call__(self, word: str) -> int:
-        return _hash(word) & self._mask
+        return cast("int", _HASHES[word]) & self._mask
 
     def counts(self, words: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Numbers, ascending, and how often each occurs."""
         mask = self._mask
-        found = Counter([_hash(word) & mask for word in words])
+        found = Counter([_HASHES[word] & mask for word in words])
         order = sorted(found)
         return (
             np.array(order, dtype=np.int32),

@@ -22,13 +22,15 @@ class HostQueue:
     anew; the old entry is dropped when it comes up.
     """
 
-    __slots__ = ("_aside", "_heaps", "_hosts", "_stale", "_tops", "_values")
+    __slots__ = ("_aside", "_best", "_heaps", "_hosts", "_stale", "_tops", "_values")
 
     def __init__(self) -> None:
         self._values: dict[LinkId, float] = {}
         self._hosts: dict[LinkId, str] = {}
         self._heaps: dict[str, list[Entry]] = {}
         self._tops: list[tuple[float, LinkId, str]] = []
+        # The entry of `_tops` that speaks for a host; any other of that host is void.
+        self._best: dict[str, Entry] = {}
         self._aside: dict[str, None] = {}
         self._stale = 0
 
@@ -62,8 +64,8 @@ class HostQueue:
         self._hosts[link] = host
         heap = self._heaps.setdefault(host, [])
         heapq.heappush(heap, (-value, link))
-        if heap[0][1] == link and host not in self._aside:
-            heapq.heappush(self._tops, (-value, link, host))
+        if heap[0] == (-value, link) and host not in self._aside:
+            self._raise(host)
 
     def discard(self, link: LinkId) -> None:
         """Forget a link; nothing happens if it does not wait."""
@@ -83,15 +85,19 @@ class HostQueue:
         if self._aside:
             for host in [host for host in self._aside if host in free]:
                 del self._aside[host]
-                self._raise(host)
+                if host in self._heaps:
+                    self._raise(host)
         while self._tops:
             value, link, host = self._tops[0]
-            heap = self._heaps[host]
-            if not heap or heap[0] != (value, link) or self._values.get(link) != -value:
+            if self._best.get(host) != (value, link):
                 heapq.heappop(self._tops)
+            elif self._values.get(link) != -value:
+                heapq.heappop(self._tops)
+                del self._best[host]
                 self._raise(host)
             elif host not in free:
                 heapq.heappop(self._tops)
+                del self._best[host]
                 self._aside[host] = None
             elif link not in offer:
                 # Gone without being chosen here: another link was redirected to it.
@@ -106,7 +112,8 @@ class HostQueue:
         while heap and self._values.get(heap[0][1]) != -heap[0][0]:
             heapq.heappop(heap)
             self._stale -= 1
-        if heap and host not in self._aside:
+        if heap and self._best.get(host) != heap[0]:
+            self._best[host] = heap[0]
             heapq.heappush(self._tops, (*heap[0], host))
 
     def _compact(self) -> None:
@@ -116,9 +123,10 @@ class HostQueue:
             self._heaps.setdefault(self._hosts[link], []).append((-value, link))
         for heap in self._heaps.values():
             heapq.heapify(heap)
-        self._tops = [
-            (*heap[0], host) for host, heap in self._heaps.items() if host not in self._aside
-        ]
+        self._best = {
+            host: heap[0] for host, heap in self._heaps.items() if host not in self._aside
+        }
+        self._tops = [(*best, host) for host, best in self._best.items()]
         heapq.heapify(self._tops)
         self._stale = 0
 
