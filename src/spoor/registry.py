@@ -43,7 +43,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "frontiers": {
         "memory": "spoor.stores.memory:MemoryFrontier",
     },
-    "worlds": {},
+    "worlds": {
+        "recorded": "spoor.worlds.recorded:RecordedWorld",
+    },
 }
 """kind → name → "module:attribute"."""
 

@@ -27,10 +27,17 @@ from spoor.archive.sources import CHUNK, File, Job
 from spoor.errors import InputError
 from spoor.page import parse
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
-from spoor.urls import canonical
+from spoor.urls import Joiner, canonical
 
 MAX_LINE = 1 << 28
 """Longest line in bytes; a longer one is no page."""
+
+JOINER = Joiner()
+"""Joins of this process; it only saves work."""
+
+ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+ANYWHERE = "http://anywhere.invalid/"
+"""A base that makes no difference to an absolute URL, so that it is joined once."""
 
 ELSEWHERE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 """How a URL begins that is one, but not of the web."""
@@ -167,6 +174,7 @@ def _reply(
             labels=labels,
             site=site,
             fetched_at=time,
+            joiner=JOINER,
         )
         return Fetched(0, page, size=len(body))
     absent = row.pop("body_absent", False)
@@ -233,9 +241,8 @@ def _links(
     links: list[Link] = []
     for item in found:
         target, words, place, context = _parts(item, ids)
-        try:
-            resolved = canonical(target, url)
-        except ValueError:
+        resolved = JOINER.join(target, ANYWHERE if ABSOLUTE.match(target) else url)
+        if resolved is None:
             continue
         kind = MARKS.get(words, "a")
         if kind != "a":

@@ -25,7 +25,7 @@ from spoor.archive.sources import Job
 from spoor.errors import InputError
 from spoor.page import parse
 from spoor.types import Fetched, Page, Recording
-from spoor.urls import canonical
+from spoor.urls import Joiner, canonical
 
 HOST = re.compile(
     r"(?:localhost|(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+|\d+\.\d+\.\d+\.\d+)(?:[:+]\d+)?", re.IGNORECASE
@@ -33,6 +33,9 @@ HOST = re.compile(
 SIGNATURE = re.compile(rb"<!-- Mirrored from (\S+) by HTTrack [^\]]*\], ([^>]*?) -->")
 HTTRACK = ("hts-cache", "hts-log.txt")
 FURNITURE = re.compile(r"text/css|.*javascript.*|font/.*|image/.*|application/.*font.*")
+JOINER = Joiner()
+"""Joins of this process; it only saves work."""
+
 MAX_BODY = 1 << 26
 
 
@@ -113,7 +116,7 @@ def recording(file: Path, file_url: str) -> Recording | None:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     url, time = _address(file_url, head)
     if text:
-        page = parse(body, file_url, content_type=media, fetched_at=time)
+        page = parse(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
         page = _moved(page, url)
     else:
         flags = frozenset({"not-html"})

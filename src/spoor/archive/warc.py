@@ -59,7 +59,7 @@ class WarcWriter:
         self._rotate_at = rotate_at
         self._software = software
         self._new_id = new_id
-        self._number = max((_number(path) for path in folder.glob("pages*.warc.gz")), default=0)
+        self._number = max((number_of(path) for path in folder.glob("pages*.warc.gz")), default=0)
         self._file = self.path.open("ab")
 
     @property
@@ -155,6 +155,7 @@ class WarcWriter:
         return Place(self.path.name, offset, length)
 
 
-def _number(path: Path) -> int:
+def number_of(path: Path) -> int:
+    """The place of a file in its run: 0 for `pages.warc.gz`."""
     digits = path.name.removeprefix("pages").removesuffix(".warc.gz").lstrip("-")
     return int(digits) if digits.isdigit() else 0

@@ -19,9 +19,12 @@ from spoor.archive.sources import CHUNK, File, Job
 from spoor.errors import InputError
 from spoor.page import parse
 from spoor.types import Failed, Fetched, Recording, Redirected, Reply
-from spoor.urls import canonical
+from spoor.urls import Joiner, canonical
 
 WANTED = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
+
+JOINER = Joiner()
+"""Joins of this process; it only saves work."""
 
 MAX_BODY = 1 << 26
 """Bytes of a record that are read; the rest of a longer one is left out."""
@@ -114,7 +117,7 @@ def _response(
 
 
 def _page(url: str, body: bytes, media: str, status: int, time: float | None) -> Fetched:
-    page = parse(body, url, content_type=media, status=status, fetched_at=time)
+    page = parse(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
     return Fetched(0, page, size=len(body))
 
 

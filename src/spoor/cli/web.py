@@ -2,10 +2,232 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
 
+from spoor.errors import InputError
+
 web = typer.Typer(name="web", help="Recorded and generated webs.", no_args_is_help=True)
+
+PLAIN_EVERY = 10.0
+"""Seconds between two plain lines of progress."""
 
 
 def add(app: typer.Typer) -> None:
     app.add_typer(web)
+
+
+# ---------------------------------------------------------------- import
+
+
+@web.command("import")
+def import_(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SRC... DEST",
+            help="JSON lines, WARC, a MediaWiki dump or a mirror folder; then the folder to write.",
+        ),
+    ],
+    base_url: Annotated[
+        str | None, typer.Option(help="Where a mirror folder stood on the web.")
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Leave out bad records, and count them.")
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Write over a web that DEST holds.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes that parse; 0: as many as pay.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Make a recorded web of the sources."""
+    from spoor.lab.record import record
+
+    if len(paths) < 2:
+        raise InputError("give at least one source, then the folder to write: SRC... DEST")
+    *sources, folder = paths
+    began = time.monotonic()
+    with _progress() as tell:
+        summary = record(
+            sources,
+            folder,
+            base_url=base_url,
+            keep_going=keep_going,
+            replace=replace,
+            jobs=jobs,
+            tell=tell,
+        )
+    seconds = time.monotonic() - began
+    if as_json:
+        counts = {name: getattr(summary, name) for name in summary.__slots__}
+        typer.echo(json.dumps({"web": str(folder), **counts, "seconds": round(seconds, 2)}))
+        return
+    resolved = summary.resolved / max(1, summary.links)
+    typer.echo(
+        f"{folder}: {summary.pages:,} pages, {summary.links:,} links, {resolved:.0%} of them to "
+        f"recorded pages, {summary.bytes / 1e6:,.1f} MB in {seconds:,.1f} s"
+    )
+    for count, what in (
+        (summary.redirects, "redirects"),
+        (summary.failures, "failures (status 4xx, 5xx)"),
+        (summary.merged, "records that say the same of a page as another one: merged"),
+        (summary.respelt, "records whose URL another one spells better: left out"),
+        (summary.replaced, "records older than another one of the same URL: left out"),
+        (summary.elsewhere, "records that are no page of the web: left out"),
+        (summary.skipped, "bad records: left out"),
+    ):
+        if count:
+            typer.echo(f"  {count:,} {what}")
+    for note in summary.notes:
+        typer.echo(f"    {note}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, float], None]]:
+    """Yields `tell(records, share read)`: a bar on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    began = last = time.monotonic()
+
+    def due(every: float) -> bool:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < every:
+            return False
+        last = now
+        return True
+
+    if not console.is_terminal:
+
+        def plain(records: int, share: float) -> None:
+            if due(PLAIN_EVERY):
+                spent = last - began
+                left = f", {spent / share - spent:,.0f} s left" if share > 0 else ""
+                rate = records / spent
+                done = f"{records:,} records, {rate:,.0f} a second, {share:.0%}{left}"
+                typer.echo(done, err=True)
+
+        yield plain
+        return
+    columns = (
+        TextColumn("{task.fields[records]:,} records"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[rate]:,.0f} a second"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0, records=0, rate=0.0)
+
+        def tell(records: int, share: float) -> None:
+            if due(0.1):
+                rate = records / (last - began)
+                bar.update(task, completed=share, records=records, rate=rate)
+
+        yield tell
+
+
+# ---------------------------------------------------------------- info
+
+
+@web.command()
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="WEB", help="Folder of a recorded web.")],
+    site: Annotated[str | None, typer.Option(help="Only the pages recorded with it.")] = None,
+    sources: Annotated[
+        int | None, typer.Option(min=1, help="Pages from which distances are measured.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of their choice.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""
+    import numpy as np
+
+    from spoor.lab.describe import describe
+    from spoor.worlds.recorded import RecordedWorld
+
+    world = RecordedWorld(folder, site=site)
+    said = describe(world, np.random.default_rng(seed), sources=sources)
+    typer.echo(json.dumps(said) if as_json else told(said))
+
+
+MOST = 12
+"""Labels and sites that are shown; --json has all."""
+
+
+def told(said: dict[str, Any]) -> str:
+    """A web's description for a person."""
+    lines = [
+        f"{said['web']}: {said['pages']:,} pages, {said['documents']:,} of them documents without "
+        f"text; {said['redirects']:,} redirects, {said['failures']:,} failures",
+        f"  {said['links']:,} links, {said['resolved']:.1%} of them to recorded pages; "
+        f"{said['absent']:,} URLs that are linked but not recorded",
+    ]
+    tables = [what for what in ("labels", "sites") if said[what]]
+    lines += [f"  {what}: {_most(said[what])}" for what in tables]
+    for root in said["roots"]:
+        where = f" within {root['site']}" if root["site"] else ""
+        lines.append(f"from {root['root']}")
+        lines.append(
+            f"  reached {root['reached']:,} of {root['pages']:,} pages{where}; by depth "
+            f"{_depths(root['depths'])}"
+        )
+        if root["documents_reached"]:
+            lines.append(
+                f"  documents among them: {root['documents_reached']:,}; by depth "
+                f"{_depths(root['document_depths'])}"
+            )
+        if root["labels"]:
+            lines.append(f"  labels reached: {_most(root['labels'])}")
+    return "\n".join(lines + _graph(said["graph"]))
+
+
+def _depths(counts: list[int]) -> str:
+    some = ", ".join(map(str, counts[: 2 * MOST]))
+    return some + (f", … down to {len(counts) - 1}" if len(counts) > 2 * MOST else "")
+
+
+def _most(counts: dict[str, int]) -> str:
+    some = [f"{name} {count:,}" for name, count in list(counts.items())[:MOST]]
+    more = len(counts) - MOST
+    return ", ".join(some) + (f", {more:,} more" if more > 0 else "")
+
+
+def _graph(graph: dict[str, Any]) -> list[str]:
+    lines = [
+        f"graph of {graph['pages']:,} pages and {graph['arcs']:,} arcs (each pair once)",
+        f"  links out: {graph['mean_degree']:.2f} on average, {graph['most_links_out']:,} at most; "
+        f"links in: {graph['most_links_in']:,} at most; {graph['reciprocity']:.1%} reciprocated",
+        f"  largest component: {graph['weak_component']:.1%} of the pages, "
+        f"{graph['strong_component']:.1%} strongly connected",
+    ]
+    for key, name in (("distances", "shortest ways"), ("undirected_distances", "undirected")):
+        ways = graph[key]
+        error = f" ± {ways['error']:.2f}" if ways["error"] else ""
+        bound = "at least " if ways["error"] else ""
+        lines.append(
+            f"  {name}: {ways['mean']:.2f}{error} links on average, {ways['within_90']} for 90 % "
+            f"of the pairs, diameter {bound}{ways['longest']} (from {ways['sources']:,} pages)"
+        )
+    if "missing" in graph:
+        lines.append(f"  {graph['missing']}")
+        return lines
+    lines.append(f"  clustering {graph['clustering']:.3f}")
+    for way, law in graph["degrees"].items():
+        if law is None:
+            lines.append(f"  degrees {way}: too few for a power law")
+            continue
+        lines.append(
+            f"  degrees {way}: exponent {law['alpha']:.2f} ± {1.96 * law['sigma']:.2f} from "
+            f"{law['xmin']} on ({law['tail']:,} pages), Kolmogorov-Smirnov {law['distance']:.3f}, "
+            f"against a lognormal {law['against_lognormal']:+.1f} (p = {law['p']:.2g})"
+        )
+    return lines

@@ -18,7 +18,7 @@ from spoor.worlds.store import Packed, Summary, Writer, pack
 BATCH = 32
 """Records that a process parses at a time."""
 
-WORTH_IT = 1 << 24
+WORTH_IT = 1 << 22
 """Bytes of sources from which on a second process pays."""
 
 NOTES = 5

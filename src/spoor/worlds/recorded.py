@@ -116,6 +116,8 @@ class RecordedWorld:
         self._ends = self._redirects_end(header)
         self.site = site
         self._keep = self._scope(site, absent)
+        inside = np.frombuffer(self._keep, dtype=np.uint8, count=self._pages)
+        self._inside: NDArray[np.int64] = np.flatnonzero(inside)  # rows of the pages of the world
         if absent:
             self._urls = self._urls + _lines(self.path / "outside.txt")
 
@@ -278,21 +280,15 @@ class RecordedWorld:
 
     def __len__(self) -> int:
         """Pages in the world."""
-        return self._keep.count(1, 0, self._pages)
-
-    def _numbers(self) -> list[int]:
-        """Rows of the pages in the world, in the order of recording."""
-        inside = np.frombuffer(self._keep, dtype=np.uint8, count=self._pages)
-        rows: list[int] = np.flatnonzero(inside).tolist()
-        return rows
+        return len(self._inside)
 
     def pages(self) -> Iterator[Page]:
         """Every page, in the order of recording."""
-        return (self._page(row) for row in self._numbers())
+        return (self._page(row) for row in self._inside.tolist())
 
     def urls(self) -> list[str]:
         """URL of every page, in the order of recording."""
-        return [self._urls[row] for row in self._numbers()]
+        return [self._urls[row] for row in self._inside.tolist()]
 
     def page(self, url: str) -> Page:
         """The page under this URL or another form of it, redirects followed. Raises InputError
@@ -317,27 +313,53 @@ class RecordedWorld:
 
     def sites(self) -> dict[str, int]:
         """Site → its pages, in the order of recording; nothing where none was recorded."""
-        counts = np.bincount(self._rows["site"][self._numbers()])
+        counts = np.bincount(self._rows["site"][self._inside])
         return {
             self._tables["sites"][number]: int(count)
             for number, count in enumerate(counts)
             if count and self._tables["sites"][number]
         }
 
-    def labels(self) -> dict[str, int]:
-        """Label → pages that carry it, the most frequent first."""
-        rows = self._rows[self._numbers()]
-        counts: Counter[int] = Counter()
-        for at, length in zip(rows["labels_at"].tolist(), rows["labels"].tolist(), strict=True):
-            counts.update(self._label_ids[at : at + length].tolist())
+    def counts(self) -> dict[str, Any]:
+        """How much there is of everything."""
+        rows = self._rows[self._inside]
+        links = self._targets[_spans(rows["links_at"], rows["links"])]
+        recorded = int(np.count_nonzero(self._ends[links] >= 0))
+        return {
+            "pages": len(rows),
+            "documents": int(self.documents().sum()),
+            "redirects": int((self._rows["kind"] == REDIRECT).sum()),
+            "failures": int((self._rows["kind"] == FAILURE).sum()),
+            "links": len(links),
+            "links_to_recorded_pages": recorded,
+            "resolved": recorded / max(1, len(links)),
+            "absent": len(np.unique(links[links >= len(self._rows)])),
+        }
+
+    def documents(self) -> Mask:
+        """Which pages of `graph` are documents: no HTML and no text, or none that was recorded."""
+        flagged = [at for at, flags in enumerate(self._tables["flags"]) if "not-html" in flags]
+        return np.isin(self._rows["flags"][self._inside], flagged)
+
+    def page_sites(self) -> NDArray[np.int64]:
+        """Number of the site of each page of `graph`."""
+        return self._rows["site"][self._inside].astype(np.int64)
+
+    def labels(self, among: Mask | None = None) -> dict[str, int]:
+        """Label → pages that carry it, the most frequent first; `among` masks the pages of
+        `graph` to count."""
+        rows = self._rows[self._inside if among is None else self._inside[among]]
+        places = _spans(rows["labels_at"], rows["labels"])
+        counts = np.bincount(self._label_ids[places]).tolist()
+        order = sorted(range(len(counts)), key=lambda number: -counts[number])
         names = self._tables["labels"]
-        return {names[number]: count for number, count in counts.most_common()}
+        return {names[number]: counts[number] for number in order if counts[number]}
 
     def roots(self) -> list[str]:
         """Where crawls of this world begin: the pages that the source calls roots; for a site (or
         a world without sites) that has none, the front page of the host with the most pages, or
         else the page with links that most links lead to."""
-        numbers = np.array(self._numbers(), dtype=np.int64)
+        numbers = self._inside
         sites = self._rows["site"][numbers]
         marked = self._rows["root"][numbers]
         found: list[int] = []
@@ -368,7 +390,7 @@ class RecordedWorld:
         if label in names:
             owner = np.repeat(np.arange(self._pages), rows["labels"])
             mask[owner[self._label_ids[: len(owner)] == names.index(label)]] = True
-        return mask[self._numbers()]
+        return mask[self._inside]
 
     def wanted(self, judge: Judge) -> Mask:
         """Which pages of `graph` this judge calls relevant."""
@@ -382,7 +404,7 @@ class RecordedWorld:
 
         `targets` is a judge, or a mask over `urls()`; None means no targets. O(links log links).
         """
-        numbers = np.array(self._numbers(), dtype=np.int64)
+        numbers = self._inside
         mask = np.zeros(len(numbers), dtype=bool)
         if isinstance(targets, np.ndarray):
             mask = targets.astype(bool)
@@ -393,7 +415,7 @@ class RecordedWorld:
 
     def arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The graph's compressed sparse rows alone."""
-        numbers = np.array(self._numbers(), dtype=np.int64)
+        numbers = self._inside
         place = np.full(self._pages + 1, -1, dtype=np.int64)
         place[numbers] = np.arange(len(numbers))
         counts = self._rows["links"][: self._pages]
@@ -409,6 +431,13 @@ class RecordedWorld:
 
 
 # ---------------------------------------------------------------- reading the folder
+
+
+def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All places of some spans, one after the other."""
+    lengths = counts.astype(np.int64)
+    shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    return np.arange(len(shift)) + shift
 
 
 def _header(path: Path) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
+from spoor.urls import canonical
 
 FORMAT = 1
 
@@ -212,24 +213,21 @@ def _pack_anchors(links: Sequence[Link]) -> bytes:
     if not links:
         return b""
     table: dict[str, int] = {}
-    columns: list[list[int]] = [[], [], [], [], [], []]
-    texts, befores, afters = [], [], []
-    for link in links:
-        text, before, after, headings, tag_path, position, region, nofollow = link.anchor
-        texts.append(text)
-        befores.append(before)
-        afters.append(after)
-        row = (
-            table.setdefault(link.kind, len(table)),
-            table.setdefault(region, len(table)),
-            table.setdefault(tag_path, len(table)),
-            table.setdefault("\x01".join(headings), len(table)),
-            position,
-            int(nofollow),
-        )
-        for column, cell in zip(columns, row, strict=True):
-            column.append(cell)
-    return np.array(columns, dtype="<i4").tobytes() + _join([*texts, *befores, *afters, *table])
+
+    def number(value: str) -> int:
+        return table.setdefault(value, len(table))
+
+    columns = zip(*[link.anchor for link in links], strict=True)
+    texts, befores, afters, headings, paths, positions, regions, nofollows = columns
+    numbers = (
+        [number(link.kind) for link in links],
+        [number(region) for region in regions],
+        [number(path) for path in paths],
+        [number("\x01".join(above)) for above in headings],
+        positions,
+        nofollows,
+    )
+    return np.array(numbers, dtype="<i4").tobytes() + _join([*texts, *befores, *afters, *table])
 
 
 class Anchors:
@@ -419,7 +417,7 @@ class Writer:
             else:
                 self._rows[row]["root"] |= packed.root
         for alias in packed.aliases:
-            if "#" not in alias and alias != packed.url:
+            if place_of(alias) != place_of(packed.url) and _is_canonical(alias):
                 self._aliases.setdefault(alias, row)
 
     def _prevails(self, packed: Packed, row: int) -> bool:
@@ -635,6 +633,13 @@ def _check_free(folder: Path, replace: bool) -> None:
         raise InputError(f"{folder} holds something that is not a web; give another folder")
     if not replace:
         raise InputError(f"{folder} is a web already; give another folder, or --replace")
+
+
+def _is_canonical(url: str) -> bool:
+    try:
+        return canonical(url) == url
+    except ValueError:
+        return False
 
 
 def _bodiless(packed: Packed) -> bool:

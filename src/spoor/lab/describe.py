@@ -1,0 +1,108 @@
+"""What a recorded web is like: what `spoor web info` prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.errors import InputError
+from spoor.worlds import graph
+from spoor.worlds.recorded import RecordedWorld
+
+MOST_ROOTS = 100
+"""Roots from which reach and depth are measured."""
+
+WORK = 4e8
+"""Arcs that are followed to measure distances; a larger graph gets fewer sources."""
+
+
+def describe(
+    world: RecordedWorld, rng: np.random.Generator, *, sources: int | None = None
+) -> dict[str, Any]:
+    """Counts, reach from each root within its site, and graph measures, ready for JSON.
+
+    `sources` is how many pages distances are measured from (None: as many as the size of the graph
+    allows). The measures that need the extra `graph` are left out without it, and `missing` says
+    so.
+    """
+    indptr, indices = world.arcs()
+    return {
+        "web": str(world.path),
+        **world.counts(),
+        "labels": world.labels(),
+        "sites": world.sites(),
+        "roots": reach(world, indptr, indices),
+        "graph": measures(indptr, indices, rng, sources=sources),
+    }
+
+
+def reach(world: RecordedWorld, indptr: graph.Offsets, indices: graph.Arcs) -> list[dict[str, Any]]:
+    """For each root: the pages that can be reached from it within its site, by depth, by label,
+    and how many of them are documents without text."""
+    urls = world.urls()
+    number = {url: at for at, url in enumerate(urls)}
+    sites, documents = world.page_sites(), world.documents()
+    inner = graph.within(indptr, indices, sites)
+    rows = []
+    for root in world.roots()[:MOST_ROOTS]:
+        at = number[root]
+        depth = graph.depths(*inner, at)
+        reached = depth >= 0
+        rows.append(
+            {
+                "root": root,
+                "site": world.page(root).site,
+                "pages": int((sites == sites[at]).sum()),
+                "reached": int(reached.sum()),
+                "depths": _counts(depth[reached & ~documents]),
+                "documents_reached": int((reached & documents).sum()),
+                "document_depths": _counts(depth[reached & documents]),
+                "labels": world.labels(reached),
+            }
+        )
+    return rows
+
+
+def _counts(depth: NDArray[np.int32]) -> list[int]:
+    counts: list[int] = np.bincount(depth).tolist()
+    return counts
+
+
+def measures(
+    indptr: graph.Offsets,
+    indices: graph.Arcs,
+    rng: np.random.Generator,
+    *,
+    sources: int | None = None,
+) -> dict[str, Any]:
+    """Measures of the whole graph; those of the extra `graph` only where it is installed."""
+    pages, arcs = len(indptr) - 1, len(indices)
+    outgoing, incoming = graph.degrees(indptr, indices)
+    weak, strong = graph.components(indptr, indices)
+    some = sources or int(np.clip(WORK / max(1, 8 * arcs), 16, graph.SOURCES))
+    measured: dict[str, Any] = {
+        "pages": pages,
+        "arcs": arcs,
+        "mean_degree": arcs / pages,
+        "most_links_out": int(outgoing.max()),
+        "most_links_in": int(incoming.max()),
+        "reciprocity": graph.reciprocity(indptr, indices),
+        "weak_component": weak,
+        "strong_component": strong,
+        "distances": asdict(graph.distances(indptr, indices, rng, sources=some)),
+        "undirected_distances": asdict(
+            graph.distances(*graph.undirected(indptr, indices), rng, sources=some)
+        ),
+    }
+    try:
+        laws = {"out": graph.power_law(outgoing), "in": graph.power_law(incoming)}
+        measured["degrees"] = {
+            way: None if law is None else asdict(law) for way, law in laws.items()
+        }
+        measured["clustering"] = graph.clustering(indptr, indices)
+    except InputError as error:
+        measured["missing"] = str(error)
+    return measured
