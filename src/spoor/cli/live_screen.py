@@ -1,0 +1,150 @@
+"""The screen of a live crawl: a panel on a terminal, plain lines elsewhere, nothing with --json."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group
+from rich.live import Live as RichLive
+from rich.table import Table
+from rich.text import Text
+
+from spoor.cli.screen import PLAIN_EVERY, sparkline
+from spoor.crawl import Crawl
+from spoor.types import Deferred, Failed, Fetch, Outcome
+
+_WINDOW = 50
+"""Pages over which the harvest rate is taken."""
+
+
+class Screen(Protocol):
+    """What a run shows itself on."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None: ...
+    def say(self, what: str) -> None: ...
+
+
+def screen(crawl: Crawl, *, quiet: bool) -> Screen:
+    """The screen that fits where standard error goes."""
+    console = Console(stderr=True)
+    if quiet:
+        return _Quiet()
+    return _Panel(crawl, console) if console.is_terminal else _Plain(crawl)
+
+
+class _Quiet:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        pass
+
+    def say(self, what: str) -> None:
+        pass
+
+
+class _Plain(_Quiet):
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._began = self._last = time.monotonic()
+        self._before = crawl.counts.pages
+
+    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        now = time.monotonic()
+        if now - self._last >= PLAIN_EVERY:
+            self._last = now
+            self.say(progress_line(self._crawl, self._before, now - self._began))
+
+    def say(self, what: str) -> None:
+        print(what, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
+    """Fetched, found, rate and time left in one line."""
+    counts = crawl.counts
+    rate = (counts.pages - before) / max(seconds, 1e-9)
+    line = f"{counts.pages} pages"
+    if crawl.pages:
+        line += f" of {crawl.pages}"
+    line += f", found {counts.relevant}, failed {counts.failed}, {rate:.1f} a second"
+    if crawl.pages and rate:
+        line += f", {(crawl.pages - counts.pages) / rate:.0f} s left"
+    return line
+
+
+class _Panel(_Quiet):
+    def __init__(self, crawl: Crawl, console: Console) -> None:
+        self._crawl = crawl
+        self._began = time.monotonic()
+        self._before = crawl.counts.pages
+        self._recent: list[bool] = []
+        self._rates: list[float] = []
+        self._lines: list[str] = []
+        self._said = ""
+        self._live = RichLive(
+            console=console, refresh_per_second=4, get_renderable=self._render, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def say(self, what: str) -> None:
+        self._said = what
+
+    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        if isinstance(step, Deferred):
+            return
+        why = "; ".join(f"{reason} {share:+.2f}" for reason, share in step.choice.why[:3])
+        mark = "✗" if isinstance(step.reply, Failed) else "·"
+        if step.judgement is not None:
+            mark = "●" if step.judgement.relevant else "·"
+            self._recent = [*self._recent[-_WINDOW + 1 :], step.judgement.relevant]
+            self._rates.append(sum(self._recent) / len(self._recent))
+            if len(self._rates) > 4 * _WINDOW:
+                self._rates = self._rates[::2]
+        self._lines = [*self._lines[-7:], f"{mark} {printable(fetch.url)}  {printable(why)}"]
+
+    def _render(self) -> Group:
+        seconds = time.monotonic() - self._began
+        frontier = self._crawl.frontier
+        table = Table.grid(padding=(0, 2))
+        table.add_row("crawl", progress_line(self._crawl, self._before, seconds))
+        table.add_row("harvest", sparkline(self._rates, 50) or "nothing found yet")
+        waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
+        table.add_row("frontier", waiting)
+        if self._said:
+            table.add_row("", self._said)
+        lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines]
+        return Group(table, *lines)
+
+
+def printable(text: str) -> str:
+    """Without control characters, escape sequences and marks that turn the writing direction."""
+    return "".join(char if char.isprintable() else "�" for char in text)

@@ -1,0 +1,56 @@
+"""Curves as SVG that stands in a page, in light and in dark."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+
+GREY = "#7d8894"
+COLOURS = ("#12926b", "#c2621b", "#5a6fd6", "#b0417c", "#8a7a10", "#3c8fb0", "#8d5bc1", "#6b7680")
+"""Middle tones: they stand out from white and from black."""
+
+
+def curves(
+    lines: Mapping[str, Sequence[Sequence[float]]],
+    *,
+    x: str,
+    y: str,
+    size: tuple[float, float] = (8.0, 3.6),
+) -> str:
+    """Named lines of [x, y] points as one SVG element, text left as text, no outside reference."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "spoor",
+        "text.color": GREY,
+        "axes.edgecolor": GREY,
+        "axes.labelcolor": GREY,
+        "xtick.color": GREY,
+        "ytick.color": GREY,
+        "font.family": "sans-serif",
+    }
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.add_subplot()
+        for (name, points), colour in zip(lines.items(), COLOURS * 3, strict=False):
+            axes.plot(
+                [point[0] for point in points],
+                [point[1] for point in points],
+                color=colour,
+                label=name,
+                linewidth=2,
+            )
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        if len(lines) > 1:
+            axes.legend(frameon=False, labelcolor=GREY)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+    svg = out.getvalue()
+    return svg[svg.index("<svg") :]
