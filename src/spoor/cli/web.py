@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.cli import web_serve
 from spoor.errors import InputError
 
 web = typer.Typer(name="web", help="Recorded and generated webs.", no_args_is_help=True)
@@ -20,6 +21,7 @@ PLAIN_EVERY = 10.0
 
 
 def add(app: typer.Typer) -> None:
+    web_serve.add(web)
     app.add_typer(web)
 
 

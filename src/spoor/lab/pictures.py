@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 GREY = "#7d8894"
 COLOURS = ("#12926b", "#c2621b", "#5a6fd6", "#b0417c", "#8a7a10", "#3c8fb0", "#8d5bc1", "#6b7680")
@@ -21,7 +22,7 @@ def curves(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    settings = {
+    settings: Any = {
         "svg.fonttype": "none",
         "svg.hashsalt": "spoor",
         "text.color": GREY,

@@ -9,6 +9,8 @@ from typing import Protocol
 from spoor.errors import InputError
 from spoor.protocols import Judge
 from spoor.types import Fetch, Page, Reply, WebGraph
+from spoor.worlds.generated import FILE as GENERATED
+from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 
 
@@ -26,6 +28,8 @@ class LabWorld(Protocol):
 
 def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> LabWorld:
     """The world in a folder, recorded or generated. Raises InputError where there is none."""
+    if (path / GENERATED).exists():
+        return GeneratedWorld.open(path)
     return RecordedWorld(path, site=site, absent=absent)
 
 

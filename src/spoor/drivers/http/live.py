@@ -292,6 +292,8 @@ class Live:
             self.robots_requests += 1
             try:
                 exchange = await self._client.get(url, self._clock(), limit=LIMIT)
+            except BlockedAddressError:
+                raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError):
                 return DISALLOW_ALL, UNREACHABLE_AGE
             if exchange.status in REDIRECTS:

@@ -1,0 +1,112 @@
+"""`spoor web generate` and `spoor web serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.errors import InputError
+
+
+def add(web: typer.Typer) -> None:
+    web.command()(generate)
+    web.command()(serve)
+
+
+def generate(
+    dest: Annotated[Path, typer.Argument(help="Folder to write; it holds settings only.")],
+    pages: Annotated[int, typer.Option(min=1, help="Pages, up to 10⁹.")] = 5_000,
+    hosts: Annotated[int, typer.Option(min=1, help="Named hosts.")] = 12,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    topics: Annotated[int, typer.Option(min=2, help="Topics; the first is pottery.")] = 12,
+    target_share: Annotated[float, typer.Option(help="Share of pages about pottery.")] = 0.06,
+    locality: Annotated[float, typer.Option(help="Share of links to the own topic.")] = 0.7,
+    anchor_noise: Annotated[float, typer.Option(help="Share of anchors that say nothing.")] = 0.3,
+    trap: Annotated[list[str] | None, typer.Option(help="calendar, session or facets.")] = None,
+) -> None:
+    """Write the settings of a generated web: endless, deterministic, computed when asked."""
+    from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+    settings = GeneratedSettings(
+        pages=pages,
+        hosts=hosts,
+        seed=seed,
+        topics=topics,
+        target_share=target_share,
+        locality=locality,
+        anchor_noise=anchor_noise,
+        traps=tuple(trap or ()),
+    )
+    world = GeneratedWorld(settings)
+    world.save(dest)
+    typer.echo(f"{pages:,} pages on {hosts} hosts, computed when asked; root {world.url_of(0)}")
+    typer.echo(f"  spoor replay {dest} --target label:{world.topics[0]}")
+    typer.echo(f"  spoor web serve {dest}")
+
+
+def serve(
+    web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
+    port: Annotated[int, typer.Option(min=0, help="0: a free one.")] = 0,
+    latency: Annotated[float, typer.Option(min=0, help="Milliseconds before each answer.")] = 0.0,
+    faults: Annotated[
+        str, typer.Option(help="Shares by kind: 404, 500, 429, slow, reset, as in 500=0.05.")
+    ] = "",
+    robots: Annotated[Path | None, typer.Option(help="A robots.txt for every host.")] = None,
+    for_seconds: Annotated[
+        float | None, typer.Option("--for", min=0, help="End after so many seconds.")
+    ] = None,
+) -> None:
+    """Serve WEB over HTTP on loopback, its hosts by name."""
+    from spoor.drivers.http.serve import Faults, Server
+    from spoor.lab.webs import open_web
+    from spoor.worlds.generated import GeneratedWorld
+
+    world = open_web(web)
+    told = ""
+    if robots is not None:
+        try:
+            told = robots.read_text("utf-8")
+        except OSError as error:
+            raise InputError(f"cannot read {robots}: {error.strerror}") from error
+    source = None
+    if isinstance(world, GeneratedWorld):
+        generated = world
+
+        def source(url: str) -> str | None:
+            found = generated.document(url)
+            return None if found is None else found[1]
+
+    server = Server(
+        world,
+        source=source,
+        roots=world.roots(),
+        robots=told,
+        latency=latency / 1000,
+        faults=Faults.parse(faults),
+    )
+    asyncio.run(_serve(server, port, for_seconds, world.roots()[0]))
+
+
+async def _serve(server: object, port: int, seconds: float | None, root: str) -> None:
+    from spoor.drivers.http.serve import Server, serving
+
+    assert isinstance(server, Server)
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    async with serving(server, port=port) as bound:
+        typer.echo(f"serving on http://127.0.0.1:{bound}/ – crawl it with")
+        typer.echo(
+            f'  spoor crawl {root} --connect-to 127.0.0.1:{bound} --topic "…" '
+            "--scope anywhere --delay 0"
+        )
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await over.wait()
+    typer.echo(f"served {server.requests} requests")

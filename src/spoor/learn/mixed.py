@@ -1,0 +1,92 @@
+"""Logistic regression with random effects: hashed features, one prior variance a column.
+
+A row is an example: `slots` (K numbers of hashed features, column k with prior variance
+`variance[k]`; slot 0 is empty) and `dense` (D plain numbers with their own prior means and
+variances). The posterior is Gaussian with a diagonal covariance and is updated one example at a
+time by the extended Kalman filter, so the order of answers matters little and nothing is stored.
+A column of group identities (the page a link stands on, its directory) is a random effect: a
+group never tried has the prior's mean and full variance, and is pooled towards it as long as
+little is known of it (Gelman and Hill 2007, ch. 12).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spoor.types import State
+
+    Floats = NDArray[np.float32]
+    Slots = NDArray[np.int32]
+
+
+class MixedModel:
+    """E(y | row) = logistic(dense · a + Σ_k w[slots_k]), y in [0, 1].
+
+    `bits`: 2^bits slots for hashed features. `variance`: K prior variances. `mean`, `spread`: D
+    prior means and variances of the dense weights. Memory 8 · 2^bits bytes.
+    """
+
+    def __init__(
+        self,
+        bits: int,
+        variance: Floats,
+        mean: Floats,
+        spread: Floats,
+    ) -> None:
+        self.w: Floats = np.zeros(1 << bits, dtype=np.float32)
+        self.h: Floats = np.zeros(1 << bits, dtype=np.float32)
+        """Precision that examples have added to a slot's prior precision."""
+        self.h[0] = np.inf
+        self.prior = (1.0 / variance).astype(np.float32)
+        self.a = mean.astype(np.float32)
+        self.b = spread.astype(np.float32)
+        """Posterior variances of the dense weights."""
+
+    def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
+        mean = self.w[slots].sum(axis=1) + dense @ self.a
+        variance = (1.0 / (self.prior + self.h[slots])).sum(axis=1) + (dense * dense) @ self.b
+        return mean, variance
+
+    def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:
+        """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""
+        v = 1.0 / (self.prior + self.h[slots])
+        vb = self.b * dense
+        p = 1.0 / (1.0 + math.exp(-float(self.w[slots].sum() + dense @ self.a)))
+        # The curvature of the loss; bounded below, or a sure mistake would teach nothing.
+        q = weight * max(p * (1.0 - p), 0.01)
+        gain = weight * (y - p) / (1.0 + q * float(v.sum() + vb @ dense))
+        self.w[slots] += v * np.float32(gain)
+        self.a += vb * np.float32(gain)
+        self.h[slots] += np.float32(q)
+        self.b -= vb * vb * np.float32(q / (1.0 + q * float(vb @ dense)))
+        self.w[0] = 0.0
+        self.h[0] = np.inf
+        return y - p
+
+    def save(self) -> State:
+        """Only slots that hold something."""
+        held = np.flatnonzero(self.h[1:]) + 1
+        return {
+            "slots": held.astype(np.int64),
+            "w": self.w[held],
+            "h": self.h[held],
+            "a": self.a,
+            "b": self.b,
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self.w[:] = 0.0
+        self.h[1:] = 0.0
+        held: NDArray[Any] = state["slots"]
+        self.w[held] = state["w"]
+        self.h[held] = state["h"]
+        self.a = np.array(state["a"], dtype=np.float32)
+        self.b = np.array(state["b"], dtype=np.float32)
