@@ -1,8 +1,8 @@
 """Names → plug-ins. Imports nothing until asked.
 
 Built-in plug-ins stand in the tables below; an outside package adds its own by an entry point
-in the group `spoor.policies`, `spoor.judges`, `spoor.frontiers` or `spoor.worlds`, and is then an
-equal.
+in the group `spoor.policies`, `spoor.trainers`, `spoor.judges`, `spoor.frontiers` or
+`spoor.worlds`, and is then an equal.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "random": "spoor.policies.random:Random",
         "shark-search": "spoor.policies.shark_search:SharkSearch",
     },
+    "trainers": {},
     "judges": {
         "all-of": "spoor.judges.combined:AllOf",
         "any-of": "spoor.judges.combined:AnyOf",
@@ -83,6 +84,7 @@ def find(kind: str, name: str) -> Callable[..., Any]:
 
 SINGULAR = {
     "policies": "policy",
+    "trainers": "policy with a training",
     "judges": "judge",
     "frontiers": "frontier",
     "worlds": "world",

@@ -6,7 +6,7 @@ third of a frozen dataclass to make; everything else is a frozen dataclass with 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
 
@@ -391,6 +391,19 @@ class WebGraph:
     def index(self) -> dict[str, int]:
         """URL → number; O(pages) to build."""
         return {url: number for number, url in enumerate(self.urls)}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWeb:
+    """One site known whole, with its targets: what a training learns from."""
+
+    name: str
+    graph: WebGraph
+    root: int
+    """Number of the page where crawls of it begin."""
+    page: Callable[[int], Page]
+    """Page by its number in the graph. URLs of its links are those of the graph, or stand for no
+    page of it."""
 
 
 @dataclass(frozen=True, slots=True)

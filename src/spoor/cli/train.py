@@ -1,0 +1,63 @@
+"""`spoor train`: a model for a policy, from webs that are known whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.cli.screen import progress
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(train)
+
+
+def train(
+    policy: Annotated[str, typer.Argument(help="A policy that has a training.")],
+    webs: Annotated[list[Path], typer.Argument(help="Folders of recorded webs.")],
+    target: Annotated[list[str], typer.Option(help="What is wanted, as for `spoor replay`.")],
+    out: Annotated[Path, typer.Option(help="File of the model.")],
+    topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
+    site: Annotated[list[str] | None, typer.Option(help="Train on this site only.")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Leave this site out.")] = None,
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(min=1, help="Episodes, where it has them.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+) -> None:
+    """Train POLICY on WEBS; each recorded site is one training site."""
+    from spoor.judges.topic import topic_of
+    from spoor.lab.cell import parse_params
+    from spoor.lab.training import known_webs
+    from spoor.lab.training import train as train_policy
+    from spoor.learn.state import write
+    from spoor.registry import find
+    from spoor.text import Vectors
+
+    find("trainers", policy)
+    params = parse_params(param or [])
+    if episodes is not None:
+        params["episodes"] = episodes
+    known = known_webs(webs, target, only=site or [], without=without or [])
+    with progress("training steps", None) as tell:
+        model = train_policy(
+            policy,
+            known,
+            target,
+            topic=topic_of(topic).topic if topic else None,
+            params=params,
+            seed=seed,
+            vectors=Vectors.read(str(vectors)) if vectors else None,
+            tell=lambda done, of: tell(done, 0),
+        )
+    write(out, model)
+    pages = sum(len(web.graph.urls) for web in known)
+    targets = sum(int(web.graph.targets.sum()) for web in known)
+    typer.echo(
+        f"{out}: {policy} trained on {len(known)} sites ({', '.join(web.name for web in known)}), "
+        f"{pages:,} pages, {targets:,} targets"
+    )

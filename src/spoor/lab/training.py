@@ -1,0 +1,84 @@
+"""Training on webs known whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.errors import InputError
+from spoor.judges.spec import judge_of, words_of
+from spoor.lab.webs import LabWorld, open_web
+from spoor.types import KnownWeb, Page, State, Task, Topic
+
+Tell = Callable[[int, int], None]
+"""(steps done, steps in all)."""
+
+
+def known_webs(
+    paths: Sequence[Path],
+    targets: Sequence[str],
+    *,
+    only: Collection[str] = (),
+    without: Collection[str] = (),
+) -> list[KnownWeb]:
+    """Each site of each recorded web as one KnownWeb, in the order of the webs.
+
+    `only` and `without` choose sites by name. Raises InputError for a site that no web has, and
+    where nothing is left.
+    """
+    judge = judge_of(targets)
+    webs: list[KnownWeb] = []
+    have: list[str] = []
+    for path in paths:
+        sites: list[str | None] = list(open_web(path).sites()) or [None]
+        have += [site or path.name for site in sites]
+        for site in sites:
+            name = site or path.name
+            if (only and name not in only) or name in without:
+                continue
+            world = open_web(path, site=site if len(sites) > 1 else None)
+            graph = world.graph(judge)
+            root = graph.index()[world.page(world.roots()[0]).url]
+            webs.append(KnownWeb(name, graph, root, _reader(world, graph.urls)))
+    for name in [*only, *without]:
+        if name not in have:
+            near = registry.nearest(name, have)
+            raise InputError(f"no web has a site {name!r}{near}; there are: {', '.join(have)}")
+    if not webs:
+        raise InputError("no site is left to train on")
+    return webs
+
+
+def _reader(world: LabWorld, urls: Sequence[str]) -> Callable[[int], Page]:
+    return lambda number: world.page(urls[number])
+
+
+def train(
+    policy: str,
+    webs: Sequence[KnownWeb],
+    targets: Sequence[str],
+    *,
+    topic: Topic | None = None,
+    params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    vectors: object | None = None,
+    tell: Tell = lambda done, of: None,
+) -> State:
+    """The model of a policy, from `webs`; the same seed gives the same model.
+
+    Raises InputError for a policy without a training, for an unknown parameter, and where no web
+    has a target.
+    """
+    if not any(web.graph.targets.any() for web in webs):
+        raise InputError(
+            f"no page of {', '.join(web.name for web in webs)} is a target ({' or '.join(targets)})"
+        )
+    task = Task(
+        np.random.default_rng(seed), topic or Topic(name=words_of(targets)), vectors=vectors
+    )
+    model: State = registry.build("trainers", policy, task, webs, tell, settings=params)
+    return model
