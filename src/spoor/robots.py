@@ -8,6 +8,7 @@ product token equals ours, not when it begins like it.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import math
 import re
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ from urllib.parse import urlsplit
 
 from protego import Protego
 
+from spoor.urls import resolve
+
 LIMIT = 500 * 1024
 """Bytes that are read; the rest is ignored (RFC 9309, 2.5)."""
 
-_AGENT = re.compile(r"\s*user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
-_RULE = re.compile(r"\s*(allow|dis+al+[ao]w|diasllow|crawl[- ]delay)\s*[:\s]\s*(.*)", re.IGNORECASE)
-_SITEMAP = re.compile(r"\s*site-?maps?\s*[:\s]\s*(\S+)", re.IGNORECASE)
+_AGENT = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
+_RULE = re.compile(r"(allow|d[ei]s+al+[ao]w|diasllow)\s*[:\s]\s*(.*)", re.IGNORECASE)
+_DELAY = re.compile(r"crawl[- ]delay\s*[:\s]\s*(.*)", re.IGNORECASE)
+_SITEMAP = re.compile(r"site-?maps?\s*[:\s]\s*(\S+)", re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://[^/]*(?=/)", re.IGNORECASE)
 _TOKEN = re.compile(r"[a-zA-Z_-]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -54,39 +59,55 @@ def token_of(agent: str) -> str:
     return found[0].lower() if found else ""
 
 
-def parse(robots_txt: str | bytes, agent: str) -> Rules:
-    """The rules for `agent` (its User-Agent or product token). Never raises; O(length)."""
-    lines = [line.partition("#")[0] for line in _LINE_END.split(_decode(robots_txt))]
+def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rules:
+    """The rules for `agent` (its User-Agent or product token). Never raises; O(length).
+
+    With `url`, where the file stands, sitemaps may be relative to it.
+    """
+    us = token_of(agent)
+    # Only what is said to us or to all is kept: a file may name thousands of others.
     groups: dict[str, list[str]] = {}
-    sitemaps: list[str] = []
-    current: list[str] = []
+    sitemaps: dict[str, None] = {}
+    current: set[str] = set()
     naming = False
-    for line in lines:
+    for line in _LINE_END.split(_decode(robots_txt)):
+        line = line.partition("#")[0].strip()
         if found := _AGENT.match(line):
             if not naming:
-                current = []
+                current = set()
             naming = True
-            name = found[1].strip()
-            token = "*" if name.startswith("*") else token_of(name)
-            if token:
-                groups.setdefault(token, [])
-                current.append(token)
+            for name in found[1].split(","):
+                name = name.strip()
+                token = "*" if name.startswith("*") else token_of(name)
+                if token and token in ("*", us):
+                    groups.setdefault(token, [])
+                    current.add(token)
         elif found := _RULE.match(line):
             naming = False
-            kind, value = found[1].lower(), found[2].strip()
-            if value:
-                kind = kind if kind[0] in "ac" else "disallow"
+            kind = "allow" if found[1][0] in "aA" else "disallow"
+            if found[2]:
                 for token in current:
-                    groups[token].append(f"{kind.replace(' ', '-')}: {value}")
+                    groups[token].append(f"{kind}: {_path(found[2])}")
+        elif found := _DELAY.match(line):
+            # An extension, which never ends a group (2.2.4): it holds for the agents so far.
+            for token in current:
+                groups[token].append(f"crawl-delay: {found[1]}")
         elif found := _SITEMAP.match(line):
-            sitemaps.append(found[1])
-    mine = groups.get(token_of(agent), groups.get("*"))
+            with contextlib.suppress(ValueError):
+                sitemaps[resolve(found[1], url)] = None
+    mine = groups.get(us, groups.get("*"))
     if mine is None:
         return Rules(sitemaps=tuple(sitemaps))
     patterns = Protego.parse("\n".join(["user-agent: *", *mine]))
     delay = patterns.crawl_delay("*")
     usable = delay is not None and math.isfinite(delay) and delay >= 0
     return Rules(delay if usable else None, tuple(sitemaps), None, patterns)
+
+
+def _path(rule: str) -> str:
+    """A rule as a path: sites write URLs, and forget the first slash, and mean what they say."""
+    rule = _ORIGIN.sub("", rule, count=1) if _ORIGIN.match(rule) else rule
+    return rule if rule.startswith(("/", "*", "$")) else f"/{rule}"
 
 
 def _decode(robots_txt: str | bytes) -> str:
@@ -104,14 +125,14 @@ def allowed(robots_txt: str | bytes, agent: str, url: str) -> bool:
     return parse(robots_txt, agent).allowed(url)
 
 
-def from_reply(status: int, body: bytes, agent: str) -> Rules:
+def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) -> Rules:
     """The rules that a reply to a request for robots.txt means (RFC 9309, 2.3.1).
 
     2xx: as it says. 4xx, 3xx that lead nowhere: all is allowed, 429 excepted. Everything else, a
     reply that never came (status 0) included: nothing is.
     """
     if 200 <= status < 300:
-        return parse(body, agent)
+        return parse(body, agent, url=url)
     if 300 <= status < 500 and status != 429:
         return ALLOW_ALL
     return DISALLOW_ALL
