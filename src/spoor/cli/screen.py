@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -21,42 +22,51 @@ PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
 
 
+class Tell(Protocol):
+    def __call__(self, done: int, found: int | None = None, /) -> None: ...
+
+
 @contextmanager
-def progress(
-    what: str, total: int | None, *, quiet: bool = False
-) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Tell]:
     """Yields `tell(done, found)`; shows rate, found and time left on standard error."""
     console = Console(stderr=True)
     if quiet:
-        yield lambda done, found: None
+        yield lambda done, found=None: None
     elif console.is_terminal:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("found {task.fields[found]}"),
+            TextColumn("{task.fields[found]}"),
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(what, total=total, found=0)
-            yield lambda done, found: bar.update(task, completed=done, found=found)
+            task = bar.add_task(what, total=total, found="")
+            yield lambda done, found=None: bar.update(task, completed=done, found=_found(found))
     else:
         yield _plain(what, total)
 
 
-def _plain(what: str, total: int | None) -> Callable[[int, int], None]:
+def _found(count: int | None) -> str:
+    return "" if count is None else f"found {count}"
+
+
+def _plain(what: str, total: int | None) -> Tell:
     began = last = time.monotonic()
 
-    def tell(done: int, found: int) -> None:
+    def tell(done: int, found: int | None = None) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last < PLAIN_EVERY:
             return
         last = now
         rate = done / (now - began)
-        left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-        of = f" of {total}" if total else ""
-        print(f"{done}{of} {what}, {rate:.1f} a second, found {found}{left}", file=sys.stderr)  # noqa: T201
+        said = [f"{done}{f' of {total}' if total else ''} {what}", f"{rate:.1f} a second"]
+        if found is not None:
+            said.append(_found(found))
+        if total and rate:
+            said.append(f"{(total - done) / rate:.0f} s left")
+        print(", ".join(said), file=sys.stderr)  # noqa: T201
 
     return tell
 

@@ -52,7 +52,7 @@ def train(
             params=params,
             seed=seed,
             vectors=Vectors.read(str(vectors)) if vectors else None,
-            tell=lambda done, of: tell(done, 0),
+            tell=lambda done, of: tell(done),
         )
     write(out, model)
     pages = sum(len(web.graph.urls) for web in known)

@@ -468,9 +468,13 @@ class GeneratedWorld:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, KeyError) as error:
             raise InputError(f"{path} is no generated web: {error}") from error
-        known = {field.name: field for field in fields(GeneratedSettings)}
-        for key in data:
-            if key not in known:
-                raise InputError(f"{path}: unknown key {key!r}{nearest(key, known)}")
-        data["traps"] = tuple(data.get("traps", ()))
-        return cls(GeneratedSettings(**data))
+        return cls(settings_of(data, str(path)))
+
+
+def settings_of(given: Mapping[str, Any], where: str) -> GeneratedSettings:
+    """Settings from a TOML table. Raises InputError for an unknown key, naming `where`."""
+    known = {field.name: field for field in fields(GeneratedSettings)}
+    for key in given:
+        if key not in known:
+            raise InputError(f"{where}: unknown key {key!r}{nearest(key, known)}")
+    return GeneratedSettings(**{**given, "traps": tuple(given.get("traps", ()))})

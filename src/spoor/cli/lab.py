@@ -1,0 +1,117 @@
+"""`spoor lab`: experiments, which are data, and what came of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from spoor.cli.screen import progress
+
+
+def add(app: typer.Typer) -> None:
+    lab = typer.Typer(no_args_is_help=True, help="Run experiments that compare policies.")
+    lab.command("list")(list_)
+    lab.command()(run)
+    app.add_typer(lab, name="lab")
+
+
+def list_(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List the experiments that come with Spoor."""
+    from spoor.lab.experiment import packaged, read
+
+    known = [read(path, name) for name, path in packaged().items()]
+    if as_json:
+        typer.echo(json.dumps({item.name: {"title": item.title} for item in known}))
+        return
+    width = max(len(item.name) for item in known)
+    for item in known:
+        typer.echo(f"{item.name:<{width}}  {item.title}")
+
+
+def run(
+    experiments: Annotated[
+        list[str], typer.Argument(help="Names (`spoor lab list`) or TOML files of your own.")
+    ],
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for cells, tables and pictures.")] = Path(
+        "lab-out"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
+    from spoor.lab import sweep
+    from spoor.lab.experiment import find
+
+    found = [experiment for name in experiments for experiment in find(name)]
+    results: list[dict[str, Any]] = []
+    for experiment in found:
+        plan = sweep.plan(experiment, out)
+        with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
+            cells = sweep.run(plan, out, jobs=jobs or os.cpu_count() or 1, tell=tell)
+        results.append({"experiment": experiment.name, "cells": cells})
+        folder = write_pages(experiment.name, experiment.title, experiment.about, cells, out)
+        if not as_json:
+            show(experiment.title, cells)
+            typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
+    if as_json:
+        typer.echo(json.dumps(results[0] if len(results) == 1 else {"experiments": results}))
+
+
+def write_pages(name: str, title: str, about: str, cells: list[dict[str, Any]], out: Path) -> Path:
+    """Write `cells.csv`, `table.md` and one picture a web and target; returns their folder."""
+    from spoor.lab.pictures import curves
+    from spoor.lab.sweep import write_csv
+    from spoor.lab.tables import markdown, mean_curves, overall, rows
+
+    folder = out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "cells.csv", cells)
+    table = rows(cells)
+    parts = [f"# {title}", about.strip(), markdown(table)]
+    ranked = overall(table)
+    if ranked:
+        lines = [f"| {who} | {mean:.3f} | {worst:.3f} |" for who, mean, worst, _ in ranked]
+        head = "| policy | mean gap closed | worst web and target |\n| --- | --- | --- |"
+        parts.append("\n".join([head, *lines]))
+    for web, target in dict.fromkeys((cell["web"], cell["target"]) for cell in cells):
+        mine = [cell for cell in cells if (cell["web"], cell["target"]) == (web, target)]
+        picture = f"{web}-{target}.svg".replace(" ", "-").replace("/", "-")
+        drawn = curves(
+            mean_curves(mine), x="% of the reachable pages fetched", y="% of the targets found"
+        )
+        (folder / picture).write_text(drawn, encoding="utf-8")
+        parts.append(f"![{target} on {web}]({picture})")
+    (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return folder
+
+
+def show(title: str, cells: list[dict[str, Any]]) -> None:
+    """The table of an experiment, on a terminal or in plain text."""
+    from spoor.lab.tables import overall, rows
+
+    table = rows(cells)
+    console = Console(width=None if Console().is_terminal else 160)
+    grid = Table(title=title, box=None, pad_edge=False)
+    for name in ("web", "target", "policy"):
+        grid.add_column(name, overflow="fold")
+    for name in ("gap closed", "95 %", "AUC", "to 50 %", "to 75 %", "to 90 %", "ms/page"):
+        grid.add_column(name, justify="right")
+    for row in table:
+        between = "" if row.low is None else f"{row.low:.2f} … {row.high:.2f}"
+        numbers = (row.gap, None, row.auc, row.half, row.three_quarters, row.nine_tenths)
+        shown = ["–" if value is None else f"{value:.3f}" for value in numbers]
+        shown[1] = between
+        grid.add_row(row.web, row.target, row.contender, *shown, f"{row.milliseconds:.2f}")
+    console.print(grid)
+    if len({(row.web, row.target) for row in table}) > 1:
+        console.print("\nMean of the gaps closed over webs and targets (worst of them):")
+        for who, mean, worst, _ in overall(table):
+            console.print(f"  {mean:6.3f}  ({worst:.3f})  {who}", highlight=False)

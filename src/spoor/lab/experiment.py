@@ -1,0 +1,240 @@
+"""Experiments are data: webs, targets, policies with their parameters, budgets and seeds, in TOML.
+
+An experiment of the package is named by its place (`baselines`, `rennie1999/webkb`); one of the
+user's by its file. A name that stands for a folder means every experiment in it.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.judges.spec import words_of
+from spoor.registry import nearest
+
+PACKAGED = "experiments"
+
+
+@dataclass(frozen=True, slots=True)
+class WebSpec:
+    """A web of an experiment: an imported folder, sources to import, or settings to generate by."""
+
+    name: str
+    path: str = ""
+    sources: tuple[str, ...] = ()
+    """Under the folder of the recorded data."""
+    generated: Mapping[str, Any] = field(default_factory=dict)
+    sites: tuple[str, ...] = ()
+    """Sites that are crawled; none named: every root of the web."""
+    roots: tuple[str, ...] = ()
+    vectors: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """What is wanted, and the words that policies may go by."""
+
+    want: tuple[str, ...]
+    topic: str = ""
+    name: str = ""
+    webs: tuple[str, ...] = ()
+    """Webs that it is for; none named: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A policy with its parameters."""
+
+    policy: str
+    name: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    train: str = ""
+    """`leave-one-out`: trained on the other sites of the same web."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the training."""
+    seeds: int | None = None
+    """Fewer seeds than the experiment's, for what has nothing random in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is run: every policy, for every target, from every root of every web, by every seed."""
+
+    name: str
+    title: str
+    about: str
+    webs: tuple[WebSpec, ...]
+    targets: tuple[TargetSpec, ...]
+    policies: tuple[Contender, ...]
+    seeds: int = 1
+    pages: int | None = None
+    """Budget of pages."""
+    share: float | None = None
+    """Budget as a share of the reachable pages."""
+    in_flight: int = 1
+    kind: str = "harvest"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What an experiment of another kind than `harvest` is told."""
+
+
+def data_folder() -> Path:
+    """Where recorded webs lie: `SPOOR_DATA`, or `../shared/data`."""
+    return Path(os.environ.get("SPOOR_DATA", "../shared/data"))
+
+
+def packaged() -> dict[str, Path]:
+    """Name → file of every experiment in the package."""
+    folder = Path(str(files("spoor.lab") / PACKAGED))
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in sorted(folder.rglob("*.toml"))
+    }
+
+
+def find(name: str) -> list[Experiment]:
+    """The experiments that a name or a file stands for. Raises InputError where there is none."""
+    if name.endswith(".toml"):
+        return [read(Path(name), Path(name).stem)]
+    known = packaged()
+    if name in known:
+        return [read(known[name], name)]
+    inside = [read(path, key) for key, path in known.items() if key.startswith(f"{name}/")]
+    if not inside:
+        raise InputError(
+            f"unknown experiment {name!r}{nearest(name, list(known))}; there are: "
+            f"{', '.join(known)}; or name a file that ends in .toml"
+        )
+    return inside
+
+
+def read(path: Path, name: str) -> Experiment:
+    """An experiment from its file. Raises InputError that names the file and the key."""
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}") from error
+    where = str(path)
+    _known(table, Experiment.__dataclass_fields__.keys() - {"name"}, where)
+    base = path.parent
+    experiment = Experiment(
+        name=name,
+        title=_text(table, "title", where) or name,
+        about=_text(table, "about", where),
+        webs=tuple(
+            _web(item, base, f"{where}, web {at}") for at, item in _tables(table, "webs", where)
+        ),
+        targets=tuple(
+            _target(item, f"{where}, target {at}") for at, item in _tables(table, "targets", where)
+        ),
+        policies=tuple(
+            _contender(item, f"{where}, policy {at}")
+            for at, item in _tables(table, "policies", where)
+        ),
+        seeds=_whole(table.get("seeds", 1), f"{where}: seeds"),
+        pages=table.get("pages"),
+        share=table.get("share"),
+        in_flight=_whole(table.get("in_flight", 1), f"{where}: in_flight"),
+        kind=_text(table, "kind", where) or "harvest",
+        settings=table.get("settings", {}),
+    )
+    if experiment.kind == "harvest":
+        for key in ("webs", "targets", "policies"):
+            if not getattr(experiment, key):
+                raise InputError(f"{where} names no {key}; add a [[{key}]] table")
+    for target in experiment.targets:
+        for web in target.webs:
+            names = [spec.name for spec in experiment.webs]
+            if web not in names:
+                raise InputError(f"{where}: a target is for web {web!r}{nearest(web, names)}")
+    return experiment
+
+
+def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
+    _known(item, WebSpec.__dataclass_fields__, where)
+    given = [key for key in ("path", "sources", "generated") if key in item]
+    if len(given) != 1:
+        raise InputError(f"{where}: give one of path, sources and generated")
+    path = str(base / item["path"]) if "path" in item else ""
+    name = item.get("name") or (Path(path).name if path else given[0])
+    return WebSpec(
+        name,
+        path,
+        _strings(item, "sources", where),
+        item.get("generated", {}),
+        _strings(item, "sites", where),
+        _strings(item, "roots", where),
+        _text(item, "vectors", where),
+    )
+
+
+def _target(item: Mapping[str, Any], where: str) -> TargetSpec:
+    _known(item, TargetSpec.__dataclass_fields__, where)
+    want = _strings(item, "want", where)
+    if not want:
+        raise InputError(f"{where}: want is missing, as in want = ['label:faculty']")
+    topic = _text(item, "topic", where)
+    name = _text(item, "name", where) or words_of(want) or want[0]
+    return TargetSpec(want, topic, name, _strings(item, "webs", where))
+
+
+def _contender(item: Mapping[str, Any], where: str) -> Contender:
+    _known(item, Contender.__dataclass_fields__, where)
+    policy = _text(item, "policy", where)
+    if not policy:
+        raise InputError(f"{where}: policy is missing")
+    train = _text(item, "train", where)
+    if train not in ("", "leave-one-out"):
+        raise InputError(f"{where}: train is 'leave-one-out' or left out, not {train!r}")
+    params = item.get("params", {})
+    said = " ".join(f"{key}={value}" for key, value in params.items())
+    name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))
+    seeds = None if "seeds" not in item else _whole(item["seeds"], f"{where}: seeds")
+    return Contender(policy, name, params, train, item.get("training", {}), seeds)
+
+
+def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            have = ", ".join(sorted(keys))
+            raise InputError(
+                f"{where}: unknown key {key!r}{nearest(key, list(keys))}; there are: {have}"
+            )
+
+
+def _tables(
+    table: Mapping[str, Any], key: str, where: str
+) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    items = table.get(key, [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise InputError(f"{where}: {key} are tables, written [[{key}]]")
+    return list(enumerate(items, 1))
+
+
+def _text(table: Mapping[str, Any], key: str, where: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {key} is a string, not {value!r}")
+    return value
+
+
+def _strings(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise InputError(f"{where}: {key} is a list of strings, not {value!r}")
+    return tuple(items)
+
+
+def _whole(value: object, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{what} is a whole number from 1 on, not {value!r}")
+    return value

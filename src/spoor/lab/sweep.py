@@ -1,0 +1,341 @@
+"""Run an experiment: its cells in processes, each kept, so that a run that was cut goes on.
+
+A finished cell is kept under a hash of what it was, the code that ran it and the data it ran on;
+the same cell is never run twice, and a change of any of the three runs it anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.judges.topic import topic_of
+from spoor.lab.cell import Cell, prepare, replay_cell
+from spoor.lab.experiment import Contender, Experiment, TargetSpec, WebSpec, data_folder
+from spoor.lab.record import record
+from spoor.lab.training import known_webs, train
+from spoor.lab.webs import open_web
+from spoor.learn.state import read, write
+from spoor.types import State
+from spoor.worlds.generated import GeneratedWorld, settings_of
+
+Tell = Callable[[int], None]
+"""(cells done)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One cell as planned; plain values, so that it can go to another process."""
+
+    web: str
+    folder: str
+    site: str
+    root: str
+    target: str
+    want: tuple[str, ...]
+    topic: str
+    contender: Contender
+    seed: int
+    pages: int | None
+    share: float | None
+    in_flight: int
+    vectors: str
+
+    def key(self) -> str:
+        """What the finished cell is kept under."""
+        said = json.dumps([asdict(self), code_digest(), data_digest(self.folder)], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:24]
+
+
+def plan(experiment: Experiment, out: Path) -> list[Planned]:
+    """All cells of an experiment; webs that are missing are made under `out`.
+
+    Raises InputError for data that is missing and names what it looked for.
+    """
+    try:
+        (out / "cells").mkdir(parents=True, exist_ok=True)
+        (out / "models").mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+    return list(_plan(experiment, out))
+
+
+def run(
+    plan: Sequence[Planned], out: Path, *, jobs: int = 1, tell: Tell = lambda done: None
+) -> list[dict[str, Any]]:
+    """Run every cell that is not kept in `out` yet; the figures of all in the order of the plan."""
+    kept = [_kept(out, cell) for cell in plan]
+    # Cells on one ground share the web, the oracle and the models: one process runs them together.
+    batches: dict[tuple[str, str, str], list[int]] = {}
+    for number, cell in enumerate(plan):
+        if kept[number] is None:
+            batches.setdefault((cell.folder, cell.root, cell.target), []).append(number)
+    done = sum(figures is not None for figures in kept)
+    tell(done)
+    work = {number: [plan[cell] for cell in batch] for number, batch in enumerate(batches.values())}
+    numbers = list(batches.values())
+    with ExitStack() as stack:
+        for number, rows in _spread(work, out, jobs, stack):
+            for place, row in zip(numbers[number], rows, strict=True):
+                kept[place] = row
+            done += len(rows)
+            tell(done)
+    return [row for row in kept if row is not None]
+
+
+def _spread(
+    batches: Mapping[int, list[Planned]], out: Path, jobs: int, stack: ExitStack
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    if jobs == 1 or len(batches) < 2:
+        for number, batch in batches.items():
+            yield number, _work(batch, out)
+        return
+    pool = stack.enter_context(
+        ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn"))
+    )
+    futures = {pool.submit(_work, batch, out): number for number, batch in batches.items()}
+    for future in as_completed(futures):
+        yield futures[future], future.result()
+
+
+def _plan(experiment: Experiment, out: Path) -> Iterator[Planned]:
+    for web in experiment.webs:
+        folder = web_folder(web, out)
+        for site, root in _roots(web, folder):
+            for target in experiment.targets:
+                if target.webs and web.name not in target.webs:
+                    continue
+                for contender in experiment.policies:
+                    for seed in range(contender.seeds or experiment.seeds):
+                        yield _planned(experiment, web, folder, site, root, target, contender, seed)
+
+
+def _planned(
+    experiment: Experiment,
+    web: WebSpec,
+    folder: Path,
+    site: str,
+    root: str,
+    target: TargetSpec,
+    contender: Contender,
+    seed: int,
+) -> Planned:
+    return Planned(
+        web.name,
+        str(folder),
+        site,
+        root,
+        target.name,
+        target.want,
+        target.topic,
+        contender,
+        seed,
+        experiment.pages,
+        experiment.share,
+        experiment.in_flight,
+        str(data_folder() / web.vectors) if web.vectors else "",
+    )
+
+
+def web_folder(web: WebSpec, out: Path) -> Path:
+    """The folder of a web, made first where it must be imported or generated."""
+    if web.path:
+        return Path(web.path)
+    if web.generated:
+        settings = settings_of(web.generated, f"web {web.name!r}")
+        digest = hashlib.sha256(json.dumps(asdict(settings)).encode()).hexdigest()[:12]
+        folder = out / "webs" / f"{web.name}-{digest}"
+        if not folder.exists():
+            GeneratedWorld(settings).save(folder)
+        return folder
+    sources = [data_folder() / source for source in web.sources]
+    for source in sources:
+        if not source.exists():
+            raise InputError(f"{source} is missing; SPOOR_DATA names the folder of recorded webs")
+    said = [[str(source), source.stat().st_size, source.stat().st_mtime_ns] for source in sources]
+    digest = hashlib.sha256(json.dumps([said, store_digest()]).encode()).hexdigest()[:12]
+    folder = out / "webs" / f"{web.name}-{digest}"
+    if not folder.exists():
+        part = folder.with_suffix(".part")
+        if part.exists():
+            shutil.rmtree(part)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        record(sources, part, keep_going=True)
+        part.rename(folder)
+    return folder
+
+
+def _roots(web: WebSpec, folder: Path) -> list[tuple[str, str]]:
+    """(site, root) of every crawl of a web."""
+    if web.roots:
+        return [("", root) for root in web.roots]
+    world = open_web(folder)
+    sites = list(world.sites())
+    if not sites:
+        return [("", root) for root in world.roots()]
+    chosen = web.sites or sites
+    for site in chosen:
+        if site not in sites:
+            raise InputError(f"web {web.name!r} has no site {site!r}; it has {', '.join(sites)}")
+    return [(site, open_web(folder, site=site).roots()[0]) for site in chosen]
+
+
+def _work(batch: Sequence[Planned], out: Path) -> list[dict[str, Any]]:
+    ground = prepare(_cell(batch[0]))
+    done: list[dict[str, Any]] = []
+    oracle: float | None = None
+    for number, planned in enumerate(batch):
+        cell = _cell(planned)
+        if planned.share is not None and planned.pages is None:
+            cell = _cell(planned, pages=max(1, round(planned.share * ground.reachable)))
+        model = _model(planned, out)
+        figures = replay_cell(cell, ground=ground, model=model, compare=number == 0)
+        if number == 0:
+            oracle = figures["auc_oracle"]
+        elif oracle is not None:
+            figures = with_oracle(figures, oracle)
+        figures |= {
+            "web": planned.web,
+            "site": planned.site,
+            "target": planned.target,
+            "contender": planned.contender.name,
+            "trained": planned.contender.train,
+        }
+        _keep(out, planned, figures)
+        done.append(figures)
+    return done
+
+
+def with_oracle(figures: Mapping[str, Any], oracle: float) -> dict[str, Any]:
+    """The figures, measured against an oracle that ran before."""
+    from spoor.lab.figures import gap_closed
+
+    gap = gap_closed(figures["auc"], figures["auc_breadth_first"], oracle)
+    return {**figures, "auc_oracle": oracle, "gap_closed": gap}
+
+
+def _cell(planned: Planned, *, pages: int | None = None) -> Cell:
+    return Cell(
+        planned.folder,
+        planned.want,
+        planned.contender.policy,
+        root=planned.root or None,
+        topic=topic_of(planned.topic).topic if planned.topic else None,
+        params=planned.contender.params,
+        seed=planned.seed,
+        pages=pages or planned.pages,
+        in_flight=planned.in_flight,
+        vectors=planned.vectors or None,
+    )
+
+
+def _model(planned: Planned, out: Path) -> State | None:
+    contender = planned.contender
+    if not contender.train:
+        return None
+    said = [
+        contender.policy,
+        dict(contender.training),
+        planned.folder,
+        planned.site,
+        planned.want,
+        planned.topic,
+        planned.seed,
+    ]
+    said += [code_digest(), data_digest(planned.folder)]
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
+    file = out / "models" / digest
+    if not file.exists():
+        webs = known_webs([Path(planned.folder)], planned.want, without=[planned.site])
+        topic = topic_of(planned.topic).topic if planned.topic else None
+        model = train(
+            contender.policy,
+            webs,
+            planned.want,
+            topic=topic,
+            params=contender.training,
+            seed=planned.seed,
+        )
+        write(file, model)
+    return read(file)
+
+
+@cache
+def code_digest() -> str:
+    """What the code is, of every module of Spoor."""
+    return _digest_of("")
+
+
+@cache
+def store_digest() -> str:
+    """What the code is that a store is written by."""
+    return "".join(_digest_of(part) for part in ("archive", "worlds/store.py", "page.py"))
+
+
+def _digest_of(part: str) -> str:
+    root = Path(str(files("spoor"))) / part
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")) if root.is_dir() else [root]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def data_digest(folder: str) -> str:
+    """What a web is, by the names and sizes of its files and the head that describes it."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).iterdir()):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        if path.suffix in (".json", ".toml"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _kept(out: Path, cell: Planned) -> dict[str, Any] | None:
+    file = out / "cells" / f"{cell.key()}.json"
+    try:
+        figures: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return figures
+
+
+def _keep(out: Path, cell: Planned, figures: Mapping[str, Any]) -> None:
+    file = out / "cells" / f"{cell.key()}.json"
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(figures), encoding="utf-8")
+    part.replace(file)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """One row a cell, one column a figure; curves stay in the cells."""
+    flat = [_flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(flat)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "requests_to":
+            flat |= {f"requests_to_{share}": part for share, part in value.items()}
+        elif name == "params":
+            flat[name] = json.dumps(value)
+        elif name != "curve":
+            flat[name] = value
+    return flat
