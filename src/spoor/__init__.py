@@ -1,1 +1,77 @@
-"""Spoor: a focused web crawler that learns which links lead to what its user wants."""
+"""Spoor: a focused web crawler that learns which links lead to what you want.
+
+`run` (a live crawl), `replay` and `plot` are what a notebook needs; `Crawl` and the protocols beside
+it are what a driver or a plug-in is written against.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spoor.crawl import Crawl
+    from spoor.drivers.replay import Replay
+    from spoor.errors import CallerError, InputError, PluginError, SpoorError
+    from spoor.lab.notebook import Result, plot, replay, run
+    from spoor.page import parse
+    from spoor.stores.memory import MemoryFrontier
+    from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
+    from spoor.urls import resolve
+
+_HOME = {
+    "CallerError": "spoor.errors",
+    "Choice": "spoor.types",
+    "Crawl": "spoor.crawl",
+    "InputError": "spoor.errors",
+    "Judgement": "spoor.types",
+    "Link": "spoor.types",
+    "MemoryFrontier": "spoor.stores.memory",
+    "Outcome": "spoor.types",
+    "Page": "spoor.types",
+    "PluginError": "spoor.errors",
+    "Replay": "spoor.drivers.replay",
+    "Result": "spoor.lab.notebook",
+    "SpoorError": "spoor.errors",
+    "Task": "spoor.types",
+    "Topic": "spoor.types",
+    "parse": "spoor.page",
+    "plot": "spoor.lab.notebook",
+    "replay": "spoor.lab.notebook",
+    "resolve": "spoor.urls",
+    "run": "spoor.lab.notebook",
+}
+"""Public name → its module, imported when it is first asked for."""
+
+__all__ = [
+    "CallerError",
+    "Choice",
+    "Crawl",
+    "InputError",
+    "Judgement",
+    "Link",
+    "MemoryFrontier",
+    "Outcome",
+    "Page",
+    "PluginError",
+    "Replay",
+    "Result",
+    "SpoorError",
+    "Task",
+    "Topic",
+    "parse",
+    "plot",
+    "replay",
+    "resolve",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'spoor' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,8 +26,11 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "pagerank": "spoor.policies.pagerank:PageRank",
         "random": "spoor.policies.random:Random",
         "shark-search": "spoor.policies.shark_search:SharkSearch",
+        "td-lambda": "spoor.policies.td_lambda:TDLambda",
     },
-    "trainers": {},
+    "trainers": {
+        "td-lambda": "spoor.policies.td_lambda:train",
+    },
     "judges": {
         "all-of": "spoor.judges.combined:AllOf",
         "any-of": "spoor.judges.combined:AnyOf",
@@ -49,6 +52,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
 }
 """kind → name → "module:attribute"."""
+
+DEFAULT_POLICY = "best-first"
+"""What a crawl and a replay follow where nothing is said."""
 
 LAB_ONLY = frozenset({"oracle"})
 """Policies that need to know the whole web, and are not offered to a live crawl."""

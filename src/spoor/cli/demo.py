@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from spoor.cli.crawl import DEFAULT_POLICY, describe
+from spoor.cli.crawl import describe
 from spoor.errors import SpoorError
+from spoor.registry import DEFAULT_POLICY
 
 PAGES = 5_000
 TOPIC = "pottery, kiln, glaze, clay, porcelain, stoneware, ceramic"
@@ -76,9 +77,13 @@ def _crawl(
     command += ["--delay", "0", "--per-host", "4"]
     if not quiet:
         typer.echo("$ " + " ".join(["spoor", *command[3:5], f'--topic "{TOPIC}"', *command[7:]]))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150)
+    # At a terminal its screen is for the person who watches.
+    errors = None if sys.stderr.isatty() else subprocess.PIPE
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, timeout=150
+    )
     if done.returncode:
-        raise SpoorError(f"the crawl of the demo ended with {done.returncode}: {done.stderr}")
+        raise SpoorError(f"the crawl of the demo ended with {done.returncode}: {done.stderr or ''}")
     summary: dict[str, Any] = json.loads(done.stdout)
     return summary
 

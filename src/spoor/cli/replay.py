@@ -11,6 +11,7 @@ import typer
 
 from spoor.cli.screen import progress, sparkline
 from spoor.errors import InputError
+from spoor.registry import DEFAULT_POLICY
 
 
 def add(app: typer.Typer) -> None:
@@ -26,7 +27,7 @@ def replay(
     topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
     topic_file: Annotated[Path | None, typer.Option(help="The same, from a TOML file.")] = None,
     root: Annotated[str | None, typer.Option(help="Where the crawl begins.")] = None,
-    policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = "best-first",
+    policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = DEFAULT_POLICY,
     param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
     model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,

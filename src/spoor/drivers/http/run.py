@@ -1,0 +1,269 @@
+"""A live run: a crawl, its folder and the network, from settings to the end.
+
+The command line and the notebook both run these lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.settings import HttpSettings
+from spoor.errors import InputError
+from spoor.judges.spec import judge_of, words_of
+from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
+from spoor.learn.state import read
+from spoor.protocols import Judge
+from spoor.stores.memory import MemoryFrontier
+from spoor.text import Vectors
+from spoor.types import Deferred, Failed, Fetch, Outcome, Task, Topic
+from spoor.urls import canonical
+
+CHECKPOINT_SHARE = 0.05
+"""At most this share of the time goes into checkpoints, once there is much to save."""
+
+CHECKPOINT_SECONDS = 5.0
+
+
+def read_seeds(given: Sequence[str]) -> list[str]:
+    """Canonical URLs from arguments and files. Raises InputError naming file and line."""
+    urls: list[str] = []
+    for item in given:
+        path = Path(item)
+        lines = [(item, "")]
+        if "://" not in item:
+            if not path.is_file():
+                raise InputError(
+                    f"seed {item!r} is neither a URL (http://…) nor a file of URLs that exists"
+                )
+            try:
+                text = path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(f"cannot read the seed file {path}: {error}") from error
+            numbered = enumerate(text.splitlines(), 1)
+            lines = [
+                (line.strip(), f"{path}, line {number}: ")
+                for number, line in numbered
+                if line.strip() and not line.lstrip().startswith("#")
+            ]
+            if not lines:
+                raise InputError(f"the seed file {path} has no URL in it; write one a line")
+        for line, where in lines:
+            try:
+                urls.append(canonical(line))
+            except ValueError as error:
+                raise InputError(f"{where}{error}") from None
+    return list(dict.fromkeys(urls))
+
+
+def run_settings(
+    seeds: Sequence[str],
+    *,
+    topic: str = "",
+    topic_file: str = "",
+    want: Sequence[str] = (),
+    policy: str = registry.DEFAULT_POLICY,
+    params: Mapping[str, Any] | None = None,
+    model: str = "",
+    vectors: str = "",
+    pages: int = 1000,
+    scope: str = "domain",
+    max_depth: int | None = None,
+    seed: int = 0,
+    delay: float = 1.0,
+    per_host: int = 1,
+    in_flight: int = 16,
+    robots: bool = True,
+    contact: str = "",
+    allow_private: Sequence[str] = (),
+    connect_to: str = "",
+) -> dict[str, Any]:
+    """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
+    manners and the budget may."""
+    if scope not in ("host", "domain", "anywhere"):
+        raise InputError(f"unknown scope {scope!r}; it is 'host', 'domain' or 'anywhere'")
+    return {
+        "crawl": {
+            "seeds": list(seeds),
+            "topic": topic,
+            "topic_file": topic_file,
+            "want": list(want),
+            "policy": policy,
+            "params": dict(params or {}),
+            "model": model,
+            "vectors": vectors,
+            "scope": scope,
+            "max_depth": -1 if max_depth is None else max_depth,
+            "seed": seed,
+        },
+        "manners": {
+            "delay": delay,
+            "per_host": per_host,
+            "in_flight": in_flight,
+            "robots": robots,
+            "contact": contact,
+            "allow_private": list(allow_private),
+            "connect_to": connect_to,
+        },
+        "pages": pages,
+    }
+
+
+def wanted(
+    topic: str | None, topic_file: Path | None, want: Sequence[str]
+) -> tuple[Judge, TopicFile | None]:
+    """The judge of a crawl, and the words that its policy may go by."""
+    if topic and topic_file:
+        raise InputError("give --topic or --topic-file, not both")
+    subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
+    if want:
+        words = words_of(want)
+        return judge_of(want), subject or (topic_of(words) if words else None)
+    if subject is None:
+        raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
+    return judge_of_topic(subject), subject
+
+
+def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | None) -> Crawl:
+    """The crawl of a run's settings. Raises InputError as the registry does."""
+    told, manners = settings["crawl"], settings["manners"]
+    name = told["policy"]
+    if name in registry.LAB_ONLY:
+        raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")
+    task = Task(
+        np.random.default_rng(told["seed"]),
+        subject.topic if subject else Topic(),
+        model=read(Path(told["model"])) if told["model"] else None,
+        vectors=Vectors.read(told["vectors"]) if told["vectors"] else None,
+    )
+    policy = registry.build("policies", name, task, settings=told["params"])
+    depth = None if told["max_depth"] < 0 else told["max_depth"]
+    return Crawl(
+        policy,
+        judge,
+        MemoryFrontier(delay=manners["delay"], per_host=manners["per_host"]),
+        pages=settings["pages"],
+        admit=Admission.of(told["seeds"], told["scope"], depth),
+    )
+
+
+def make_http(settings: Mapping[str, Any]) -> HttpSettings:
+    """The HttpSettings of a run's settings."""
+    manners = settings["manners"]
+    connect: tuple[str, int] | None = None
+    if manners["connect_to"]:
+        address, colon, port = manners["connect_to"].rpartition(":")
+        if not colon or not port.isdigit():
+            raise InputError(
+                f"--connect-to {manners['connect_to']!r} is not ADDRESS:PORT, as in 127.0.0.1:8080"
+            )
+        connect = (address.strip("[]"), int(port))
+    return HttpSettings(
+        contact=manners["contact"],
+        in_flight=manners["in_flight"],
+        robots=manners["robots"],
+        allow_private=frozenset(manners["allow_private"]),
+        connect_to=connect,
+    )
+
+
+class Run:
+    """A crawl, its folder and the network; `on_step` sees what came of each reply."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        engine: Crawl,
+        http: HttpSettings,
+        seeds: Sequence[str],
+        *,
+        on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.crawl = engine
+        self.http = http
+        self._began = time.monotonic()
+        self._pages_before = 0
+        self._saved = time.monotonic()
+        self._cost = 0.0
+        self._failure = ""
+        self._told = 0
+        self.on_step = on_step
+        self.on_interrupt: Callable[[], None] = lambda: None
+        state = folder.state()
+        if state is None:
+            engine.seed(seeds)
+        else:
+            engine.load(state)
+            engine.reissue(time.time())
+            self._pages_before = engine.counts.pages
+
+    def run(self) -> str:
+        """To the end; returns the reason."""
+        live = Live(self.crawl, self.http, record=self.folder.record, on_step=self._step)
+        reason = asyncio.run(self._supervise(live))
+        self._checkpoint()
+        return reason
+
+    async def _supervise(self, live: Live) -> str:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self._interrupt, live)
+        return (await live.run()).reason
+
+    def _interrupt(self, live: Live) -> None:
+        self._told += 1
+        if self._told == 1:
+            live.stop("interrupted")
+            self.on_interrupt()
+        else:
+            live.abort("aborted")
+
+    def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
+        self.folder.step(fetch, step, path, time.time())
+        if self.on_step is not None:
+            self.on_step(fetch, step)
+        if isinstance(step, Outcome) and isinstance(step.reply, Failed):
+            self._failure = f"{fetch.url}: {step.reply.reason or step.reply.kind}"
+            if step.reply.kind == "blocked":
+                self._failure += "; name the host by --allow-private if you mean it"
+        since = time.monotonic() - self._saved
+        if since > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        began = time.monotonic()
+        self.folder.checkpoint(self.crawl.save(), self.crawl.counts.requests, time.time())
+        self._saved = time.monotonic()
+        self._cost = self._saved - began
+
+    def summary(self, reason: str) -> dict[str, Any]:
+        """What was done, for `--json`."""
+        counts = self.crawl.counts
+        seconds = time.monotonic() - self._began
+        return {
+            "out": str(self.folder.path),
+            "resumed": self.folder.resumed,
+            "stopped_because": reason,
+            "fetched": counts.pages,
+            "found": counts.relevant,
+            "failed": counts.failed,
+            "requests": counts.requests,
+            "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
+            "open_links": self.crawl.frontier.open_count,
+            "last_failure": self._failure,
+            "seconds": round(seconds, 2),
+            "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
+        }

@@ -1,0 +1,25 @@
+"""The public names, pinned: what is taken away or renamed here breaks somebody's notebook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import spoor
+
+NAMES = """
+    CallerError Choice Crawl InputError Judgement Link MemoryFrontier Outcome Page PluginError Replay
+    Result SpoorError Task Topic parse plot replay resolve run
+""".split()
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(spoor.__all__) == sorted(NAMES)
+    for name in NAMES:
+        assert getattr(spoor, name).__doc__
+
+
+def test_importing_spoor_imports_nothing_heavy() -> None:
+    code = "import spoor, sys; print([m for m in ('numpy', 'aiohttp', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
