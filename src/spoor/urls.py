@@ -31,6 +31,7 @@ MAX_LENGTH = 8_192
 
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _WORD_BREAK = re.compile(r"[^0-9a-z]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -65,7 +66,11 @@ def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False
     """
     href = resolve(url, base)
     if "%" in href:
-        href = _ESCAPE.sub(_normal_escape, href)
+        plain = _ESCAPE.sub(_normal_escape, href)
+        if plain != href and len(_STRAY.findall(plain)) != len(_STRAY.findall(href)):
+            # What an escape stood for made another of a stray percent sign: "%%37%37".
+            plain = _ESCAPE.sub(_normal_escape, _STRAY.sub("%25", href))
+        href = plain
         # An unescaped dot may have made a segment that the parser folds.
         if "/." in href:
             href = resolve(href)
@@ -80,11 +85,11 @@ def _normal_escape(match: re.Match[str]) -> str:
 
 
 def _strip(href: str) -> str:
-    if ";" in href:
-        href = _SESSION_IN_PATH.sub("", href)
     path, mark, query = href.partition("?")
+    if ";" in path:
+        path = resolve(_SESSION_IN_PATH.sub("", path))
     if not mark:
-        return href
+        return path
     kept = [part for part in query.split("&") if not _names_a_visit(part)]
     return f"{path}?{'&'.join(kept)}" if kept else path
 
@@ -174,10 +179,17 @@ class Joiner:
 
     def join(self, href: str, base: str) -> str | None:
         """The canonical URL of `href` on a page whose base is `base`."""
-        # A relative reference depends on the base's directory only, unless it is empty or begins
-        # with a query or a fragment.
+        # A reference depends on the base's directory only, unless its path is empty; blanks and
+        # a scheme without slashes may stand before that ("http:?page=2").
         head = href[:1]
-        at = base if head in ("", "?", "#") else base.partition("?")[0].rpartition("/")[0]
+        if (
+            head <= " "
+            or head in "?#"
+            or (head in "hH" and ":" in href and not href.startswith(("http://", "https://")))
+        ):
+            at = base
+        else:
+            at = base.partition("?")[0].rpartition("/")[0]
         key = (at, href)
         try:
             return self._memo[key]
