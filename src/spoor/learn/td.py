@@ -1,0 +1,219 @@
+"""State values by TD(λ): a network over binary features, its eligibility traces, random walks.
+
+Gradient-descent TD(λ) of Sutton and Barto, Reinforcement Learning (1998), section 8.2, for a
+network with at most one hidden layer, as Grigoriadis and Paliouras (2004, section 4) use it. All
+weights lie in one vector, so that traces are one vector too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spoor.types import State, WebGraph
+
+    Floats = NDArray[np.float64]
+    Ones = NDArray[np.int32]
+
+CURVE = 25
+"""Points of a learning curve."""
+
+
+class Network:
+    """V(x) = c + v · tanh(b + Σ_i W_i) over the features i that are 1 in x; with `hidden` 0 linear,
+    V(x) = c + Σ_i W_i.
+
+    W begins uniform in ±1/√(features), everything else at 0, so that every value begins at 0.
+    """
+
+    def __init__(self, features: int, hidden: int, rng: np.random.Generator) -> None:
+        self.features = features
+        self.hidden = hidden
+        inputs = features * max(hidden, 1)
+        self.weights: Floats = np.zeros(inputs + 2 * hidden + 1)
+        """W row by row, b, v, c."""
+        if hidden:
+            self.weights[:inputs] = rng.uniform(-1.0, 1.0, inputs) / np.sqrt(max(features, 1))
+        self._w, self._b, self._v = self._parts(self.weights)
+
+    def _parts(self, flat: Floats) -> tuple[Floats, Floats, Floats]:
+        """W (features, units), b and v (hidden,) as views of a vector of weights or traces."""
+        inputs = self.features * max(self.hidden, 1)
+        return (
+            flat[:inputs].reshape(self.features, max(self.hidden, 1)),
+            flat[inputs : inputs + self.hidden],
+            flat[inputs + self.hidden : -1],
+        )
+
+    def value(self, ones: Ones) -> float:
+        """V of one state, given the numbers of its features that are 1. O(len(ones) · hidden)."""
+        summed = self._w[ones].sum(axis=0)
+        if not self.hidden:
+            return float(summed[0] + self.weights[-1])
+        return float(np.tanh(summed + self._b) @ self._v + self.weights[-1])
+
+    def values(self, states: Sequence[Ones]) -> Floats:
+        """V of many states."""
+        return np.array([self.value(ones) for ones in states])
+
+    def add_gradient(self, ones: Ones, trace: Floats) -> float:
+        """Add ∇V(x) to `trace`, which is laid out as `weights`; returns V(x)."""
+        w, b, v = self._parts(trace)
+        summed = self._w[ones].sum(axis=0)
+        trace[-1] += 1.0
+        if not self.hidden:
+            w[ones] += 1.0
+            return float(summed[0] + self.weights[-1])
+        unit = np.tanh(summed + self._b)
+        back = self._v * (1.0 - unit * unit)
+        w[ones] += back
+        b += back
+        v += unit
+        return float(unit @ self._v + self.weights[-1])
+
+    def save(self) -> State:
+        return {"features": self.features, "hidden": self.hidden, "weights": self.weights.copy()}
+
+    @classmethod
+    def load(cls, state: State) -> Network:
+        """The network that `save` was called on."""
+        made = cls(int(state["features"]), int(state["hidden"]), np.random.default_rng(0))
+        made.weights[:] = state["weights"]
+        return made
+
+
+class Learner:
+    """TD(λ) on a network: `begin` before each episode, `step` for each move of it.
+
+    `alpha` step size, `gamma` discount, `lam` decay of the traces; the last two in [0, 1].
+    """
+
+    def __init__(self, network: Network, *, alpha: float, gamma: float, lam: float) -> None:
+        self.network = network
+        self.alpha = alpha
+        self.gamma = gamma
+        self.lam = lam
+        self.trace: Floats = np.zeros_like(network.weights)
+
+    def begin(self) -> None:
+        """Traces are zeroed at the start of an episode."""
+        self.trace[:] = 0.0
+
+    def step(self, state: Ones, reward: float, after: Ones | None) -> float:
+        """Learn one move; `after` None is a terminal state, whose value is 0. Returns δ."""
+        # δ = r + γ V(s') − V(s);  e ← γλ e + ∇V(s);  w ← w + α δ e
+        future = 0.0 if after is None else self.gamma * self.network.value(after)
+        self.trace *= self.gamma * self.lam
+        delta = reward + future - self.network.add_gradient(state, self.trace)
+        self.network.weights += (self.alpha * delta) * self.trace
+        return delta
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """How a training walks a site."""
+
+    episodes: int = 1_000
+    steps: int = 10
+    """Moves after which an episode is cut."""
+
+
+def learn_walks(
+    learner: Learner,
+    graph: WebGraph,
+    root: int,
+    states: Sequence[Ones],
+    walks: Walks,
+    rng: np.random.Generator,
+    tell: Callable[[int], None] = lambda done: None,
+) -> list[dict[str, Any]]:
+    """Random walks over the links of a site from its root, learned from move by move.
+
+    A walk ends at a target (reward 1), at a page without links (reward 0), or is cut after
+    `walks.steps` moves, after which nothing more is learned from it: its last state keeps the
+    value that it has. `states`: the features of each page that are 1.
+
+    Returns the learning curve, at most `CURVE` points: {episode, reached: share of the walks since
+    the last point that ended at a target, td_error: their root mean square δ, error: root mean
+    square distance of V to the exact values of `exact_values` over the pages that can be reached}.
+    """
+    exact = exact_values(graph, learner.gamma)
+    known = [at for at in reachable(graph, root) if not graph.targets[at]]
+    shown = [states[at] for at in known]
+    targets = graph.targets.tolist()
+    indptr, indices = graph.indptr.tolist(), graph.indices.tolist()
+    curve: list[dict[str, Any]] = []
+    squares, moves, hits, since = 0.0, 0, 0, 0
+    points = {round(at) for at in np.linspace(0, walks.episodes, CURVE + 1)[1:]}
+    for episode in range(1, walks.episodes + 1):
+        learner.begin()
+        page = root
+        for drawn in rng.random(walks.steps).tolist():
+            begin, end = indptr[page], indptr[page + 1]
+            if begin == end:
+                delta = learner.step(states[page], 0.0, None)
+                squares, moves = squares + delta * delta, moves + 1
+                break
+            after = indices[begin + int(drawn * (end - begin))]
+            hit = targets[after]
+            delta = learner.step(states[page], float(hit), None if hit else states[after])
+            squares, moves = squares + delta * delta, moves + 1
+            if hit:
+                hits += 1
+                break
+            page = after
+        if episode in points:
+            off = learner.network.values(shown) - exact[known]
+            curve.append(
+                {
+                    "episode": episode,
+                    "reached": hits / (episode - since),
+                    "td_error": float(np.sqrt(squares / max(moves, 1))),
+                    "error": float(np.sqrt(np.mean(off * off))) if len(off) else 0.0,
+                }
+            )
+            squares, moves, hits, since = 0.0, 0, 0, episode
+        tell(episode)
+    return curve
+
+
+def exact_values(graph: WebGraph, gamma: float, *, sweeps: int = 10_000) -> Floats:
+    """V of every page under uniformly random links, by dynamic programming; 0 for targets, where a
+    walk ends, and for pages without links.
+
+    V = P r + γ P V is iterated from 0 until no value moves by more than 10⁻¹²: O(arcs) a sweep.
+    """
+    from scipy import sparse
+
+    pages = len(graph.urls)
+    degree = np.diff(graph.indptr)
+    going = np.where(graph.targets | (degree == 0), 0.0, 1.0)
+    chance = np.repeat(going / np.maximum(degree, 1), degree)
+    moves = sparse.csr_matrix((chance, graph.indices, graph.indptr), shape=(pages, pages))
+    soon: Floats = moves @ graph.targets.astype(np.float64)
+    value = soon.copy()
+    for _ in range(sweeps):
+        better: Floats = soon + gamma * (moves @ value)
+        if np.abs(better - value).max(initial=0.0) <= 1e-12:
+            break
+        value = better
+    return value
+
+
+def reachable(graph: WebGraph, root: int) -> list[int]:
+    """Pages that links lead to from `root`, itself included, in ascending order."""
+    seen = {root}
+    fresh = [root]
+    while fresh:
+        page = fresh.pop()
+        for after in graph.indices[graph.indptr[page] : graph.indptr[page + 1]].tolist():
+            if after not in seen:
+                seen.add(after)
+                fresh.append(after)
+    return sorted(seen)
