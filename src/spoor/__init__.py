@@ -1,7 +1,7 @@
 """Spoor: a focused web crawler that learns which links lead to what you want.
 
-`run` (a live crawl), `replay` and `plot` are what a notebook needs; `Crawl` and the protocols beside
-it are what a driver or a plug-in is written against.
+`run` (a live crawl), `replay` and `plot` are what a notebook needs; `Crawl` and the protocols are
+what a driver or a plug-in is written against.
 """
 
 from __future__ import annotations

@@ -146,7 +146,9 @@ def _run(
     policy = registry.build("policies", cell.policy, task, settings=cell.params)
     per_host = 1 if cell.delay else 0
     frontier = MemoryFrontier(delay=cell.delay, per_host=per_host)
-    crawl = Crawl(policy, judge_of(cell.targets), frontier, pages=cell.pages)
+    # A web with traps has no end, and what comes after `reachable` pages enters no figure.
+    budget = ground.reachable if cell.pages is None else min(cell.pages, ground.reachable)
+    crawl = Crawl(policy, judge_of(cell.targets), frontier, pages=budget)
     crawl.seed([ground.root])
     wanted = {url for url, is_target in _rows(ground.graph) if is_target}
     found: list[bool] = []
