@@ -141,10 +141,11 @@ def learn_walks(
 
     Returns the learning curve, at most `CURVE` points: {episode, reached: share of the walks since
     the last point that ended at a target, td_error: their root mean square δ, error: root mean
-    square distance of V to the exact values of `exact_values` over the pages that can be reached}.
+    square distance of V to the exact values of `exact_values` over the pages that
+    a walk may come to}.
     """
     exact = exact_values(graph, learner.gamma)
-    known = [at for at in reachable(graph, root) if not graph.targets[at]]
+    known = [at for at in walkable(graph, root) if not graph.targets[at]]
     shown = [states[at] for at in known]
     targets = graph.targets.tolist()
     indptr, indices = graph.indptr.tolist(), graph.indices.tolist()
@@ -206,8 +207,9 @@ def exact_values(graph: WebGraph, gamma: float, *, sweeps: int = 10_000) -> Floa
     return value
 
 
-def reachable(graph: WebGraph, root: int) -> list[int]:
-    """Pages that links lead to from `root`, itself included, in ascending order."""
+def walkable(graph: WebGraph, root: int) -> list[int]:
+    """Pages that a walk from `root` may come to, itself included, in ascending order: links are
+    followed from all of them but targets, where a walk ends."""
     seen = {root}
     fresh = [root]
     while fresh:
@@ -215,5 +217,6 @@ def reachable(graph: WebGraph, root: int) -> list[int]:
         for after in graph.indices[graph.indptr[page] : graph.indptr[page + 1]].tolist():
             if after not in seen:
                 seen.add(after)
-                fresh.append(after)
+                if not graph.targets[after]:
+                    fresh.append(after)
     return sorted(seen)

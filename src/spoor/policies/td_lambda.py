@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.queues import HostQueue
-from spoor.learn.td import Learner, Network, Walks, learn_walks, reachable
+from spoor.learn.td import Learner, Network, Walks, learn_walks, walkable
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, tokens
 from spoor.types import Choice, KnownWeb, LinkId, Outcome, Page, Sightings, State, Task
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NAME = "td-lambda"
 FEATURES = "keywords of title and text, present or not"
@@ -73,7 +70,10 @@ def train(
     for name, share in (("alpha", alpha), ("gamma", gamma), ("lam", lam)):
         if not 0.0 <= share <= 1.0:
             raise InputError(f"{NAME}: {name} lies in [0, 1], not {share!r}")
-    useful = [web for web in webs if web.graph.targets[reachable(web.graph, web.root)].any()]
+    useful, left_out = [], []
+    for web in webs:
+        found = web.graph.targets[walkable(web.graph, web.root)].any()
+        (useful if found else left_out).append(web)
     if not useful:
         raise InputError(f"{NAME}: no site has a target that links lead to from its root")
 
@@ -94,7 +94,6 @@ def train(
     networks: list[State] = []
     curves: dict[str, list[dict[str, Any]]] = {}
     walks = Walks(episodes, steps)
-    spread: list[NDArray[np.float64]] = []
     for place, (web, pages, rng) in enumerate(
         zip(useful, words, task.rng.spawn(len(useful)), strict=True)
     ):
@@ -111,7 +110,6 @@ def train(
             partial(_tell_on, tell, place * episodes, len(useful) * episodes),
         )
         networks.append(network.save())
-        spread.append(network.values(states))
     return pack_model(
         NAME,
         FEATURES,
@@ -119,7 +117,7 @@ def train(
         {"keywords": chosen, "networks": networks},
         params={},
         sites=[web.name for web in useful],
-        left_out=[web.name for web in webs if web not in useful],
+        left_out=[web.name for web in left_out],
         training={
             "keywords": len(chosen),
             "episodes": episodes,
