@@ -22,6 +22,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "best-n-first": "spoor.policies.best_n_first:BestNFirst",
         "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
         "depth-first": "spoor.policies.depth_first:DepthFirst",
+        "naive-bayes": "spoor.policies.naive_bayes:NaiveBayesPolicy",
         "oracle": "spoor.policies.oracle:Oracle",
         "pagerank": "spoor.policies.pagerank:PageRank",
         "random": "spoor.policies.random:Random",
@@ -29,6 +30,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "td-lambda": "spoor.policies.td_lambda:TDLambda",
     },
     "trainers": {
+        "naive-bayes": "spoor.policies.naive_bayes:train",
         "td-lambda": "spoor.policies.td_lambda:train",
     },
     "judges": {
