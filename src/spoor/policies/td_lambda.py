@@ -70,7 +70,8 @@ def train(
     for name, share in (("alpha", alpha), ("gamma", gamma), ("lam", lam)):
         if not 0.0 <= share <= 1.0:
             raise InputError(f"{NAME}: {name} lies in [0, 1], not {share!r}")
-    useful, left_out = [], []
+    useful: list[KnownWeb] = []
+    left_out: list[KnownWeb] = []
     for web in webs:
         found = web.graph.targets[walkable(web.graph, web.root)].any()
         (useful if found else left_out).append(web)
