@@ -37,6 +37,9 @@ def replay(
     delay: Annotated[float, typer.Option(min=0, help="Simulated delay of a host, s.")] = 0.0,
     scope: Annotated[str, typer.Option(help="site: the root's site only; web: all.")] = "site",
     absent: Annotated[str, typer.Option(help="Links not recorded: skip or answer.")] = "skip",
+    free_look_ahead: Annotated[
+        bool, typer.Option("--free-look-ahead", help="Don't count pages that were only looked at.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Replay a policy over WEB and say how soon it finds the targets."""
@@ -63,6 +66,7 @@ def replay(
         scope=scope,
         absent=absent == "answer",
         vectors=str(vectors) if vectors else None,
+        free_look_ahead=free_look_ahead,
     )
     ground = prepare(cell)
     with progress("pages", min(pages or ground.reachable, ground.reachable), quiet=as_json) as tell:
@@ -81,6 +85,8 @@ def describe(figures: Mapping[str, Any]) -> str:
         f"  pages fetched   {figures['fetched']} of {reach} reachable"
         f" ({figures['pages_per_second']:,.0f} a second)",
     ]
+    if figures["downloads"] != figures["fetched"]:
+        lines.append(f"  downloads       {figures['downloads']}, pages only looked at included")
     for share, value in figures["requests_to"].items():
         shown = "not reached" if value is None else f"{value:.1%} of the pages"
         lines.append(f"  {share:>3} % of targets  {shown}")

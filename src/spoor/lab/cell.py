@@ -19,8 +19,9 @@ from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
 from spoor.lab.figures import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.lab.webs import LabWorld, open_scope
+from spoor.protocols import LookAhead
 from spoor.stores.memory import MemoryFrontier
-from spoor.types import State, Task, Topic, WebGraph
+from spoor.types import LinkId, State, Task, Topic, WebGraph
 
 ORACLE_LIMIT = 200_000
 """Reachable pages up to which the oracle is run beside a policy."""
@@ -50,6 +51,9 @@ class Cell:
     absent: bool = False
     """Ask for linked pages that are not recorded, too."""
     vectors: str | None = None
+    free_look_ahead: bool = False
+    """Count the pages that a policy expands, not those that it only looked at, as Grigoriadis and
+    Paliouras (2004) do. The same for every policy that does not look ahead."""
 
 
 @dataclass(slots=True)
@@ -115,6 +119,7 @@ def replay_cell(
         "params": dict(cell.params),
         "seed": cell.seed,
         "fetched": len(found),
+        "downloads": crawl.counts.pages,
         "reachable": reachable,
         "targets": int(ground.graph.targets.sum()),
         "targets_reachable": targets,
@@ -148,10 +153,17 @@ def _run(
     frontier = MemoryFrontier(delay=cell.delay, per_host=per_host)
     # A web with traps has no end, and what comes after `reachable` pages enters no figure.
     budget = ground.reachable if cell.pages is None else min(cell.pages, ground.reachable)
+    free = cell.free_look_ahead and isinstance(policy, LookAhead) and policy.look_ahead
+    expanded: list[LinkId] = []
+    if free:
+        policy.expand = _written_down(policy.expand, expanded)
+        # One more than there is, so that what was looked at last is expanded, too.
+        budget = ground.reachable + 1
     crawl = Crawl(policy, judge_of(cell.targets), frontier, pages=budget)
     crawl.seed([ground.root])
     wanted = {url for url, is_target in _rows(ground.graph) if is_target}
     found: list[bool] = []
+    hit_of: dict[LinkId, bool] = {}
     hits = 0
     for outcome in Replay(crawl, ground.world, in_flight=cell.in_flight):
         page = outcome.page
@@ -160,7 +172,23 @@ def _run(
             hits += hit
             found.append(hit)
             tell(len(found), hits)
+            if free:
+                hit_of[outcome.choice.link] = hit
+        if free and cell.pages is not None and len(expanded) >= cell.pages:
+            break
+    if free:
+        found = [hit_of[link] for link in expanded][: cell.pages]
     return found, crawl
+
+
+def _written_down(
+    expand: Callable[[Sequence[LinkId]], LinkId], expanded: list[LinkId]
+) -> Callable[[Sequence[LinkId]], LinkId]:
+    def expand_and_write(fetched: Sequence[LinkId]) -> LinkId:
+        expanded.append(expand(fetched))
+        return expanded[-1]
+
+    return expand_and_write
 
 
 def _rows(graph: WebGraph) -> zip[tuple[str, bool]]:
