@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from spoor import registry
 from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
 from spoor.learn.model import pack_model, weights_of
@@ -21,11 +22,27 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.td import Learner, Network, Walks, learn_walks, walkable
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, tokens
-from spoor.types import Choice, KnownWeb, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import (
+    Anchor,
+    Choice,
+    KnownWeb,
+    LinkId,
+    Outcome,
+    Page,
+    Sightings,
+    State,
+    Task,
+    Topic,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NAME = "td-lambda"
 FEATURES = "keywords of title and text, present or not"
 SCORINGS = ("inherit", "look-ahead")
+MEASURED = 500
+"""Training pages on whose links the spread of scores is measured."""
 
 
 def words_of(page: Page) -> set[str]:
@@ -35,6 +52,11 @@ def words_of(page: Page) -> set[str]:
         for word in {*tokens(page.title), *tokens(page.text)}
         if len(word) > 1 and word not in STOP_WORDS and not word.isdigit()
     }
+
+
+def _mean_value(networks: Sequence[Network], ones: NDArray[np.int32]) -> float:
+    """Mean value of the networks (section 5.1)."""
+    return sum(network.value(ones) for network in networks) / len(networks)
 
 
 # ---------------------------------------------------------------- training mode (section 4)
@@ -52,12 +74,14 @@ def train(
     alpha: float = 0.01,
     gamma: float = 0.9,
     lam: float = 0.7,
+    links: str = "",
 ) -> State:
     """One network for each site that has a target within reach of its root; steps are episodes.
 
     `keywords` by information gain over the pages of all the sites. `alpha`, `gamma`, `lam`: step
-    size, discount, decay of the traces. Memory O(words of all pages), time O(words) and about
-    0.1 ms a move. Raises InputError for a parameter out of its range.
+    size, discount, decay of the traces. `links` names another policy whose training values single
+    links (`naive-bayes`); its model becomes a part of this one. Memory O(words of all pages), time
+    O(words) and about 0.1 ms a move. Raises InputError for a parameter out of its range.
     """
     for name, value, least in (
         ("keywords", keywords, 1),
@@ -92,7 +116,7 @@ def train(
     known = Keywords(chosen)
 
     # "A separate Neural Network with eligibility traces is trained on each one" (section 5.1).
-    networks: list[State] = []
+    networks: list[Network] = []
     curves: dict[str, list[dict[str, Any]]] = {}
     walks = Walks(episodes, steps)
     for place, (web, pages, rng) in enumerate(
@@ -110,12 +134,21 @@ def train(
             rng,
             partial(_tell_on, tell, place * episodes, len(useful) * episodes),
         )
-        networks.append(network.save())
+        networks.append(network)
+    beside: State = {}
+    if links:
+        model: State = registry.build("trainers", links, task, webs, tell)
+        spread = _spread(useful, words, known, networks, _by_words(task.topic, links, model))
+        beside = {"policy": links, "model": model, "spread": spread}
     return pack_model(
         NAME,
         FEATURES,
         task.topic,
-        {"keywords": chosen, "networks": networks},
+        {
+            "keywords": chosen,
+            "networks": [network.save() for network in networks],
+            "links": beside,
+        },
         params={},
         sites=[web.name for web in useful],
         left_out=[web.name for web in left_out],
@@ -127,6 +160,7 @@ def train(
             "alpha": alpha,
             "gamma": gamma,
             "lam": lam,
+            "links": links,
         },
         learning=curves,
     )
@@ -134,6 +168,54 @@ def train(
 
 def _tell_on(tell: Callable[[int, int], None], before: int, of: int, done: int) -> None:
     tell(before + done, of)
+
+
+# ---------------------------------------------------------------- further work (section 6)
+
+
+class ValuesLinks(Protocol):
+    """A policy that values single links, as CROSSMARC's crawler does by the words near them."""
+
+    def values(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> NDArray[np.float64]:
+        """Of links (URL, anchor) of one page, (n,)."""
+        ...
+
+
+def _by_words(topic: Topic, policy: str, model: State) -> ValuesLinks:
+    """The policy whose values of links are used; through the registry, as any policy is found."""
+    task = Task(np.random.default_rng(0), topic, model=model)
+    made = registry.build("policies", policy, task)
+    if not hasattr(made, "values"):
+        raise InputError(
+            f"{NAME}: {policy} does not value single links; links = 'naive-bayes' does"
+        )
+    found: ValuesLinks = made
+    return found
+
+
+def _spread(
+    webs: Sequence[KnownWeb],
+    words: Sequence[Sequence[set[str]]],
+    known: Keywords,
+    networks: Sequence[Network],
+    by_words: ValuesLinks,
+) -> list[float]:
+    """Standard deviations, over links of up to `MEASURED` training pages, of the value of a link's
+    page and of that by its words: the units in which the two are added."""
+    pages = [
+        (web, at, found)
+        for web, sets in zip(webs, words, strict=True)
+        for at, found in enumerate(sets)
+    ]
+    of_page: list[float] = []
+    of_words: list[float] = []
+    for web, at, found in pages[:: max(1, len(pages) // MEASURED)]:
+        page = web.page(at)
+        links = [(link.url, link.anchor) for link in page.links]
+        if links:
+            of_page += [_mean_value(networks, known.ones(found))] * len(links)
+            of_words += by_words.values(page, links).tolist()
+    return [float(np.std(values)) or 1.0 if values else 1.0 for values in (of_page, of_words)]
 
 
 # ---------------------------------------------------------------- crawling mode (section 4)
@@ -146,20 +228,48 @@ class TDLambda:
     pages where there are several. `look-ahead`: all pages that a page links to are fetched and
     have their own value; the best of them is expanded next. `add_reward`: a page looked at counts
     r + γ V instead of V, so that a wanted one is expanded at once.
+
+    `links` in [0, 1] is the weight of a link's own words beside its page, for a model trained with
+    `links`, in `inherit`; each is measured in its standard deviation over the training sites.
+    Raises InputError without a model, and for parameters that do not go together.
     """
 
-    def __init__(self, task: Task, *, scoring: str = "inherit", add_reward: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        *,
+        scoring: str = "inherit",
+        add_reward: bool = False,
+        links: float = 0.0,
+    ) -> None:
         if scoring not in SCORINGS:
             raise InputError(f"{NAME}: scoring is {' or '.join(SCORINGS)}, not {scoring!r}")
         weights = weights_of(task, NAME, FEATURES)
-        if weights is None:
-            raise InputError(f"{NAME} needs a model: make one by `spoor train {NAME}`")
-        assert task.model is not None
+        if weights is None or task.model is None:
+            raise InputError(
+                f"{NAME} needs --model MODEL; "
+                f"`spoor train {NAME} WEB... --target SPEC --out MODEL` makes one"
+            )
+        if not 0.0 <= links <= 1.0:
+            raise InputError(f"{NAME}: links lies in [0, 1], not {links!r}")
+        if links and scoring == "look-ahead":
+            raise InputError(f"{NAME}: links goes with scoring = 'inherit' only")
+        if links and not weights["links"]:
+            raise InputError(
+                f"{NAME}: the model knows no words of links; train it with links = 'naive-bayes'"
+            )
         self.look_ahead = scoring == "look-ahead"
         self._gamma = float(task.model["about"]["training"]["gamma"])
         self._add_reward = add_reward
         self._keywords = Keywords(weights["keywords"])
         self._networks = [Network.load(state) for state in weights["networks"]]
+        self._links: ValuesLinks | None = None
+        self._unit = (1.0, 0.0)
+        if links:
+            beside = weights["links"]
+            self._links = _by_words(task.topic, beside["policy"], beside["model"])
+            of_page, of_words = beside["spread"]
+            self._unit = ((1.0 - links) / of_page, links / of_words)
         self._queue = HostQueue()
         # inherit: sum of the values of the pages that show a link, and how many they are.
         self._parents: dict[LinkId, tuple[float, int]] = {}
@@ -167,9 +277,8 @@ class TDLambda:
         self._values: dict[LinkId, float] = {}
 
     def _value(self, page: Page) -> float:
-        """Mean value of the n networks (section 5.1)."""
         ones = self._keywords.ones({*tokens(page.title), *tokens(page.text)})
-        return sum(network.value(ones) for network in self._networks) / len(self._networks)
+        return _mean_value(self._networks, ones)
 
     def observe(self, seen: Sightings) -> None:
         if self.look_ahead or seen.page is None:
@@ -177,8 +286,7 @@ class TDLambda:
             for link, host in zip(seen.links, seen.hosts, strict=True):
                 self._queue.push(link, host, 0.0)
             return
-        value = self._value(seen.page)
-        for link, host in dict(zip(seen.links, seen.hosts, strict=True)).items():
+        for link, (host, value) in self._scores(seen, seen.page).items():
             # "They immediately inherit their parent's score"; with more than one parent "the
             # average of all the previous scores is used".
             total, parents = self._parents.get(link, (0.0, 0))
@@ -186,15 +294,29 @@ class TDLambda:
             self._parents[link] = (total, parents)
             self._queue.push(link, host, total / parents)
 
+    def _scores(self, seen: Sightings, page: Page) -> dict[LinkId, tuple[str, float]]:
+        """Host and score of each target that a page shows; the best where it shows it twice."""
+        value = self._value(page)
+        if self._links is None:
+            return {link: (host, value) for link, host in zip(seen.links, seen.hosts, strict=True)}
+        by_words = self._links.values(
+            page, [(url, seen.anchor(at)) for at, url in enumerate(seen.urls)]
+        )
+        share, words = self._unit
+        found: dict[LinkId, tuple[str, float]] = {}
+        for link, host, own in zip(seen.links, seen.hosts, by_words.tolist(), strict=True):
+            score = share * value + words * own
+            if link not in found or score > found[link][1]:
+                found[link] = (host, score)
+        return found
+
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
         _, parents = self._parents.pop(link, (0.0, 0))
         if not parents:
             return Choice(link, 1.0)
-        what = f"value of the page it stands on, mean of {parents}"
-        return Choice(
-            link, 1.0, ((what if parents > 1 else "value of the page it stands on", value),)
-        )
+        what = "value of its page" if self._links is None else "value of its page and its words"
+        return Choice(link, 1.0, ((what if parents == 1 else f"{what}, mean of {parents}", value),))
 
     def learn(self, outcome: Outcome) -> None:
         # The networks stay as they were trained; a page looked at is scored once it is here.
