@@ -26,12 +26,16 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "oracle": "spoor.policies.oracle:Oracle",
         "pagerank": "spoor.policies.pagerank:PageRank",
         "random": "spoor.policies.random:Random",
+        "sarsa": "spoor.policies.sarsa:Sarsa",
         "shark-search": "spoor.policies.shark_search:SharkSearch",
         "td-lambda": "spoor.policies.td_lambda:TDLambda",
+        "trail": "spoor.policies.trail:Trail",
     },
     "trainers": {
         "naive-bayes": "spoor.policies.naive_bayes:train",
+        "sarsa": "spoor.policies.sarsa:train",
         "td-lambda": "spoor.policies.td_lambda:train",
+        "trail": "spoor.policies.trail:train",
     },
     "judges": {
         "all-of": "spoor.judges.combined:AllOf",
@@ -55,7 +59,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
 }
 """kind → name → "module:attribute"."""
 
-DEFAULT_POLICY = "best-first"
+DEFAULT_POLICY = "trail"
 """What a crawl and a replay follow where nothing is said."""
 
 LAB_ONLY = frozenset({"oracle"})

@@ -1,0 +1,295 @@
+"""A link as a row of hashed features: its words, its shape, and the groups that it belongs to.
+
+Fields and their columns are fixed, so that a row of `MixedModel` always has K numbers. Every field
+is there because a published crawler or an ablation of `trail` showed that it tells something: words
+near the link (Rennie and McCallum 1999), what leads from its parent to it, and links that stand in
+the same place of a page, which succeed or fail together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from spoor.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.types import Anchor, Page, Topic
+from spoor.urls import words as url_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VERSION = "link-features 1"
+"""Changes with anything below that changes what a number means."""
+
+
+class Field(NamedTuple):
+    """Some columns of a row."""
+
+    name: str
+    columns: int
+    variance: float
+    """Prior variance of each weight."""
+
+
+FIELDS = (
+    Field("anchor", 8, 0.2),
+    Field("anchor pair", 4, 0.2),
+    Field("URL", 8, 0.2),
+    Field("context", 8, 0.1),
+    Field("heading", 6, 0.1),
+    Field("title", 6, 0.1),
+    Field("place", 2, 0.2),
+    Field("shape", 6, 0.4),
+    Field("list", 1, 2.0),
+    Field("page", 1, 1.0),
+    Field("directory", 1, 1.0),
+    Field("pattern", 1, 1.0),
+    Field("tag path", 1, 0.5),
+    Field("host", 1, 0.5),
+)
+COLUMNS = sum(field.columns for field in FIELDS)
+GROUPS = ("list", "page", "directory", "pattern", "tag path", "host")
+"""Fields whose number is the identity of a group of links."""
+
+START = dict(
+    zip(
+        [field.name for field in FIELDS],
+        accumulate([field.columns for field in FIELDS], initial=0),
+        strict=False,
+    )
+)
+"""First column of each field."""
+
+
+class Dense(NamedTuple):
+    """A plain number of each row, with the prior of its weight."""
+
+    name: str
+    mean: float
+    variance: float
+
+
+DENSE = (
+    Dense("any link", -4.0, 1.0),
+    Dense("anchor like the topic", 3.0, 2.0),
+    Dense("URL like the topic", 2.0, 2.0),
+    Dense("context like the topic", 0.7, 1.0),
+    Dense("heading like the topic", 0.7, 1.0),
+    Dense("title like the topic", 0.5, 1.0),
+    Dense("vectors like the topic", 2.0, 1.0),
+    Dense("score of the page it stands on", 1.0, 1.0),
+    Dense("depth", -1.0, 0.1),
+    Dense("in navigation", 0.0, 0.5),
+)
+
+_DIGITS = re.compile(r"\d+")
+_HOMES = frozenset(("", "index", "home", "welcome", "default", "homepage"))
+_MEMO = 1 << 16
+Words = frozenset[str]
+
+
+class LinkFeatures:
+    """Rows of links for one topic. `bits`: 2^bits slots; slot 0 is empty."""
+
+    def __init__(self, topic: Topic, bits: int, vectors: Vectors | None = None) -> None:
+        self._size = (1 << bits) - 1
+        self._topic: Words = frozenset(_words(topic.text))
+        self._vectors = vectors
+        self._mean = vectors.mean(tokens(topic.text)) if vectors else None
+        self.names: dict[int, str] = {}
+        """Slot → what it stands for, of words and shapes."""
+        self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
+        self._page: Page | None = None
+        self._of_page: tuple[list[int], float, str, str] = ([], 0.0, "", "")
+
+    def row(
+        self,
+        url: str,
+        host: str,
+        anchor: Anchor,
+        page: Page | None,
+        parent: int,
+        parent_score: float,
+        depth: int,
+    ) -> tuple[list[int], tuple[float, ...]]:
+        """Slots (COLUMNS) and dense numbers (len(DENSE)) of one sighting."""
+        title, like_title, parent_host, parent_directory = self._about(page)
+        path = url.split("/", 3)[3] if url.count("/") > 2 else ""
+        directory, _, file = path.partition("?")[0].rpartition("/")
+        slots = [0] * COLUMNS
+        text, like_anchor = self._field("anchor", anchor.text, 8)
+        _fill(slots, "anchor", text)
+        if anchor.text:
+            _fill(slots, "anchor pair", self._field("anchor pair", anchor.text, 4)[0])
+        parts, like_url = self._field("URL", path, 8)
+        _fill(slots, "URL", parts)
+        near = f"{_tail(anchor.before)}\n{_head(anchor.after)}"
+        around, like_context = self._field("context", near, 8)
+        _fill(slots, "context", around)
+        heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]), 6)
+        _fill(slots, "heading", heading)
+        _fill(slots, "title", title)
+        _fill(slots, "place", self._place(anchor))
+        shapes = _shapes(url, host, directory, file, parent_host, parent_directory, parent_score)
+        _fill(slots, "shape", [self._named("shape", shape) for shape in shapes])
+        pattern = f"{_DIGITS.sub('#', directory)} {file.rpartition('.')[2]} {'~' in file}"
+        slots[START["list"]] = self._slot(f"list {parent} {anchor.tag_path}")
+        slots[START["page"]] = self._slot(f"page {parent}")
+        slots[START["directory"]] = self._slot(f"directory {host}/{directory}")
+        slots[START["pattern"]] = self._slot(f"pattern {host}/{pattern}")
+        slots[START["tag path"]] = self._slot(f"tag path {host} {anchor.tag_path}")
+        slots[START["host"]] = self._slot(f"host {host}")
+        dense = (
+            1.0,
+            like_anchor,
+            like_url,
+            like_context,
+            like_heading,
+            like_title,
+            self._cosine(anchor, path),
+            parent_score,
+            math.log1p(depth),
+            float(anchor.region != "main"),
+        )
+        return slots, dense
+
+    def _about(self, page: Page | None) -> tuple[list[int], float, str, str]:
+        """Title and place of the page that links stand on; the same for all of them."""
+        if page is not self._page:
+            self._page = page
+            title, like = self._field("title", page.title if page else "", 6)
+            parts = page.url.split("/", 3) if page else []
+            host = parts[2] if len(parts) > 2 else ""
+            path = parts[3] if len(parts) > 3 else ""
+            self._of_page = (title, like, host, path.partition("?")[0].rpartition("/")[0])
+        return self._of_page
+
+    def _field(self, name: str, text: str, columns: int) -> tuple[list[int], float]:
+        """Slots of a field's words, and how like the topic they are in [0, 1]."""
+        if not text:
+            return [], 0.0
+        key = (name, text)
+        known = self._memo.get(key)
+        if known is None:
+            if len(self._memo) >= _MEMO:
+                self._memo.clear()
+            words = _url_stems(text) if name == "URL" else _words(text)
+            if name == "anchor pair":
+                said: Iterable[str] = (f"{a} {b}" for a, b in pairwise(words))
+            else:
+                said = dict.fromkeys(words)
+            slots = [self._named(name, word) for word in said][:columns]
+            known = self._memo[key] = (slots, self._like(words))
+        return known
+
+    def _like(self, words: Sequence[str]) -> float:
+        kinds = set(words)
+        if not self._topic or not kinds:
+            return 0.0
+        return len(self._topic & kinds) / math.sqrt(len(self._topic) * len(kinds))
+
+    def _cosine(self, anchor: Anchor, path: str) -> float:
+        if self._vectors is None or self._mean is None:
+            return 0.0
+        mean = self._vectors.mean([*tokens(anchor.text), *_url_parts(path)])
+        if mean is None:
+            return 0.0
+        norm = float(np.linalg.norm(mean) * np.linalg.norm(self._mean))
+        return max(0.0, float(mean @ self._mean) / norm) if norm else 0.0
+
+    def _place(self, anchor: Anchor) -> list[int]:
+        tail = _DIGITS.sub("", "/".join(anchor.tag_path.split("/")[-3:]))
+        return [self._named("place", anchor.region), self._named("place", tail)]
+
+    def _named(self, field: str, what: str) -> int:
+        slot = self._slot(f"{field} {what}")
+        if slot not in self.names:
+            self.names[slot] = f"{field} ‘{what}’"
+        return slot
+
+    def _slot(self, key: str) -> int:
+        return zlib.crc32(key.encode("utf-8", "surrogatepass")) % self._size + 1
+
+
+def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
+    """Prior variance of every column; next to nothing for the fields in `without`."""
+    left_out = set(without)
+    return np.array(
+        [
+            1e-9 if field.name in left_out else field.variance
+            for field in FIELDS
+            for _ in range(field.columns)
+        ],
+        dtype=np.float32,
+    )
+
+
+def _fill(slots: list[int], field: str, values: list[int]) -> None:
+    start = START[field]
+    slots[start : start + len(values)] = values
+
+
+def _words(text: str) -> list[str]:
+    return stem([word for word in tokens(text) if word not in STOP_WORDS])
+
+
+def _url_parts(path: str) -> list[str]:
+    parts = url_words("http:///" + path)
+    return [*parts.directories, *parts.file, *parts.query]
+
+
+def _url_stems(path: str) -> list[str]:
+    return stem(_url_parts(path))
+
+
+def _tail(text: str) -> str:
+    return " ".join(text.split()[-4:])
+
+
+def _head(text: str) -> str:
+    return " ".join(text.split()[:4])
+
+
+def _shapes(
+    url: str,
+    host: str,
+    directory: str,
+    file: str,
+    parent_host: str,
+    parent_directory: str,
+    parent_score: float,
+) -> list[str]:
+    """What kind of URL this is, and how it lies to that of its page."""
+    name, _, ending = file.rpartition(".") if "." in file else (file, "", "")
+    last = directory.rpartition("/")[2].lower()
+    home = name.lower() in _HOMES or name.lower() == last
+    shape = "home" if home else f"file.{ending.lower()[:8]}"
+    deep = directory.count("/") + (1 if directory else 0)
+    if not parent_host:
+        lies = "seed"
+    elif parent_host != host:
+        lies = "other host"
+    elif directory == parent_directory:
+        lies = "same directory"
+    elif not parent_directory or directory.startswith(parent_directory + "/"):
+        lies = f"below by {min(3, directory.count('/') - parent_directory.count('/'))}"
+    elif not directory or parent_directory.startswith(directory + "/"):
+        lies = "above"
+    else:
+        lies = "elsewhere"
+    of = "relevant" if parent_score >= 0.5 else "irrelevant"
+    person = " ~" if "~" in url else ""
+    return [
+        shape,
+        f"depth {min(deep, 6)}",
+        lies,
+        f"{lies} of a page that is {of}",
+        f"{shape[:4]} {lies}",
+        f"{shape[:4]}{person}",
+    ]
