@@ -198,12 +198,12 @@ def _estimates(counts: Floats, taken: float = 0.0) -> Floats:
 
     With `taken` = 1 the class's own estimate is that without the occurrence it is asked about.
     """
-    own = np.maximum(counts - taken, 0.0)
-    rest = _others(counts)
-    parts = np.empty((*counts.shape, 3))
-    parts[..., 0] = own / np.maximum(counts.sum(axis=0) - taken, 1.0)
-    parts[..., 1] = rest / np.maximum(rest.sum(axis=0), 1.0)
-    parts[..., 2] = 1.0 / max(1, len(counts))
+    uniform = 1.0 / max(1, len(counts))
+    parts = np.full((*counts.shape, 3), uniform)
+    for part, words, out in ((0, counts, taken), (1, _others(counts), 0.0)):
+        size = words.sum(axis=0) - out
+        some = size > 0  # where there are no words at all, it stays uniform
+        parts[:, some, part] = np.maximum(words[:, some] - out, 0.0) / size[some]
     return parts
 
 

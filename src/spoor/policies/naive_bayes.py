@@ -212,7 +212,7 @@ def train(
         share = cluster(found.bags, bins, task.rng)
     model = fit(found.bags, share, smoothing)
     # The value of a bin is the mean Q of its links (section 2.4); an empty one has its lower end.
-    total, size = found.q @ share, share.sum(axis=0)
+    total, size = (found.q[:, None] * share).sum(axis=0), share.sum(axis=0)
     empty = np.append(bounds, 0.0) if classes == "q" else np.zeros(bins)
     value = np.where(size > 0, total / np.maximum(size, 1e-12), empty)
     if mode == "immediate":
@@ -303,7 +303,9 @@ class NaiveBayesPolicy:
 
     def values(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:
         """Expected Q of hyperlinks (URL, anchor) of one page, (n,)."""
-        return posterior(self.log_joint(page, links)) @ self._value
+        # A product of matrices may round a row otherwise as the number of rows changes.
+        value: Floats = (posterior(self.log_joint(page, links)) * self._value).sum(axis=1)
+        return value
 
     def log_joint(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:
         """ln P(class, words) of hyperlinks of one page, (n, classes)."""
