@@ -96,6 +96,8 @@ class Page:
     """The site it was recorded with; empty on the live web."""
     fetched_at: float | None = None
     """Unix seconds."""
+    modified: float | None = None
+    """Unix seconds of the last change of its content, where its source states it."""
 
 
 class Sighting(NamedTuple):

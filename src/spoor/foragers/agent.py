@@ -1,0 +1,112 @@
+"""The reinforcing agent: it pays for new documents, and multiplies and deletes foragers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from spoor.foragers.forager import Forager
+from spoor.foragers.known import Known
+from spoor.foragers.settings import FleetSettings
+from spoor.types import State
+
+
+class Found(NamedTuple):
+    """A document that the agent took as relevant."""
+
+    url: int
+    version: int
+    """Of the URL's contents, from 1."""
+    date: float
+    """When it came to be, Unix seconds."""
+    at: float
+    """When it was submitted."""
+    by: int
+    """Number of the forager that did."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was sent so far."""
+
+    sent: int = 0
+    relevant: int = 0
+
+
+class ReinforcingAgent:
+    """Keeps what it has seen; scores stand with the foragers."""
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self.counts = Counts()
+        self.found: list[Found] = []
+        """All relevant documents, in the order of their submission."""
+        self._seen: set[tuple[int, int]] = set()
+        self._settings = settings
+
+    def receive(self, url: int, known: Known, now: float, by: int) -> bool:
+        """The half of Algorithm 7 that concerns the document: whether it is relevant.
+
+        It is if the agent has not seen it and it is not older than 24 hours. Only the first to
+        submit it is paid.
+        """
+        self.counts.sent += 1
+        version = known.version[url]
+        document = (url, version if self._settings.identity == "version" else 0)
+        date = known.date[url]
+        if document in self._seen or date < now - self._settings.new_for:
+            return False
+        self._seen.add(document)
+        self.found.append(Found(url, version, date, now, by))
+        self.counts.relevant += 1
+        return True
+
+    def manage_url(self, url: int, known: Known, now: float, forager: Forager) -> float:
+        """Algorithm 7: the reinforcement for a URL that a forager sent, its score updated."""
+        settings = self._settings
+        forager.score -= settings.sent_cost
+        if not self.receive(url, known, now, forager.number):
+            return settings.penalty
+        forager.score += settings.relevant_gain
+        return settings.reward
+
+    def manage_forager(
+        self,
+        foragers: list[Forager],
+        at: int,
+        number: Callable[[], int],
+        rng: np.random.Generator,
+    ) -> int:
+        """Algorithm 8 on the forager that was just stopped; returns how the fleet grew (−1, 0, 1).
+
+        A child comes last in the order of turns, which the paper leaves open.
+        """
+        settings, forager = self._settings, foragers[at]
+        if forager.score >= settings.max_score and len(foragers) < settings.max_foragers:
+            foragers.append(forager.multiply(number(), rng))
+            forager.score = settings.init_score
+            return 1
+        if forager.score <= settings.min_score and len(foragers) > settings.min_foragers:
+            del foragers[at]
+            return -1
+        return 0
+
+    def save(self) -> State:
+        columns = list(zip(*self.found, strict=True)) or [(), (), (), (), ()]
+        kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
+        return {
+            "sent": self.counts.sent,
+            "found": {
+                name: np.array(column, dtype=kind)
+                for name, column, kind in zip(Found._fields, columns, kinds, strict=True)
+            },
+        }
+
+    def load(self, state: State) -> None:
+        columns = [state["found"][name].tolist() for name in Found._fields]
+        self.found = [Found(*row) for row in zip(*columns, strict=True)]
+        self.counts = Counts(state["sent"], len(self.found))
+        by_version = self._settings.identity == "version"
+        self._seen = {(found.url, found.version if by_version else 0) for found in self.found}

@@ -1,0 +1,120 @@
+"""A colony: foragers in time slices, one after the other, under a reinforcing agent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from spoor.foragers.agent import ReinforcingAgent
+from spoor.foragers.forager import Forager, random_weight
+from spoor.foragers.known import Known
+from spoor.foragers.settings import FleetSettings
+from spoor.foragers.weblog import Weblog
+from spoor.learn.state import generator_state, restore_generator
+from spoor.types import State
+
+
+class Colony:
+    """Algorithm 9, as a crew of a `Fleet`: which URL is visited next, and what its pages bring."""
+
+    def __init__(
+        self, seeds: Sequence[int], known: Known, settings: FleetSettings, rng: np.random.Generator
+    ) -> None:
+        self.settings = settings
+        self.agent = ReinforcingAgent(settings)
+        self.foragers: list[Forager] = []
+        self.turn = 0
+        """Place of the forager at work."""
+        self.ends_at = -math.inf
+        """When its time slice is over."""
+        self.multiplied = 0
+        self.deleted = 0
+        self._known = known
+        self._rng = rng
+        self._numbers = 0
+        # Starting URLs of a fleet without weblog update: the seeds, and after them the first URLs
+        # that were visited, until there are 10 (section 4.2.1).
+        self._starts = list(dict.fromkeys(seeds))
+        size = known.states.shape[1]
+        for _ in range(settings.min_foragers):
+            # Algorithm 10: the seeds enter the weblog with value 0
+            weblog = Weblog(dict.fromkeys(self._starts, 0.0))
+            weight = random_weight(size, rng)
+            forager = Forager(self._number(), weblog, weight, settings, settings.init_score)
+            self.foragers.append(forager)
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers - 1
+
+    # -- what a fleet asks of its crew
+
+    def visit(self, now: float) -> int:
+        """The next URL: the forager at work goes on, or the next one begins where its slice is
+        over. A slice lets the step in hand end."""
+        if self.ends_at == -math.inf:
+            self.ends_at = now + self.settings.slice_seconds
+        elif now >= self.ends_at:
+            self._stop_forager()
+            self.ends_at = now + self.settings.slice_seconds
+        forager = self.foragers[self.turn]
+        step = forager.select(self._known, self._rng, self._starts)
+        if len(self._starts) < self.settings.start_size and step not in self._starts:
+            self._starts.append(step)
+        return step
+
+    def _stop_forager(self) -> None:
+        """Algorithm 8 on the forager that has worked, and the turn goes on."""
+        grown = self.agent.manage_forager(self.foragers, self.turn, self._number, self._rng)
+        self.multiplied += grown > 0
+        self.deleted += grown < 0
+        self.turn = (self.turn + (grown >= 0)) % len(self.foragers)
+
+    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """The linked pages to download with a step: all of them (Algorithm 12)."""
+        if not self.settings.recheck:
+            return links
+        oldest = now - self.settings.recheck
+        fetched = self._known.fetched
+        return [link for link in links if fetched[link] <= oldest]
+
+    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        """The rest of Algorithm 12, once the pages of a step are there: `pages` are those that
+        were downloaded, the step's own first; without them nothing came."""
+        forager, known = self.foragers[self.turn], self._known
+        if self.settings.recheck:
+            here = set(pages)
+            kept = [link for link in links if link not in here and known.digests[link]]
+            pages = [*pages, *kept]
+        # A page that could not be downloaded has no state and cannot be ordered: it stays out.
+        forager.frontier.add([page for page in pages if page != step], forager.visited)
+        sent = forager.new_documents(known, pages, now)  # Alg. 5
+        rewards = [self.agent.manage_url(page, known, now, forager) for page in sent]  # Alg. 7
+        forager.reinforce(known, step, math.fsum(rewards))  # Alg. 4
+
+    # -- durable
+
+    def save(self) -> State:
+        return {
+            "agent": self.agent.save(),
+            "foragers": [forager.save() for forager in self.foragers],
+            "turn": self.turn,
+            "ends_at": None if self.ends_at == -math.inf else self.ends_at,
+            "multiplied": self.multiplied,
+            "deleted": self.deleted,
+            "numbers": self._numbers,
+            "starts": self._starts,
+            "rng": generator_state(self._rng),
+        }
+
+    def load(self, state: State) -> None:
+        self.agent.load(state["agent"])
+        self.foragers = [Forager.revive(saved, self.settings) for saved in state["foragers"]]
+        self.turn = state["turn"]
+        self.ends_at = -math.inf if state["ends_at"] is None else state["ends_at"]
+        self.multiplied, self.deleted = state["multiplied"], state["deleted"]
+        self._numbers = state["numbers"]
+        self._starts = list(state["starts"])
+        restore_generator(self._rng, state["rng"])

@@ -1,0 +1,149 @@
+"""The fleets by name, as the registry makes them: `factory(task, **settings)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.foragers.colony import Colony
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.known import Admit, Known
+from spoor.foragers.revisit import ChangeRate, RoundRobin
+from spoor.foragers.settings import FleetSettings
+from spoor.foragers.states import Describe
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTask:
+    """What a fleet is told when it is made."""
+
+    seeds: Sequence[str]
+    """Canonical URLs."""
+    describe: Describe
+    rng: np.random.Generator
+    admit: Admit | None = None
+    """Which links of a page count; None: all."""
+    hosts: Hosts = field(default_factory=Hosts)
+
+
+def _begin(task: FleetTask) -> tuple[Known, list[int]]:
+    if not task.seeds:
+        raise InputError("a fleet needs a URL to begin at")
+    known = Known(task.describe, task.admit)
+    return known, [known.number(url) for url in task.seeds]
+
+
+def _checked(settings: FleetSettings) -> FleetSettings:
+    """Raises InputError for settings that no fleet can have."""
+    if settings.identity not in ("url", "version"):
+        raise InputError(f"identity is 'url' or 'version', not {settings.identity!r}")
+    if not 1 <= settings.min_foragers <= settings.max_foragers:
+        raise InputError("a fleet has 1 ≤ min_foragers ≤ max_foragers")
+    if settings.new_for <= 0 or settings.slice_seconds <= 0 or settings.recheck < 0:
+        raise InputError("new_hours and slice_seconds lie above 0, recheck is 0 or more seconds")
+    return settings
+
+
+def wl(
+    task: FleetTask,
+    *,
+    identity: str = "url",
+    new_hours: float = 24.0,
+    slice_seconds: float = 180.0,
+    min_foragers: int = 2,
+    max_foragers: int = 16,
+    max_step: int = 100,
+    recheck: float = 0.0,
+) -> Fleet:
+    """Weblog update; each forager keeps the random weights it was made with."""
+    return _colony(
+        task,
+        FleetSettings(
+            learns=False,
+            identity=identity,
+            new_for=new_hours * 3600.0,
+            slice_seconds=slice_seconds,
+            min_foragers=min_foragers,
+            max_foragers=max_foragers,
+            max_step=max_step,
+            recheck=recheck,
+        ),
+    )
+
+
+def rl(
+    task: FleetTask,
+    *,
+    identity: str = "url",
+    new_hours: float = 24.0,
+    slice_seconds: float = 180.0,
+    min_foragers: int = 2,
+    max_foragers: int = 16,
+    max_step: int = 100,
+    recheck: float = 0.0,
+) -> Fleet:
+    """Temporal-difference learning of the weights; starting URLs are the first ten visited."""
+    return _colony(
+        task,
+        FleetSettings(
+            weblog=False,
+            identity=identity,
+            new_for=new_hours * 3600.0,
+            slice_seconds=slice_seconds,
+            min_foragers=min_foragers,
+            max_foragers=max_foragers,
+            max_step=max_step,
+            recheck=recheck,
+        ),
+    )
+
+
+def wlrl(
+    task: FleetTask,
+    *,
+    identity: str = "url",
+    new_hours: float = 24.0,
+    slice_seconds: float = 180.0,
+    min_foragers: int = 2,
+    max_foragers: int = 16,
+    max_step: int = 100,
+    recheck: float = 0.0,
+) -> Fleet:
+    """Both: weblog update and learned weights."""
+    return _colony(
+        task,
+        FleetSettings(
+            identity=identity,
+            new_for=new_hours * 3600.0,
+            slice_seconds=slice_seconds,
+            min_foragers=min_foragers,
+            max_foragers=max_foragers,
+            max_step=max_step,
+            recheck=recheck,
+        ),
+    )
+
+
+def _colony(task: FleetTask, settings: FleetSettings) -> Fleet:
+    known, seeds = _begin(task)
+    return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
+
+
+def round_robin(task: FleetTask, *, identity: str = "url", new_hours: float = 24.0) -> Fleet:
+    """No foragers: every known page in turn."""
+    known, seeds = _begin(task)
+    settings = _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))
+    return Fleet(known, RoundRobin(seeds, known, settings), task.hosts)
+
+
+def change_rate(
+    task: FleetTask, *, identity: str = "url", new_hours: float = 24.0, batch: int = 100
+) -> Fleet:
+    """No foragers: pages by their estimated rates of change."""
+    known, seeds = _begin(task)
+    settings = _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))
+    return Fleet(known, ChangeRate(seeds, known, settings, batch=batch), task.hosts)

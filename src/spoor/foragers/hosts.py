@@ -1,0 +1,62 @@
+"""When each host may be asked: what a Crawl's frontier knows, for a fleet, which has no frontier
+of its own."""
+
+from __future__ import annotations
+
+import math
+
+from spoor.types import State
+
+
+class Hosts:
+    """Delays and limits by host. With no delay and no limit every host is always free."""
+
+    def __init__(self, *, delay: float = 0.0, per_host: int = 0) -> None:
+        self._delay = delay
+        self._per_host = per_host or math.inf
+        self._pace: dict[str, float] = {}
+        self._free_at: dict[str, float] = {}
+        self._busy: dict[str, int] = {}
+        self.always_free = not delay and not per_host
+
+    def free(self, host: str, now: float) -> bool:
+        return self._busy.get(host, 0) < self._per_host and self._free_at.get(host, now) <= now
+
+    def free_at(self, host: str) -> float | None:
+        """When its delay is over; None while a reply must come first."""
+        if self._busy.get(host, 0) >= self._per_host:
+            return None
+        return self._free_at.get(host, -math.inf)
+
+    def take(self, host: str) -> None:
+        """A request begins."""
+        self._busy[host] = self._busy.get(host, 0) + 1
+
+    def settle(self, host: str, now: float) -> None:
+        """A request has ended; the delay starts."""
+        self._busy[host] = max(0, self._busy.get(host, 0) - 1)
+        self.hold(host, now + self.delay(host))
+
+    def hold(self, host: str, until: float) -> None:
+        """No request to this host before `until`."""
+        self.always_free = False
+        self._free_at[host] = max(until, self._free_at.get(host, until))
+
+    def pace(self, host: str, delay: float) -> None:
+        """From now on leave this host alone for at least `delay` seconds between two requests."""
+        self.always_free = False
+        self._pace[host] = delay
+
+    def delay(self, host: str) -> float:
+        return max(self._delay, self._pace.get(host, 0.0))
+
+    def save(self) -> State:
+        return {"pace": dict(self._pace), "free_at": dict(self._free_at)}
+
+    def load(self, state: State) -> None:
+        """Requests that were under way when it was saved are not: whoever loads asks anew."""
+        self._pace = dict(state["pace"])
+        self._free_at = dict(state["free_at"])
+        self._busy = {}
+        if self._pace or self._free_at:
+            self.always_free = False

@@ -1,0 +1,172 @@
+"""Crews without foragers, to compare with: they know one list of pages and come back to them.
+
+They send what they find new to the same reinforcing agent, so every figure means the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.foragers.agent import ReinforcingAgent
+from spoor.foragers.known import Known
+from spoor.foragers.settings import DAY, FleetSettings
+from spoor.types import State
+
+
+class _Submits:
+    """What both have: a page that is new is sent to the agent once."""
+
+    def __init__(self, known: Known, settings: FleetSettings) -> None:
+        self.settings = settings
+        self.agent = ReinforcingAgent(settings)
+        self._known = known
+        self._marked: set[tuple[int, int]] = set()
+
+    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """Links are followed in their turn only."""
+        return ()
+
+    def _submit(self, pages: Sequence[int], now: float) -> None:
+        known, settings = self._known, self.settings
+        for page in pages:
+            version = known.version[page] if settings.identity == "version" else 0
+            if known.date[page] >= now - settings.new_for and (page, version) not in self._marked:
+                self._marked.add((page, version))
+                self.agent.receive(page, known, now, 0)
+
+    def _save(self) -> dict[str, object]:
+        marked = np.array(sorted(self._marked), dtype=np.int64).reshape(-1, 2)
+        return {"agent": self.agent.save(), "marked": marked}
+
+    def _load(self, state: State) -> None:
+        self.agent.load(state["agent"])
+        self._marked = {(page, version) for page, version in state["marked"].tolist()}
+
+
+class RoundRobin(_Submits):
+    """Every known URL in turn, in the order of discovery, again and again."""
+
+    def __init__(self, seeds: Sequence[int], known: Known, settings: FleetSettings) -> None:
+        super().__init__(known, settings)
+        self._at = -1
+
+    def visit(self, now: float) -> int:
+        self._at = (self._at + 1) % len(self._known.urls)
+        return self._at
+
+    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        self._submit(pages, now)
+
+    def save(self) -> State:
+        return {**self._save(), "at": self._at}
+
+    def load(self, state: State) -> None:
+        self._load(state)
+        self._at = state["at"]
+
+
+class ChangeRate(_Submits):
+    """Revisits by estimated rates of change, for freshness (Cho & Garcia-Molina 2000, 2003).
+
+    A page that changes λ times a second and was seen τ seconds ago is worth
+    (1 − (1 + λτ) e^(−λτ)) / λ: visits at a level of this are the optimal allocation of Cho and
+    Garcia-Molina (2000), which leaves pages alone that change too fast to be kept fresh. Each
+    `batch` of visits is half URLs never visited, oldest first, and half the pages worth most.
+    O(pages) a batch.
+    """
+
+    def __init__(
+        self, seeds: Sequence[int], known: Known, settings: FleetSettings, *, batch: int = 100
+    ) -> None:
+        super().__init__(known, settings)
+        self._batch = batch
+        self._queue: deque[int] = deque()
+        self._next_new = 0
+        self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Revisits, the first visit left out."""
+        self._changes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Revisits that found another content."""
+        self._versions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._first: NDArray[np.float64] = np.zeros(0)
+        self._last: NDArray[np.float64] = np.zeros(0)
+
+    def visit(self, now: float) -> int:
+        if not self._queue:
+            self._grow()
+            total = len(self._known.urls)
+            fresh = range(self._next_new, min(total, self._next_new + max(1, self._batch // 2)))
+            self._next_new = fresh.stop
+            self._queue.extend(fresh)
+            worth = self.worth(now)
+            count = min(self._batch - len(fresh), int((worth > -np.inf).sum()))
+            if count > 0:
+                best = np.argpartition(-worth, count - 1)[:count]
+                self._queue.extend(best[np.argsort(-worth[best], kind="stable")].tolist())
+        return self._queue.popleft()
+
+    def rates(self) -> NDArray[np.float64]:
+        """Estimated changes a second, by URL number.
+
+        −ln((n − X + 0.5) / (n + 1)) revisits⁻¹ for X changes seen in n revisits. Cho and
+        Garcia-Molina (2003) divide by n + 0.5, which makes a page that was not seen to change
+        immortal and would never be visited again; before its first revisit a page counts as one
+        seen over a day.
+        """
+        n, changes = self._visits, self._changes
+        each = -np.log((n - changes + 0.5) / (n + 1.0))
+        span = np.where(n > 0, (self._last - self._first) / np.maximum(n, 1), DAY)
+        rates: NDArray[np.float64] = each / np.maximum(span, 1.0)
+        return rates
+
+    def worth(self, now: float) -> NDArray[np.float64]:
+        """Of a visit now; −∞ for what was never visited."""
+        rate = self.rates()
+        x = rate * (now - self._last)
+        value = (1.0 - (1.0 + x) * np.exp(-x)) / rate
+        worth: NDArray[np.float64] = np.where(self._versions > 0, value, -np.inf)
+        return worth
+
+    def _grow(self) -> None:
+        more = len(self._known.urls) - len(self._visits)
+        if more > 0:
+            for name in ("_visits", "_changes", "_versions", "_first", "_last"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
+
+    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        self._submit(pages, now)
+        if step not in pages:
+            # Nothing came: as if it had been seen unchanged, so that it does not come first again.
+            self._last[step] = now
+            return
+        version = self._known.version[step]
+        if not self._versions[step]:
+            self._first[step] = now
+        else:
+            self._visits[step] += 1
+            self._changes[step] += version != self._versions[step]
+        self._versions[step] = version
+        self._last[step] = now
+
+    def save(self) -> State:
+        return {
+            **self._save(),
+            "queue": list(self._queue),
+            "next_new": self._next_new,
+            "visits": self._visits.copy(),
+            "changes": self._changes.copy(),
+            "versions": self._versions.copy(),
+            "first": self._first.copy(),
+            "last": self._last.copy(),
+        }
+
+    def load(self, state: State) -> None:
+        self._load(state)
+        self._queue = deque(state["queue"])
+        self._next_new = state["next_new"]
+        for name in ("visits", "changes", "versions", "first", "last"):
+            setattr(self, f"_{name}", np.array(state[name]))

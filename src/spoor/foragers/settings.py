@@ -1,0 +1,45 @@
+"""The numbers of Palotai, Farkas & Lőrincz 2005, each under the name that the paper gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DAY = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSettings:
+    """What a fleet of foragers runs by. The defaults are the paper's, except where a line says
+    that the paper leaves it open."""
+
+    weblog: bool = True
+    """Starting URLs are learned (Algorithm 1)."""
+    learns: bool = True
+    """The order of URLs is learned (Algorithm 4)."""
+    weblog_size: int = 100
+    start_size: int = 10
+    beta: float = 0.3
+    """Share of the new sum of rewards in a weblog value."""
+    max_step: int = 100
+    """Steps of a path after its start."""
+    gamma: float = 0.9
+    alpha: float = 0.1
+    reward: float = 100.0
+    penalty: float = -1.0
+    init_score: float = 100.0
+    sent_cost: float = 0.05
+    """SCORE−: what each URL sent costs."""
+    relevant_gain: float = 1.0
+    """SCORE+: what each relevant one brings."""
+    max_score: float = 200.0
+    min_score: float = 0.0
+    max_foragers: int = 16
+    min_foragers: int = 2
+    slice_seconds: float = 180.0
+    new_for: float = DAY
+    """Seconds for which a document is new."""
+    identity: str = "url"
+    """What one document is, which the paper leaves open: a `url`, or a `version` of one."""
+    recheck: float = 0.0
+    """Seconds for which a linked page that the fleet has downloaded is not asked for again; 0, as
+    in the paper, asks for every link of every step."""

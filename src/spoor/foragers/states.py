@@ -1,0 +1,240 @@
+"""States of pages (Algorithm 2): the outputs of a PrTFIDF classifier over clusters.
+
+Clusters come from principal-direction divisive partitioning (Boley 1998) of a background corpus;
+the classifier is Joachims's probabilistic version of TF-IDF (1997): P(C | d) is the sum over the
+words of d of P(C | w) P(w | d). One more class stands for general text, and its output is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spoor.text import STOP_WORDS, stem, tokens
+from spoor.types import Page, State
+
+CLUSTERS = 50
+MOST_WORDS = 20_000
+WORDS_OF_A_PAGE = 2_000
+
+Rows = Any
+"""A sparse matrix with one row a document; its library's types say less than they cost."""
+
+
+class Describe(Protocol):
+    """Page → state: float32 of length `size`, each in [-1, 1]."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def settled(self) -> bool:
+        """Whether the same page will always have the same state."""
+        ...
+
+    def __call__(self, page: Page) -> NDArray[np.float32]: ...
+    def save(self) -> State: ...
+    def load(self, state: State) -> None: ...
+
+
+def words(page: Page) -> list[str]:
+    """Stems of a page's words without stop words, the first 2,000."""
+    found = tokens(f"{page.title} {page.text}"[: WORDS_OF_A_PAGE * 12])
+    return stem([word for word in found if word not in STOP_WORDS][:WORDS_OF_A_PAGE])
+
+
+# ---------------------------------------------------------------- Boley's partitioning
+
+
+def partition(documents: Rows, clusters: int) -> NDArray[np.int64]:
+    """Cluster of each document, from 0, by principal-direction divisive partitioning.
+
+    `documents` holds one row a document. Rows are scaled to length 1. Again and again the cluster
+    with the largest scatter (sum of squared distances to its centroid) is split by the sign of its
+    documents' projections on its principal direction, until there are `clusters`, or no cluster
+    can be split. O(clusters · nonzeros · iterations).
+    """
+    rows: Rows = sparse.csr_array(documents, dtype=float)
+    length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    rows = sparse.csr_array(sparse.diags_array(scale) @ rows)
+    label = np.zeros(rows.shape[0], dtype=np.int64)
+    scatter = {0: _scatter(rows)}
+    while len(scatter) < clusters:
+        widest = max(scatter, key=lambda cluster: (scatter[cluster], -cluster))
+        if scatter[widest] <= 1e-9:
+            break
+        members = np.flatnonzero(label == widest)
+        inside = rows[members]
+        side = _projections(inside) > 0.0
+        if side.all() or not side.any():
+            scatter[widest] = 0.0
+            continue
+        label[members[side]] = other = len(scatter)
+        scatter[other] = _scatter(inside[np.flatnonzero(side)])
+        scatter[widest] = _scatter(inside[np.flatnonzero(~side)])
+    return label
+
+
+def _scatter(rows: Rows) -> float:
+    count = rows.shape[0]
+    centroid = np.asarray(rows.sum(axis=0)).ravel() / max(1, count)
+    return float((rows.data @ rows.data) - count * (centroid @ centroid))
+
+
+def _projections(rows: Rows, steps: int = 60) -> NDArray[np.float64]:
+    """Of each row, less the centroid, on the principal direction, by power iteration."""
+    count = rows.shape[0]
+    centroid = np.asarray(rows.sum(axis=0)).ravel() / count
+    turned: Rows = sparse.csr_array(rows.T)
+    # A start that is fixed, so that the clusters are, too; cosines of 1, 2, … favour no row.
+    along = np.cos(np.arange(1.0, count + 1.0))
+    for _ in range(steps):
+        direction = turned @ along - centroid * along.sum()
+        size = np.linalg.norm(direction)
+        if size < 1e-12:
+            return np.zeros(count)
+        direction /= size
+        before, along = along, rows @ direction - centroid @ direction
+        size = np.linalg.norm(along)
+        if size < 1e-12:
+            return np.zeros(count)
+        if np.linalg.norm(along / size - before / max(np.linalg.norm(before), 1e-12)) < 1e-6:
+            break
+    # Which way a direction points is free: the document with the largest projection lies ahead.
+    return np.asarray(along if along[np.argmax(np.abs(along))] > 0 else -along)
+
+
+# ---------------------------------------------------------------- Joachims's classifier
+
+
+class PrTFIDF:
+    """States from a fitted classifier; a page without a known word has the state 0."""
+
+    settled = True
+
+    def __init__(self, vocabulary: Sequence[str], given_word: NDArray[np.float32]) -> None:
+        self._rows = {word: row for row, word in enumerate(vocabulary)}
+        self._given_word = given_word
+        """P(C | w) by word and class, the class of general text left out."""
+
+    @property
+    def size(self) -> int:
+        return int(self._given_word.shape[1])
+
+    def outputs(self, found: Iterable[str]) -> NDArray[np.float32]:
+        """P(C | d) of each cluster; they sum to 1 less the share of general text."""
+        rows = [row for row in map(self._rows.get, found) if row is not None]
+        if not rows:
+            return np.zeros(self.size, dtype=np.float32)
+        outputs: NDArray[np.float32] = self._given_word[rows].mean(axis=0)
+        return outputs
+
+    def __call__(self, page: Page) -> NDArray[np.float32]:
+        return np.tanh(self.outputs(words(page)))  # through tanh to [-1, 1]
+
+    def save(self) -> State:
+        return {"vocabulary": list(self._rows), "given_word": self._given_word}
+
+    def load(self, state: State) -> None:
+        self._rows = {word: row for row, word in enumerate(state["vocabulary"])}
+        self._given_word = state["given_word"]
+
+    @classmethod
+    def fit(
+        cls,
+        corpus: Sequence[Sequence[str]],
+        general: Sequence[Sequence[str]] = (),
+        *,
+        clusters: int = CLUSTERS,
+    ) -> PrTFIDF:
+        """From a background corpus and general texts, as words.
+
+        Without general texts every fifth document of the corpus stands for them. Of the words, the
+        20,000 in most documents are kept. Fewer documents than clusters leave clusters empty.
+        """
+        others = list(general) or list(corpus)[::5]
+        often = Counter(word for text in corpus for word in set(text))
+        kept = sorted(often, key=lambda word: (-often[word], word))[:MOST_WORDS]
+        rows = {word: row for row, word in enumerate(kept)}
+        shares = _shares(corpus, rows)
+        label = partition(_weighted(shares), clusters)
+        label = np.concatenate([label, np.full(len(others), clusters)])
+        everything: Rows = sparse.csr_array(sparse.vstack([shares, _shares(others, rows)]))
+        sizes = np.bincount(label, minlength=clusters + 1).astype(np.float64)
+        member: Rows = sparse.csr_array(
+            (np.ones(len(label)), (label, np.arange(len(label)))),
+            shape=(clusters + 1, len(label)),
+        )
+        # P(w | C) is the mean of P(w | d) over the documents of C, and P(C) its share of them, so
+        # that P(w | C) P(C) is a sum over documents.
+        joint = (member @ everything).toarray() / sizes.sum()
+        total = joint.sum(axis=0)
+        given = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+        return cls(kept, np.ascontiguousarray(given[:clusters].T, dtype=np.float32))
+
+
+def _shares(texts: Sequence[Sequence[str]], rows: dict[str, int]) -> Rows:
+    """P(w | d): share of each word in each text."""
+    indptr, indices, data = [0], list[int](), list[float]()
+    for text in texts:
+        found = Counter(rows[word] for word in text if word in rows)
+        total = sum(found.values())
+        indices += found
+        data += [n / total for n in found.values()]
+        indptr.append(len(indices))
+    return sparse.csr_array((data, indices, indptr), shape=(len(texts), len(rows)))
+
+
+def _weighted(shares: Rows) -> Rows:
+    """Times the inverse document frequency, which keeps common words from leading the split."""
+    frequency = np.bincount(shares.indices, minlength=shares.shape[1])
+    idf = np.log((1.0 + shares.shape[0]) / (1.0 + frequency))
+    return sparse.csr_array(shares @ sparse.diags_array(idf))
+
+
+class SelfTaught:
+    """A PrTFIDF over the first `after` contents that the fleet itself downloads.
+
+    For a fleet that was given no background corpus; until then every state is 0.
+    """
+
+    def __init__(self, *, after: int = 200, clusters: int = CLUSTERS) -> None:
+        self._after = after
+        self._clusters = clusters
+        self._corpus: list[list[str]] = []
+        self._fitted: PrTFIDF | None = None
+
+    @property
+    def size(self) -> int:
+        return self._clusters
+
+    @property
+    def settled(self) -> bool:
+        return self._fitted is not None
+
+    def __call__(self, page: Page) -> NDArray[np.float32]:
+        if self._fitted is not None:
+            return self._fitted(page)
+        self._corpus.append(words(page))
+        if len(self._corpus) >= self._after:
+            self._fitted = PrTFIDF.fit(self._corpus, clusters=self._clusters)
+            self._corpus = []
+        return np.zeros(self._clusters, dtype=np.float32)
+
+    def save(self) -> State:
+        return {
+            "corpus": self._corpus,
+            "fitted": None if self._fitted is None else self._fitted.save(),
+        }
+
+    def load(self, state: State) -> None:
+        self._corpus = [list(text) for text in state["corpus"]]
+        self._fitted = None
+        if state["fitted"] is not None:
+            self._fitted = PrTFIDF((), np.zeros((0, self._clusters), dtype=np.float32))
+            self._fitted.load(state["fitted"])
