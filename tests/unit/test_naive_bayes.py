@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.naive_bayes import ComplementNB, MultinomialNB
+from sklearn.naive_bayes import (  # type: ignore[import-untyped]  # has no types
+    ComplementNB,
+    MultinomialNB,
+)
 
 from spoor.errors import InputError
 from spoor.learn.naive_bayes import (

@@ -250,7 +250,8 @@ def test_what_it_learned_on_some_webs_it_finds_targets_by_on_others(params: dict
 
 def test_the_same_training_gives_the_same_bytes() -> None:
     world = random_web(np.random.default_rng(2), pages=80)
-    for params in ({}, {"bins": 4, "classes": "clusters"}):
+    settings: list[dict[str, Any]] = [{}, {"bins": 4, "classes": "clusters"}]
+    for params in settings:
         assert pack(trained(world, **params)) == pack(trained(world, **params))
 
 
@@ -428,7 +429,7 @@ def test_a_model_file_holds_arrays_and_json_only(webs: dict[str, Path]) -> None:
         if isinstance(value, list):
             return all(map(plain, value))
         if isinstance(value, np.ndarray):
-            return value.dtype != object
+            return bool(value.dtype != object)
         return isinstance(value, str | int | float | None)
 
     assert plain(model)
