@@ -1,0 +1,452 @@
+"""The Scrapy add-on: real crawls, each in a process of its own, of a site on loopback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spoor.crawl import Crawl
+from spoor.drivers.replay import Replay
+from spoor.judges.topic import judge_of_topic, topic_of
+from spoor.page import parse
+from spoor.registry import build
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Failed, Fetch, Fetched, Task
+
+Reply = tuple[int, Mapping[str, str], str]
+
+ADDON = {"ADDONS": {"spoor.drivers.scrapy.Addon": 500}, "SPOOR_TOPIC": "kiwi"}
+QUICK: dict[str, Any] = {"DOWNLOAD_DELAY": 0, "SPOOR_BACKOFF": 0, "TELNETCONSOLE_ENABLED": False}
+
+SCRIPT = """
+import json, sys, time
+import scrapy
+from scrapy import Request, FormRequest, signals
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+ROOT, settings, told = sys.argv[1], json.loads(sys.argv[2]), {"seen": [], "items": []}
+
+class Walk(scrapy.Spider):
+    name = "walk"
+    start_urls = [ROOT + "/"]
+    links = LinkExtractor()
+    def parse(self, response):
+        visit = response.meta["spoor"]
+        told["seen"].append([response.url, visit.judgement.score, visit.ticket])
+        yield {"url": response.url}
+        for link in self.links.extract_links(response):
+            yield response.follow(link, errback=self.failed)
+    def failed(self, failure):
+        told["seen"].append([failure.request.url, repr(failure.value), None])
+
+#SPIDER#
+
+def over(spider, reason):
+    told["reason"] = reason
+    crawl = getattr(crawler.engine.scheduler, "crawl", None)
+    if crawl is not None:
+        told["in_flight"], told["open"] = crawl.in_flight, crawl.frontier.open_count
+        told["learned"] = getattr(crawl.policy, "learned", None)
+
+process = AsyncCrawlerProcess(settings)
+crawler = process.create_crawler(Walk if "Mine" not in globals() else Mine)
+crawler.signals.connect(over, signal=signals.spider_closed)
+process.crawl(crawler)
+process.start()
+told["stats"] = {k: v for k, v in crawler.stats.get_stats().items() if isinstance(v, (int, str))}
+print(json.dumps(told))
+"""
+
+
+@dataclass
+class Site:
+    """What a server answers, and what it was asked: (path, when)."""
+
+    root: str = ""
+    asked: list[tuple[str, float]] = field(default_factory=list)
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.asked if path != "/robots.txt"]
+
+
+@contextmanager
+def served(
+    pages: Mapping[str, str | Reply | Iterator[Reply]],
+    *,
+    wait: threading.Event | None = None,
+    release: threading.Event | None = None,
+) -> Iterator[Site]:
+    """A site on loopback. robots.txt is answered when `wait` is set; `/release` sets `release`."""
+    site = Site()
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            with lock:
+                site.asked.append((self.path, time.monotonic()))
+                found = pages.get(self.path, (404, {}, "nothing here"))
+                if isinstance(found, Iterator):
+                    found = next(found)
+            if self.path == "/robots.txt" and wait is not None:
+                wait.wait(30)
+            if self.path == "/release" and release is not None:
+                release.set()
+            status, headers, text = (200, {}, found) if isinstance(found, str) else found
+            body = text.encode()
+            self.send_response(status)
+            kind = "text/plain" if self.path.endswith(".txt") else "text/html; charset=utf-8"
+            for name, value in {"Content-Type": kind, **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    site.root = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def run_scrapy(
+    site: Site, spider: str = "", *, addon: bool = True, **settings: Any
+) -> dict[str, Any]:
+    """What a crawl in a process of its own told."""
+    given = {**(ADDON if addon else {}), **QUICK, "LOG_LEVEL": "WARNING", **settings}
+    with tempfile.TemporaryDirectory() as folder:
+        # Scrapy reads the source of callbacks.
+        script = Path(folder) / "project.py"
+        script.write_text(SCRIPT.replace("#SPIDER#", textwrap.dedent(spider)), "utf-8")
+        done = subprocess.run(
+            [sys.executable, script, site.root, json.dumps(given)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    told["log"] = done.stderr
+    return told
+
+
+def page(title: str, *links: str) -> str:
+    """A page; a link is `path words of its anchor`."""
+    items = "".join(
+        f'<li><a href="{path}">{words}</a></li>'
+        for path, _, words in (link.partition(" ") for link in links)
+    )
+    return f"<html><title>{title}</title><body><h1>{title}</h1><ul>{items}</ul></body></html>"
+
+
+BIRDS = {
+    "/": page("Birds", "/ducks ducks", "/owls owls", "/flightless flightless, as the kiwi", "/sea"),
+    "/ducks": page("Ducks", "/mallard the mallard", "/owls owls", "/teal the teal"),
+    "/owls": page("Owls", "/barn barn owl", "/ducks ducks", "/kakapo kakapo and kiwi at night"),
+    "/flightless": page("Flightless", "/emu the emu", "/kiwi kiwi", "/ostrich ostrich", "/"),
+    "/sea": page("Sea birds", "/gull gull", "/penguin penguin, no kiwi", "/missing gone"),
+    "/mallard": page("Mallard", "/", "/brown-kiwi a friend of the kiwi"),
+    "/teal": page("Teal"),
+    "/barn": page("Barn owl", "/owls all owls"),
+    "/kakapo": page("Kakapo"),
+    "/emu": page("Emu", "/ostrich a kiwi, only larger"),
+    "/kiwi": page("Kiwi", "/spotted-kiwi spotted kiwi", "/brown-kiwi brown kiwi"),
+    "/ostrich": page("Ostrich"),
+    "/gull": page("Gull"),
+    "/penguin": page("Penguin"),
+    "/spotted-kiwi": page("Spotted kiwi", "/kiwi the kiwi"),
+    "/brown-kiwi": page("Brown kiwi"),
+}
+
+
+class Recorded:
+    """The same site as a world."""
+
+    def __init__(self, root: str, pages: Mapping[str, str]) -> None:
+        self._root, self._pages = root, pages
+
+    def answer(self, fetch: Fetch) -> Fetched | Failed:
+        text = self._pages.get(fetch.url.removeprefix(self._root))
+        if text is None:
+            return Failed(fetch.ticket, "absent", status=404)
+        return Fetched(fetch.ticket, parse(text.encode(), fetch.url, content_type="text/html"))
+
+
+@pytest.mark.parametrize("policy", ["breadth-first", "best-first"])
+def test_a_spider_walks_the_way_that_replay_does(policy: str) -> None:
+    """One request at a time, the order is that of the same crawl over the same site in the lab."""
+    with served(BIRDS) as site:
+        told = run_scrapy(site, SPOOR_POLICY=policy)
+        subject = topic_of("kiwi")
+        crawl = Crawl(
+            build("policies", policy, Task(np.random.default_rng(0), subject.topic)),
+            judge_of_topic(subject),
+            MemoryFrontier(per_host=1),
+        )
+        crawl.seed([f"{site.root}/"])
+        replay = list(Replay(crawl, Recorded(site.root, BIRDS)))
+        way = [crawl.frontier.url(outcome.choice.link) for outcome in replay]
+        assert [site.root + path for path in site.paths] == way
+    assert told["stats"]["spoor/pages"] == len(BIRDS) == crawl.counts.pages
+    assert told["stats"]["spoor/failed"] == 1
+    assert told["stats"]["spoor/relevant"] == crawl.counts.relevant >= 3
+    assert told["stats"]["item_scraped_count"] == len(BIRDS)
+    assert (told["reason"], told["in_flight"], told["open"]) == ("finished", 0, 0)
+    scores = {
+        outcome.page.url: outcome.judgement.score
+        for outcome in replay
+        if outcome.page is not None and outcome.judgement is not None
+    }
+    assert {url: score for url, score, ticket in told["seen"] if ticket is not None} == scores
+
+
+def test_only_links_that_the_spider_follows_are_followed() -> None:
+    spider = """
+        class Mine(CrawlSpider):
+            name = "mine"
+            start_urls = [ROOT + "/"]
+            rules = [Rule(LinkExtractor(deny="owls|ducks"), callback="item", follow=True)]
+            def item(self, response):
+                return {"url": response.url}
+    """
+    with served(BIRDS) as site:
+        told = run_scrapy(site, spider)
+        paths = set(site.paths)
+    owlish = {"/owls", "/ducks", "/mallard", "/teal", "/barn", "/kakapo"}
+    assert paths == set(BIRDS) - owlish | {"/missing"}
+    assert told["stats"]["item_scraped_count"] == len(BIRDS) - len(owlish) - 1
+
+
+def test_a_budget_of_pages_holds_and_closes_the_spider() -> None:
+    with served(BIRDS) as site:
+        told = run_scrapy(site, SPOOR_PAGES=5, CONCURRENT_REQUESTS_PER_DOMAIN=8)
+        assert len(site.paths) == 5
+    assert told["reason"] == "spoor_pages"
+    assert told["stats"]["spoor/pages"] == 5
+
+
+# -- robots.txt
+
+TWELVE = """
+    class Mine(scrapy.Spider):
+        name = "mine"
+        start_urls = [ROOT + f"/{n}" for n in range(12)] + [settings["OTHER"] + "/release"]
+        def parse(self, response):
+            pass
+"""
+
+
+@pytest.mark.parametrize("addon", [False, True], ids=["stock", "spoor"])
+def test_no_request_passes_while_the_rules_are_unknown(addon: bool) -> None:
+    """12 start URLs on a site that disallows everything. All wait for its robots.txt, which is
+    answered when another site has been asked. Scrapy's own middleware lets most pass."""
+    known = threading.Event()
+    pages = {f"/{number}": page("secret") for number in range(12)}
+    forbidden = {"/robots.txt": "User-agent: *\nDisallow: /\n", **pages}
+    with (
+        served(forbidden, wait=known) as site,
+        served({"/release": page("go on")}, release=known) as other,
+    ):
+        told = run_scrapy(
+            site,
+            TWELVE,
+            addon=addon,
+            OTHER=other.root,
+            ROBOTSTXT_OBEY=True,
+            CONCURRENT_REQUESTS=32,
+            CONCURRENT_REQUESTS_PER_DOMAIN=32,
+        )
+        assert known.is_set()
+        fetched = len(site.paths)
+        assert sum(path == "/robots.txt" for path, _ in site.asked) == 1
+    if addon:
+        assert fetched == 0
+        assert told["stats"]["robotstxt/forbidden"] == 12
+        assert told["stats"]["spoor/failed"] == 12
+    else:
+        assert fetched > 0, "Scrapy mended its middleware: ours may go"
+
+
+def test_a_robots_txt_that_cannot_be_had_forbids_everything() -> None:
+    broken: dict[str, str | Reply] = {**BIRDS, "/robots.txt": (500, {}, "out of order")}
+    with served(broken) as site:
+        told = run_scrapy(site, RETRY_ENABLED=False)
+        assert site.paths == []
+    assert told["stats"]["robotstxt/forbidden"] == 1
+
+
+def test_crawl_delay_is_kept_and_an_idle_engine_is_woken() -> None:
+    """Scrapy's engine asks a scheduler that had nothing again after 5 s only."""
+    pages = {**BIRDS, "/robots.txt": "User-agent: *\nCrawl-delay: 0.4\n"}
+    with served(pages) as site:
+        run_scrapy(site, SPOOR_PAGES=4, SPOOR_POLICY="breadth-first")
+        gaps = np.diff([when for _, when in site.asked])
+    assert len(gaps) == 4
+    assert gaps.min() >= 0.38  # as the server sees them
+    assert gaps.max() < 4
+
+
+# -- what comes back
+
+
+def test_redirects_and_retries_keep_their_ticket() -> None:
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/": page("Root", "/moved moved", "/again again", "/round round", "/twice twice"),
+        "/moved": (302, {"Location": "/hop"}, ""),
+        "/hop": (301, {"Location": "/target"}, ""),
+        "/target": page("Target kiwi"),
+        "/again": iter([(503, {}, "busy"), (503, {}, "busy"), (200, {}, page("At last"))]),
+        "/round": (302, {"Location": "/round"}, ""),
+        "/twice": (302, {"Location": "/target"}, ""),
+    }
+    with served(pages) as site:
+        told = run_scrapy(site, SPOOR_POLICY="breadth-first")
+        asked = site.paths
+    assert sorted(asked) == sorted(
+        ["/", "/moved", "/hop", "/target", "/again", "/again", "/again", "/round", "/twice"]
+    )
+    # /round leads to itself and /twice to a page known already: failures of their own tickets.
+    assert told["stats"]["spoor/pages"] == 3
+    assert told["stats"]["spoor/failed"] == 2
+    assert [ticket for *_, ticket in told["seen"]] == [0, 1, 2]
+    assert (told["in_flight"], told["open"]) == (0, 0)
+
+
+def test_a_retry_that_never_succeeds_ends() -> None:
+    with served({"/": (503, {}, "busy")}) as site:
+        told = run_scrapy(site, RETRY_TIMES=3)
+        assert len(site.paths) == 4
+    assert told["stats"]["spoor/failed"] == 1
+    assert told["in_flight"] == 0
+
+
+ERRORS = """
+    class Mine(scrapy.Spider):
+        name = "mine"
+        allowed_domains = ["127.0.0.1"]
+        custom_settings = {"REDIRECT_MAX_TIMES": 2}
+        async def start(self):
+            for path in ("/gone", "/offsite", "/endless", "/raises"):
+                yield Request(ROOT + path, errback=self.failed)
+            yield Request("http://127.0.0.1:9/closed", errback=self.failed)
+        def parse(self, response):
+            told["seen"].append([response.url, response.meta["spoor"].judgement.score, None])
+            if response.url.endswith("/raises"):
+                yield response.follow("/before")
+                raise RuntimeError("a spider with a fault")
+        def failed(self, failure):
+            told["seen"].append([failure.request.url, type(failure.value).__name__, None])
+            # Copies hand on the meta of the request that failed, ticket included.
+            name = failure.request.url.rpartition("/")[2]
+            yield failure.request.replace(url=ROOT + "/after-" + name, dont_filter=True)
+"""
+
+
+def test_errbacks_and_dropped_redirects_end_their_tickets() -> None:
+    pages: dict[str, str | Reply] = {
+        "/offsite": (302, {"Location": "http://elsewhere.invalid/"}, ""),
+        "/endless": (302, {"Location": "/endless-2"}, ""),
+        "/endless-2": (302, {"Location": "/endless-3"}, ""),
+        "/endless-3": (302, {"Location": "/endless-4"}, ""),
+        "/raises": page("Raises"),
+        "/before": page("Before"),
+        **{f"/after-{name}": page("After") for name in ("gone", "closed", "endless-3")},
+    }
+    with served(pages) as site:
+        told = run_scrapy(site, ERRORS, RETRY_ENABLED=False, ROBOTSTXT_OBEY=False)
+        paths = set(site.paths)
+    assert paths == {*pages, "/gone"}
+    kinds = {url.rpartition("/")[2]: kind for url, kind, _ in told["seen"] if isinstance(kind, str)}
+    assert kinds["gone"] == "HttpError"
+    assert kinds["endless-3"] == "IgnoreRequest"
+    assert "Connect" in kinds["closed"]
+    # Fetched: raises, before, and what the three errbacks asked for. Failed: gone, offsite,
+    # endless and closed.
+    assert told["stats"]["spoor/pages"] == 5
+    assert told["stats"]["spoor/failed"] == 4
+    assert (told["reason"], told["in_flight"]) == ("finished", 0)
+
+
+def test_what_a_url_does_not_name_goes_past_the_crawl() -> None:
+    spider = """
+        class Mine(scrapy.Spider):
+            name = "mine"
+            async def start(self):
+                yield FormRequest(ROOT + "/login", formdata={"user": "me"})
+            def parse(self, response):
+                visit = response.meta["spoor"]
+                told["seen"].append([response.url, visit.judgement.score, visit.ticket])
+                if visit.ticket is None and response.request.method == "POST":
+                    yield Request(ROOT + "/page", meta=response.meta)
+                elif visit.ticket is not None:
+                    yield Request(ROOT + "/page", dont_filter=True, meta=response.meta)
+                    yield Request(ROOT + "/page")
+    """
+    with served({"/login": page("Welcome"), "/page": page("Kiwi")}) as site:
+        told = run_scrapy(site, spider)
+        assert site.paths == ["/login", "/page", "/page"]
+    assert [ticket for *_, ticket in told["seen"]] == [None, 0, None]
+    assert [score > 0 for _, score, _ in told["seen"]] == [False, True, True]
+    assert told["stats"]["spoor/pages"] == 1
+    assert told["stats"]["dupefilter/filtered"] == 1
+
+
+def test_a_judge_of_the_project_and_what_comes_of_its_fault() -> None:
+    spider = """
+        class Mine(Walk):
+            def parse(self, response):
+                yield from response.follow_all(self.links.extract_links(response))
+    """
+    with served(BIRDS) as site:
+        wanted = run_scrapy(site, spider, SPOOR_TOPIC="", SPOOR_JUDGE="builtins.bool")
+        faulty = run_scrapy(site, spider, SPOOR_JUDGE="json.loads")
+    assert wanted["stats"]["spoor/relevant"] == len(BIRDS)
+    assert faulty["reason"] == "spoor_fault"
+    errors = [line for line in faulty["log"].splitlines() if "Function.judge raised" in line]
+    assert len(errors) == 1
+    assert "Traceback" not in faulty["log"]
+
+
+def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path / "job"), "SPOOR_POLICY": "best-first"}
+    with served(BIRDS) as site:
+        first = run_scrapy(site, CLOSESPIDER_PAGECOUNT=6, **settings)
+        before = list(site.paths)
+        second = run_scrapy(site, **settings)
+        paths = site.paths
+    assert first["reason"] == "closespider_pagecount"
+    assert 4 <= len(before) < len(BIRDS)
+    # Start requests are not filtered: Scrapy asks for them again whenever a job goes on.
+    assert sorted(paths) == sorted([*BIRDS, "/missing", "/"])
+    assert second["stats"]["spoor/pages"] == len(BIRDS)
