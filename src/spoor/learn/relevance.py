@@ -1,0 +1,152 @@
+"""How near texts are to a topic and to its wider fields: one cosine each, all at once.
+
+With word vectors a text is the mean of the vectors of its words, stop words left out; without, it
+is the counts of their stems.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spoor.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.urls import words as url_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spoor.types import Anchor, Sightings
+
+    Floats = NDArray[np.float64]
+
+_MEMO = 200_000
+_CHARACTERS = 8
+"""A word and its space have fewer, on average: where a text is cut before it is split."""
+
+
+class Relevance:
+    """Cosines of a text with the topic `texts[0]` and its fields `texts[1:]`, each in [0, 1].
+
+    A cosine below 0 counts as 0; so does one with a text none of whose words is known. If no word
+    of the topic has a vector, words are counted instead. A page's first `words` words are read, and
+    `context` words on either side of a link.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        vectors: Vectors | None,
+        *,
+        context: int = 5,
+        words: int = 2_000,
+    ) -> None:
+        self._context = context
+        self._words = words
+        self.look_through(texts, vectors)
+
+    def look_through(self, texts: Sequence[str], vectors: Vectors | None) -> None:
+        """From now on use these texts and vectors."""
+        self.texts = tuple(texts)
+        self.vectors = vectors
+        # Navigation repeats the same words on every page.
+        self._memo: dict[tuple[str, str, str, str], Floats] = {}
+        split = [_content(tokens(text)) for text in texts]
+        self._counts = [Counter(stem(words)) for words in split]
+        self._norms = [math.sqrt(sum(n * n for n in counts.values())) for counts in self._counts]
+        self._rows: dict[str, int] = {}
+        self._aims: Floats | None = None
+        if vectors is not None and split and vectors.mean(split[0]) is not None:
+            self._rows = {word: row for row, word in enumerate(vectors.words())}
+            for word in STOP_WORDS & self._rows.keys():
+                del self._rows[word]
+            aims = np.zeros((len(split), vectors.dimension))
+            for row, words in enumerate(split):
+                mean = vectors.mean(words)
+                norm = 0.0 if mean is None else float(np.linalg.norm(mean))
+                if mean is not None and norm:
+                    aims[row] = mean / norm
+            self._aims = aims
+
+    @property
+    def source(self) -> str:
+        """What relevance is measured by, in words."""
+        if self.vectors is None:
+            return "counts of words, as there are no word vectors yet"
+        if self._aims is None:
+            return f"counts of words, as no word of the topic is in {self.vectors.source}"
+        return f"word vectors: {self.vectors.source or 'given'}"
+
+    def of_text(self, text: str) -> Floats:
+        """Cosines with all texts, as long as `texts`. O(words)."""
+        words = tokens(text[: self._words * _CHARACTERS])[: self._words]
+        cosines: Floats = self._of_words([words])[0]
+        return cosines
+
+    def of_links(self, seen: Sightings) -> list[Floats]:
+        """Cosines of the URL, anchor and surrounding words of each link, in their order."""
+        memo = self._memo
+        if len(memo) > _MEMO:
+            memo.clear()
+        answers: list[Floats | None] = []
+        keys: list[tuple[str, str, str, str]] = []
+        fresh: dict[tuple[str, str, str, str], list[str]] = {}
+        for at, url in enumerate(seen.urls):
+            anchor = seen.anchor(at)
+            key = (url, anchor.text, anchor.before, anchor.after)
+            known = memo.get(key)
+            if known is None and key not in fresh:
+                fresh[key] = self._link_words(url, anchor)
+            keys.append(key)
+            answers.append(known)
+        if fresh:
+            memo.update(zip(fresh, self._of_words(list(fresh.values())), strict=True))
+        return [
+            memo[key] if answer is None else answer
+            for key, answer in zip(keys, answers, strict=True)
+        ]
+
+    def _link_words(self, url: str, anchor: Anchor) -> list[str]:
+        parts = url_words(url)
+        words = [*parts.directories, *parts.file, *parts.query, *tokens(anchor.text)]
+        if self._context:
+            if anchor.before:
+                words += tokens(anchor.before)[-self._context :]
+            if anchor.after:
+                words += tokens(anchor.after)[: self._context]
+        return words
+
+    def _of_words(self, texts: Sequence[Sequence[str]]) -> Floats:
+        """Cosines of R texts with the T topic texts: (R, T)."""
+        if self._aims is None or self.vectors is None:
+            return np.array([self._by_counts(words) for words in texts])
+        find = self._rows.get
+        rows = [[row for row in map(find, words) if row is not None] for words in texts]
+        cosines = np.zeros((len(texts), len(self.texts)))
+        known = [at for at, some in enumerate(rows) if some]
+        if known:
+            flat: NDArray[Any] = np.array([row for some in rows for row in some])
+            starts = np.cumsum([0, *(len(rows[at]) for at in known[:-1])])
+            sums = np.add.reduceat(self.vectors.matrix[flat], starts, axis=0, dtype=np.float64)
+            norms = np.sqrt((sums * sums).sum(axis=1))
+            norms[norms == 0.0] = 1.0
+            # Not a matrix product: its last bits may depend on how many texts come together.
+            cosines[known] = (sums[:, None] * self._aims).sum(axis=2) / norms[:, None]
+        return np.clip(cosines, 0.0, 1.0)
+
+    def _by_counts(self, words: Sequence[str]) -> list[float]:
+        counts = Counter(stem(_content(words)))
+        norm = math.sqrt(sum(n * n for n in counts.values()))
+        return [
+            min(1.0, sum(n * aim[word] for word, n in counts.items() if word in aim) / (norm * own))
+            if norm and own
+            else 0.0
+            for aim, own in zip(self._counts, self._norms, strict=True)
+        ]
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in STOP_WORDS]

@@ -1,0 +1,287 @@
+"""sarsa against plain code: the synchronous order, the moderated update, saving, training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.replay import Replay
+from spoor.errors import InputError
+from spoor.judges.facts import Label
+from spoor.learn.state import pack, unpack
+from spoor.policies.sarsa import GRID, Sarsa, cell, change_bucket
+from spoor.stores.memory import MemoryFrontier
+from spoor.testing.policies import check_policy
+from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.text import Vectors
+from spoor.types import NO_PARENT, Choice, Outcome, Sightings, State, Task, Topic
+
+TOPIC = Topic(
+    "kiln pottery", categories={"earth": "clay granite orchard", "trade": "ledger engine"}
+)
+WORDS = (
+    "kiln glaze clay pottery stoneware ledger harbour engine orchard census violin granite ferry"
+).split()
+
+
+def vectors(seed: int = 7) -> Vectors:
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(len(WORDS), 6)) + 0.4
+    matrix[:5] += 1.5 * rng.normal(size=6)
+    return Vectors(WORDS, matrix, source="drawn at random")
+
+
+def task(seed: int, **given: Any) -> Task:
+    return Task(np.random.default_rng(seed), TOPIC, vectors=vectors(), **given)
+
+
+def crawl_with(
+    policy: Any, world: SmallWorld, *, pages: int | None = None, in_flight: int = 1
+) -> list[str]:
+    crawl = Crawl(policy, Label(TARGET), MemoryFrontier(), pages=pages)
+    crawl.seed([next(iter(world.pages))])
+    replay = Replay(crawl, world, in_flight=in_flight)
+    return [o.page.url for o in replay if o.page is not None]
+
+
+# ---------------------------------------------------------------- the naive method
+
+
+def five(relevance: float) -> int:
+    return min(4, int(relevance * 5 + 1e-9))
+
+
+def six(relevance: float) -> int:
+    return min(5, int(relevance * 5 + 0.5 + 1e-9))
+
+
+@dataclass
+class NaivePage:
+    relevant: bool
+    relevance: float
+    categories: list[float]
+    weighted: float
+    distance: int
+    state: tuple[int, ...] = ()
+
+
+@dataclass
+class NaiveLink:
+    host: str
+    parents: list[NaivePage] = field(default_factory=list)
+    last: int = -2
+    sightings: list[tuple[NaivePage, tuple[int, ...]]] = field(default_factory=list)
+
+
+class Naive:
+    """Algorithm 1 with every feature and every value worked out anew at every step.
+
+    Only the relevance of texts comes from the policy. Weights are a dictionary from (feature,
+    bucket) to number.
+    """
+
+    def __init__(self, task: Task, *, encoding: str = "one-hot", alpha: float, epsilon: float):
+        self.measure = Sarsa(task).relevance
+        self.rng = task.rng
+        self.encoding, self.alpha, self.epsilon = encoding, alpha, epsilon
+        self.w: dict[Any, float] = {}
+        self.links: dict[int, NaiveLink] = {}
+        self.open: dict[int, None] = {}
+        self.order: dict[tuple[Any, Any, str], int] = {}
+        self.live: list[tuple[Any, Any, str]] = []
+        self.flying: dict[int, tuple[Any, Any, str]] = {}
+        self.seeds: list[int] = []
+        self.seen: Sightings | None = None
+
+    # features
+
+    def parents_of(self, link: NaiveLink) -> tuple[int, ...]:
+        def mean(values: list[float]) -> float:
+            return sum(values) / len(values) if values else 0.0
+
+        every = mean([page.relevance for page in link.parents])
+        relevant = mean([page.relevance for page in link.parents if page.relevant])
+        return five(every), six(every), five(relevant), six(relevant)
+
+    def x(self, pair: tuple[Any, Any, str]) -> list[tuple[Any, float]]:
+        state, action, _ = pair
+        sizes = {"change": 5, "distance": 10}
+        names = ["rel5", "rel6", "change", *("c5", "c6") * 2, "a5", "a6", "r5", "r6", "distance"]
+        names += ["rel5", "rel6", *("c5", "c6") * 2, "a5", "a6", "r5", "r6"]
+        found: list[tuple[Any, float]] = []
+        for at, (name, bucket) in enumerate(zip(names, (*state, *action), strict=True)):
+            size = sizes.get(name) or int(name[-1])
+            if self.encoding == "one-hot":
+                found.append(((at, bucket), 1.0))
+            else:
+                found.append(((at, 0), bucket / size))
+        return found
+
+    def q(self, pair: tuple[Any, Any, str]) -> float:
+        total = 0.0
+        for key, x in reversed(self.x(pair)):
+            total += round(self.w.get(key, 0.0) * x * GRID) / GRID
+        return total
+
+    def pairs(self) -> dict[tuple[Any, Any, str], list[int]]:
+        found: dict[tuple[Any, Any, str], list[int]] = {}
+        for number in self.open:
+            link = self.links[number]
+            parents = self.parents_of(link)
+            for page, predicted in link.sightings:
+                pair = (page.state, (*predicted, *parents), link.host)
+                links = found.setdefault(pair, [])
+                if number not in links:
+                    links.append(number)
+        return found
+
+    # the calls of a crawl
+
+    def observe(self, seen: Sightings) -> None:
+        if seen.parent == NO_PARENT:
+            self.seeds += list(seen.links)
+        else:
+            self.seen = seen
+
+    def choose(self, offer: Any) -> Choice:
+        if self.seeds:
+            return Choice(self.seeds.pop(0), 1.0)
+        pairs = self.pairs()
+        # Draws are made from the pairs as they stand in a list that fills the gap of one that goes.
+        pair = max(pairs, key=lambda pair: (self.q(pair), -self.order[pair]))
+        if self.rng.random() < self.epsilon:
+            pair = self.live[int(self.rng.integers(len(self.live)))]
+        link = min(pairs[pair])
+        del self.open[link]
+        left = [p for p in self.stands_in(link) if pairs[p] == [link]]
+        for gone in left:
+            self.forget(gone)
+        self.flying[link] = pair
+        return Choice(link)
+
+    def stands_in(self, number: int) -> list[tuple[Any, Any, str]]:
+        link = self.links[number]
+        parents = self.parents_of(link)
+        return list(
+            dict.fromkeys(
+                (page.state, (*predicted, *parents), link.host)
+                for page, predicted in link.sightings
+            )
+        )
+
+    def forget(self, pair: tuple[Any, Any, str]) -> None:
+        at, last = self.live.index(pair), self.live.pop()
+        if last != pair:
+            self.live[at] = last
+
+    def enter(self, pair: tuple[Any, Any, str]) -> None:
+        self.order.setdefault(pair, len(self.order))
+        if pair not in self.live:
+            self.live.append(pair)
+
+    def learn(self, outcome: Outcome) -> None:
+        number, page, judgement = outcome.choice.link, outcome.page, outcome.judgement
+        assert page is not None
+        assert judgement is not None
+        seen, self.seen = self.seen, None
+        own = self.links.get(number, NaiveLink(""))
+        relevance, *categories = self.measure.of_text(f"{page.title} {page.text}").tolist()
+        before = max((parent.weighted for parent in own.parents), default=relevance)
+        change = relevance - before
+        sign = 0 if abs(change) <= 0.1 else (1 if change > 0 else 3) + (abs(change) > 0.3)
+        nearest = min((parent.distance for parent in own.parents), default=9)
+        this = NaivePage(
+            judgement.relevant,
+            relevance,
+            categories,
+            0.4 * relevance + 0.6 * before,
+            0 if judgement.relevant else min(9, nearest + 1),
+        )
+        of_categories = [bucket for near in categories for bucket in (five(near), six(near))]
+        this.state = (
+            *(five(relevance), six(relevance), sign),
+            *of_categories,
+            *self.parents_of(own),
+            this.distance,
+        )
+        outlinks: list[tuple[int, tuple[int, ...]]] = []
+        if seen is not None:
+            outlinks = self.see(seen, number, this)
+        pair = self.flying.pop(number, None)
+        if pair is not None:
+            reward = (
+                30
+                if judgement.relevant
+                else 30
+                if relevance > 0.5
+                else 20
+                if relevance > 0.4
+                else -1
+            )
+            actions = [
+                (this.state, (*predicted, *self.parents_of(self.links[link])), "")
+                for link, predicted in outlinks
+            ]
+            q = self.q(pair)
+            target = float(reward)
+            if not judgement.relevant and actions:
+                if self.rng.random() < self.epsilon:
+                    target += 0.9 * self.q(actions[int(self.rng.integers(len(actions)))])
+                else:
+                    target += 0.9 * max(map(self.q, actions))
+            for key, x in self.x(pair):
+                value = self.w.get(key, 0.0) + self.alpha * (target - q) * x
+                self.w[key] = round(value * GRID) / GRID
+        for link, predicted in outlinks:
+            self.open[link] = None
+            self.links[link].sightings.append((this, predicted))
+            parents = self.parents_of(self.links[link])
+            self.enter((this.state, (*predicted, *parents), self.links[link].host))
+
+    def see(
+        self, seen: Sightings, parent: int, this: NaivePage
+    ) -> list[tuple[int, tuple[int, ...]]]:
+        predicted = self.measure.of_links(seen)
+        hosts = dict(zip(seen.links, seen.hosts, strict=True))
+        for number in dict.fromkeys(seen.links):
+            link = self.links.setdefault(number, NaiveLink(hosts[number]))
+            waits = number in self.open
+            old = self.stands_in(number) if waits else []
+            link.parents.append(this)
+            new = self.stands_in(number) if waits else []
+            if old != new:
+                stay = self.pairs()
+                for before, after in zip(old, new, strict=True):
+                    if before not in stay:
+                        self.forget(before)
+                    self.enter(after)
+        found = []
+        for number, near in zip(seen.links, predicted, strict=True):
+            if number not in self.flying and number not in self.seeds:
+                digits = tuple(b for value in near.tolist() for b in (five(value), six(value)))
+                found.append((number, digits))
+        return found
+
+    def save(self) -> State:
+        raise NotImplementedError
+
+    def load(self, state: State) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("encoding", ["one-hot", "index"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_synchronous_order_is_that_of_recomputing_every_value(seed: int, encoding: str) -> None:
+    world = random_web(np.random.default_rng(seed), pages=90, degree=7, wanted=0.2)
+    given = {"encoding": encoding, "alpha": 0.01, "epsilon": 0.15}
+    fast = Sarsa(task(seed), update="synchronous", **given)
+    naive = Naive(task(seed), **given)
+    assert crawl_with(fast, world) == crawl_with(naive, world)
+    held = fast.values.w.any()
+    assert held, "nothing was learned"
