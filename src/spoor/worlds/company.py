@@ -1,0 +1,238 @@
+"""Company sites with job adverts, of an exact size: the sites of Grigoriadis and Paliouras (2004).
+
+The sites of their Tables 1 and 2 are not public. Here each is drawn anew from a seed, with exactly
+its pages, links and relevant pages, so that the shape of their figures can be looked at; what is
+on the pages is ours. A site is a front page, sections, and a tree below each; job adverts hang
+below the section of careers. The other links are navigation, and then mostly links within a
+section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.page import parse
+from spoor.types import Fetched, Recording
+from spoor.worlds.store import Writer, pack
+
+LABEL = "job-advert"
+
+
+class CompanySite(NamedTuple):
+    """What a site is to have, exactly. Links are pairs of different pages, each counted once."""
+
+    name: str
+    pages: int
+    links: int
+    relevant: int
+
+
+TABLE_1 = (
+    CompanySite("apcinc", 24, 342, 1),
+    CompanySite("en-vivo", 24, 88, 1),
+    CompanySite("rowan", 10, 60, 1),
+    CompanySite("harmonia", 241, 3332, 1),
+    CompanySite("quarry", 92, 1712, 9),
+)
+"""The English sites."""
+
+TABLE_2 = (
+    CompanySite("abc", 194, 1544, 11),
+    CompanySite("forthnet", 1907, 4480, 18),
+    CompanySite("intracom", 555, 15599, 11),
+    CompanySite("marac", 87, 1249, 3),
+    CompanySite("sena", 102, 2074, 1),
+)
+"""The Greek sites."""
+
+TABLES = {"english": TABLE_1, "greek": TABLE_2}
+
+_CAREERS, _ABOUT = "careers", "about"
+_SECTIONS = {
+    _CAREERS: "working staff benefits training graduates culture colleagues joining hiring people "
+    "interview talent",
+    _ABOUT: "company history founded mission management board offices values partners group "
+    "headquarters awards",
+    "products": "product specification model features price catalogue series warranty manual "
+    "download version compatible",
+    "news": "press release announced today quarter results conference event launch agreement award "
+    "spokesman",
+    "support": "help question answer problem install driver update ticket guide service repair "
+    "contact",
+    "investors": "shares dividend annual report earnings governance shareholders meeting fiscal "
+    "audit capital outlook",
+    "services": "consulting solution project customer integration maintenance outsourcing delivery "
+    "planning support network quality",
+    "research": "laboratory study prototype paper patent method experiment university data "
+    "analysis innovation programme",
+}
+_ADVERT = (
+    "vacancy position salary apply candidate requirements responsibilities degree experience "
+    "skills deadline reference"
+).split()
+_COMMON = (
+    "welcome site page information more contact search home copyright legal privacy terms our we "
+    "your offer world new read about find"
+).split()
+_CALLED = {
+    _CAREERS: ("Careers", "Jobs", "Work with us", "Join us", "Vacancies", "Employment"),
+    _ABOUT: ("About us", "The company", "Who we are", "Profile"),
+}
+_VAGUE = ("more", "read more", "click here", "details", "next", "see also")
+
+
+def recordings(sites: Iterable[CompanySite], seed: int) -> Iterator[Recording]:
+    """The pages of these sites; the same seed gives the same sites, whichever are asked for."""
+    for site in sites:
+        rng = np.random.default_rng([seed, *site.name.encode()])
+        yield from _Site(site, rng).recordings()
+
+
+def write(folder: Path, sites: Iterable[CompanySite], seed: int, *, replace: bool = False) -> None:
+    """A recorded web of these sites, their front pages its roots. Raises InputError as a `Writer`
+    does, and for a site that cannot be."""
+    with Writer(folder, replace=replace) as writer:
+        for recording in recordings(sites, seed):
+            writer.add(pack(recording))
+
+
+class _Site:
+    """One site while it is drawn. Page 0 is the front page, then come the heads of sections."""
+
+    def __init__(self, site: CompanySite, rng: np.random.Generator) -> None:
+        pages, links = site.pages, site.links
+        most = pages * (pages - 1)
+        if not (pages >= site.relevant + 3 and pages - 1 <= links <= most and site.relevant >= 1):
+            raise InputError(
+                f"no site {site.name!r} can have {pages} pages, {links} links and {site.relevant} "
+                f"relevant pages; {pages} pages have {pages - 1} to {most} links within reach"
+            )
+        self.site = site
+        self.rng = rng
+        others = [name for name in _SECTIONS if name not in (_CAREERS, _ABOUT)]
+        count = int(np.clip(round(pages**0.5 / 2), 1, len(others)))
+        drawn = [others[at] for at in rng.permutation(len(others))[:count].tolist()]
+        spare = pages - 1 - site.relevant
+        self.sections = [_CAREERS, _ABOUT, *drawn][:spare]
+        self.name_of = {
+            name: str(rng.choice(_CALLED.get(name, (name.title(), f"Our {name}"))))
+            for name in self.sections
+        }
+        # One word that only this company uses.
+        self.word = "".join(rng.choice(list("bdfgklmnprstvaeiou"), 7))
+        self.section = [""] * pages
+        self.advert = [False] * pages
+        self.targets: list[dict[int, None]] = [{} for _ in range(pages)]
+        self._tree()
+        self._fill()
+
+    def _tree(self) -> None:
+        rng, heads = self.rng, len(self.sections)
+        members: dict[str, list[int]] = {}
+        for at, name in enumerate(self.sections, 1):
+            self.section[at] = name
+            members[name] = [at]
+        # Where careers are not named on the front page they hang below the company's own page.
+        hidden = heads >= 2 and rng.random() < 0.4
+        for at in range(1, heads + 1):
+            self.targets[2 if hidden and at == 1 else 0][at] = None
+        self.heads = [at for at in range(1, heads + 1) if not (hidden and at == 1)]
+        rest = np.arange(heads + 1, self.site.pages)
+        adverts = set(rng.choice(rest, self.site.relevant, replace=False).tolist())
+        for page in rest.tolist():
+            name = _CAREERS if page in adverts else str(rng.choice(self.sections))
+            self.section[page] = name
+            self.advert[page] = page in adverts
+            # Adverts have nothing below them; a tree grows broad rather than deep.
+            open_ = [at for at in members[name] if not self.advert[at]]
+            parent = open_[int(len(open_) * rng.random() ** 2)]
+            self.targets[parent][page] = None
+            members[name].append(page)
+        self.members = members
+
+    def _fill(self) -> None:
+        """Navigation, then links within sections and across, until there are enough."""
+        rng, pages = self.rng, self.site.pages
+        missing = self.site.links - (pages - 1)
+        menu = [
+            (page, head)
+            for head in [0, *self.heads]
+            for page in range(pages)
+            if page != head and head not in self.targets[page]
+        ]
+        if missing < len(menu):
+            # Too few for a menu on every page: some pages have some of it.
+            menu = [menu[at] for at in sorted(rng.permutation(len(menu))[:missing].tolist())]
+        for page, head in menu:
+            self.targets[page][head] = None
+        missing -= len(menu)
+        while missing:
+            page = int(rng.integers(pages))
+            near = self.members.get(self.section[page]) if rng.random() < 0.7 else None
+            other = int(rng.choice(near) if near else rng.integers(pages))
+            if len(self.targets[page]) == pages - 1:
+                continue
+            if near and all(at in self.targets[page] or at == page for at in near):
+                other = int(rng.integers(pages))
+            if other != page and other not in self.targets[page]:
+                self.targets[page][other] = None
+                missing -= 1
+
+    # -- documents
+
+    def url_of(self, page: int) -> str:
+        if page == 0:
+            return f"http://www.{self.site.name}.example/"
+        return f"http://www.{self.site.name}.example/{self._path(page)}"
+
+    def _path(self, page: int) -> str:
+        # Half of the companies name their folders by numbers.
+        plain = len(self.word) and ord(self.word[0]) % 2 == 0
+        folder = f"s{self.sections.index(self.section[page])}" if plain else self.section[page]
+        return f"{folder}/{'index' if page <= len(self.sections) else f'p{page}'}.html"
+
+    def _text(self, page: int) -> str:
+        rng = self.rng
+        own = _SECTIONS[self.section[page]].split() if page else list(_COMMON)
+        words = [*rng.choice(own, 25), *rng.choice(_COMMON, 25), self.word]
+        if self.advert[page]:
+            words += [*rng.choice(_ADVERT, 25)]
+        elif self.section[page] == _CAREERS:
+            words += [*rng.choice(_ADVERT, 4)]
+        elif rng.random() < 0.2:
+            # Talk of other things, on any page.
+            words += [*rng.choice(_SECTIONS[str(rng.choice(list(_SECTIONS)))].split(), 8)]
+        return " ".join(str(word) for word in rng.permutation(words))
+
+    def _anchor(self, page: int) -> str:
+        rng = self.rng
+        if page == 0:
+            return "Home"
+        if page <= len(self.sections):
+            return self.name_of[self.section[page]]
+        if rng.random() < 0.35:
+            return str(rng.choice(_VAGUE))
+        own = _ADVERT if self.advert[page] else _SECTIONS[self.section[page]].split()
+        return " ".join(rng.choice(own, 2).tolist())
+
+    def recordings(self) -> Iterator[Recording]:
+        for page in range(self.site.pages):
+            title = self.name_of[self.section[page]] if page else f"Welcome to {self.word}"
+            links = "".join(
+                f'<li><a href="{self.url_of(at)}">{self._anchor(at)}</a></li>'
+                for at in self.targets[page]
+            )
+            body = (
+                f"<!doctype html><title>{title}</title><h1>{title}</h1>"
+                f"<p>{self._text(page)}</p><ul>{links}</ul>"
+            )
+            labels = frozenset({LABEL}) if self.advert[page] else frozenset({"other"})
+            url = self.url_of(page)
+            made = parse(body.encode(), url, labels=labels, site=self.site.name)
+            root = {"root": True} if page == 0 else None
+            yield Recording(url, Fetched(0, made, size=len(body)), extra=root)
