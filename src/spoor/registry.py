@@ -1,8 +1,8 @@
 """Names → plug-ins. Imports nothing until asked.
 
 Built-in plug-ins stand in the tables below; an outside package adds its own by an entry point
-in the group `spoor.policies`, `spoor.trainers`, `spoor.judges`, `spoor.frontiers` or
-`spoor.worlds`, and is then an equal.
+in the group `spoor.policies`, `spoor.trainers`, `spoor.judges`, `spoor.frontiers`, `spoor.fleets`
+or `spoor.worlds`, and is then an equal.
 """
 
 from __future__ import annotations
@@ -53,7 +53,15 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "frontiers": {
         "memory": "spoor.stores.memory:MemoryFrontier",
     },
+    "fleets": {
+        "RL": "spoor.foragers.fleets:rl",
+        "WL": "spoor.foragers.fleets:wl",
+        "WLRL": "spoor.foragers.fleets:wlrl",
+        "change-rate": "spoor.foragers.fleets:change_rate",
+        "round-robin": "spoor.foragers.fleets:round_robin",
+    },
     "worlds": {
+        "evolving": "spoor.worlds.evolving:EvolvingWorld",
         "recorded": "spoor.worlds.recorded:RecordedWorld",
     },
 }
@@ -99,6 +107,7 @@ SINGULAR = {
     "trainers": "policy with a training",
     "judges": "judge",
     "frontiers": "frontier",
+    "fleets": "fleet",
     "worlds": "world",
 }
 

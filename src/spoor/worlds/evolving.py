@@ -1,0 +1,360 @@
+"""A web that changes: pages and links appear, change and vanish at their times, by one clock.
+
+It is made of versions, each what one URL showed from its time on. Versions come from a recording
+with several captures of a URL, or from a generator (`spoor.worlds.newsweb`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from spoor.errors import CallerError, InputError
+from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
+from spoor.worlds.graph import Arcs, Offsets
+
+FILE = "evolving.json"
+VERSIONS = "versions.jsonl.zst"
+FORMAT = 1
+
+
+class Version(NamedTuple):
+    """What a URL shows from `time` on."""
+
+    time: float
+    """Unix seconds."""
+    url: str
+    """Canonical."""
+    title: str = ""
+    text: str = ""
+    links: tuple[str, ...] = ()
+    """Canonical URLs in page order, each once."""
+    gone: bool = False
+    """It vanishes."""
+
+
+class EvolvingWorld:
+    """A changing web at one moment; `advance` moves its clock forwards, `rewind` back to `start`.
+
+    A download takes `seconds`. Versions older than `start` make up the web as it stands at the
+    start. Raises InputError where there is nothing to see.
+    """
+
+    def __init__(
+        self,
+        versions: Iterable[Version],
+        *,
+        roots: Sequence[str] = (),
+        start: float | None = None,
+        end: float | None = None,
+        seconds: float = 2.5,
+    ) -> None:
+        # Equal times keep their order.
+        ordered = sorted(versions, key=lambda version: version.time)
+        if not ordered:
+            raise InputError("an evolving web needs at least one version of a page")
+        self.start = ordered[0].time if start is None else start
+        self.end = ordered[-1].time if end is None else end
+        if self.end <= self.start:
+            raise InputError("an evolving web ends after it starts")
+        self.seconds = seconds
+        self.versions = [version for version in ordered if version.time <= self.end]
+        self.urls: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._of = [self._number(version.url) for version in self.versions]
+        self._roots = list(roots) or [self.versions[0].url]
+        for root in self._roots:
+            if root not in self._numbers:
+                raise InputError(f"{root} is not a page of this evolving web")
+        self._pages: dict[int, Page] = {}
+        self._made: dict[str, Link] = {}
+        self.rewind()
+
+    def _number(self, url: str) -> int:
+        number = self._numbers.get(url)
+        if number is None:
+            number = self._numbers[url] = len(self.urls)
+            self.urls.append(url)
+        return number
+
+    # -- the clock
+
+    def rewind(self) -> None:
+        """Back to the start."""
+        self.now = -np.inf
+        self._current = [-1] * len(self.urls)
+        self._next = 0
+        self.advance(self.start)
+
+    def advance(self, now: float) -> None:
+        """The web as it stands at `now`. Raises CallerError where that lies in the past."""
+        if now < self.now:
+            raise CallerError(f"the clock of an evolving web goes forwards, from {self.now}")
+        self.now = now
+        at, versions = self._next, self.versions
+        while at < len(versions) and versions[at].time <= now:
+            self._current[self._of[at]] = at
+            at += 1
+        self._next = at
+
+    # -- what stands there now
+
+    def current(self, url: str) -> Version | None:
+        """What a URL shows now; None where it shows nothing."""
+        number = self._numbers.get(url)
+        at = -1 if number is None else self._current[number]
+        return None if at < 0 or self.versions[at].gone else self.versions[at]
+
+    def last_change(self, url: str) -> float | None:
+        """When a URL changed or vanished last; None for one that was never there."""
+        number = self._numbers.get(url)
+        at = -1 if number is None else self._current[number]
+        return None if at < 0 else self.versions[at].time
+
+    def page(self, url: str) -> Page | None:
+        """The page of a URL now; None where it shows nothing."""
+        number = self._numbers.get(url)
+        at = -1 if number is None else self._current[number]
+        if at < 0 or self.versions[at].gone:
+            return None
+        page = self._pages.get(at)
+        return self._page(at) if page is None else page
+
+    def _page(self, at: int) -> Page:
+        version = self.versions[at]
+        links = [self._link(url) for url in version.links]
+        page = self._pages[at] = Page(
+            version.url,
+            title=version.title,
+            text=version.text,
+            links=links,
+            modified=version.time,
+        )
+        return page
+
+    def _link(self, url: str) -> Link:
+        link = self._made.get(url)
+        if link is None:
+            link = self._made[url] = Link(url, Anchor())
+        return link
+
+    def answer(self, fetch: Fetch) -> Reply:
+        page = self.page(fetch.url)
+        if page is None:
+            return Failed(fetch.ticket, "absent", status=404, seconds=self.seconds)
+        return Fetched(fetch.ticket, page, self.seconds, len(page.text))
+
+    def roots(self) -> list[str]:
+        """Where crawls of it begin."""
+        return list(self._roots)
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    # -- the graph
+
+    def arcs(self) -> tuple[Offsets, Arcs]:
+        """All links of all versions that stand between start and end among its pages, each pair
+        once, loops left out: rows by the order of `urls`."""
+        count = len(self.urls)
+        source: list[int] = []
+        target: list[int] = []
+        numbers = self._numbers
+        for at in self._standing():
+            own = self._of[at]
+            for url in self.versions[at].links:
+                other = numbers.get(url, own)
+                if other != own:
+                    source.append(own)
+                    target.append(other)
+        keys = np.unique(np.array(source, dtype=np.int64) * count + np.array(target, np.int64))
+        indptr = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(keys // count, minlength=count), out=indptr[1:])
+        return indptr, (keys % count).astype(np.int32)
+
+    def _standing(self) -> Iterator[int]:
+        """Versions that are seen at some time between start and end."""
+        first: dict[int, int] = {}
+        for at, version in enumerate(self.versions):
+            if version.time <= self.start:
+                first[self._of[at]] = at
+        early = set(first.values())
+        for at, version in enumerate(self.versions):
+            if version.time > self.start or at in early:
+                yield at
+
+    def counts(self) -> dict[str, int]:
+        """Pages, versions and vanishings between start and end, and pages there at the start."""
+        standing = list(self._standing())
+        versions = [self.versions[at] for at in standing]
+        return {
+            "pages": len({self._of[at] for at in standing}),
+            "versions": len(versions),
+            "at_start": sum(not v.gone for v in versions if v.time <= self.start),
+            "vanished": sum(v.gone for v in versions if v.time > self.start),
+        }
+
+    def cut(self, start: float, end: float) -> EvolvingWorld:
+        """The same web between two times."""
+        return EvolvingWorld(
+            self.versions, roots=self._roots, start=start, end=end, seconds=self.seconds
+        )
+
+    # -- its folder
+
+    def save(self, folder: Path) -> None:
+        """Write it. Raises InputError where that fails."""
+        head = {
+            "format": FORMAT,
+            "start": self.start,
+            "end": self.end,
+            "seconds": self.seconds,
+            "roots": self._roots,
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with zstandard.open(folder / VERSIONS, "wt", encoding="utf-8") as file:
+                for version in self.versions:
+                    row = {**version._asdict(), "links": list(version.links)}
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            (folder / FILE).write_text(json.dumps(head), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {folder}: {error.strerror}") from error
+
+    @classmethod
+    def open(cls, folder: Path) -> EvolvingWorld:
+        """The web in a folder. Raises InputError that names what is missing or damaged."""
+        head = _read_head(folder / FILE)
+        path = folder / VERSIONS
+        versions: list[Version] = []
+        try:
+            with zstandard.open(path, "rt", encoding="utf-8") as file:
+                for line in file:
+                    row = json.loads(line)
+                    versions.append(Version(**{**row, "links": tuple(row["links"])}))
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
+            where = f"{path}, line {len(versions) + 1}"
+            raise InputError(f"{where}: damaged; make it again ({error})") from error
+        return cls(
+            versions,
+            roots=head["roots"],
+            start=head["start"],
+            end=head["end"],
+            seconds=head["seconds"],
+        )
+
+
+def _read_head(file: Path) -> Mapping[str, Any]:
+    try:
+        head: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        known = head["format"]
+    except OSError as error:
+        raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: damaged; make it again") from error
+    if known != FORMAT:
+        raise InputError(f"{file}: format {known}; this Spoor reads {FORMAT}; make it again")
+    return head
+
+
+# ---------------------------------------------------------------- rewiring
+
+
+def rewired(
+    world: EvolvingWorld,
+    rng: np.random.Generator,
+    *,
+    window: float = 6 * 3600.0,
+    swaps: int = 10,
+) -> EvolvingWorld:
+    """The same pages at the same times, their links exchanged at random; all degrees are kept.
+
+    A link stands on its page for a span of versions. Two links that began within `window` seconds
+    of each other (all that stood at the start count as one time) exchange their ends, `swaps` times
+    as often as there are links, unless a page would link to itself, twice to one page, or to one
+    that is not there yet (Maslov & Sneppen 2002, with time). So at each moment every page has as
+    many links as before, and over the whole time as many lead to it. O(links · swaps).
+    """
+    origin, begin, end, slots = _link_spans(world)
+    count = len(origin)
+    if count < 2:
+        return world
+    numbers = {url: at for at, url in enumerate(world.urls)}
+    born = np.full(len(world.urls), np.inf)
+    for version in reversed(world.versions):
+        if not version.gone:
+            born[numbers[version.url]] = max(version.time, world.start)
+    order = np.argsort(begin, kind="stable")
+    starts = begin[order]
+    low = np.searchsorted(starts, starts - window, side="left")
+    high = np.searchsorted(starts, starts + window, side="right")
+    ends = end.tolist()
+    origins, begins, births = origin.tolist(), begin.tolist(), born.tolist()
+    pairs = set(zip(origins, ends, strict=True))
+    places = order.tolist()
+    for _ in range(swaps):
+        other = (low + (rng.random(count) * (high - low)).astype(np.int64)).tolist()
+        for at in rng.permutation(count).tolist():
+            i, j = places[at], places[other[at]]
+            a, b, x, y = origins[i], origins[j], ends[i], ends[j]
+            if x == y or a in (b, y) or b == x:
+                continue
+            if births[y] > begins[i] or births[x] > begins[j]:
+                continue
+            if (a, y) in pairs or (b, x) in pairs:
+                continue
+            ends[i], ends[j] = y, x
+            pairs -= {(a, x), (b, y)}
+            pairs |= {(a, y), (b, x)}
+    urls = world.urls
+    versions = [
+        version._replace(
+            links=tuple(urls[ends[slot]] if isinstance(slot, int) else slot for slot in slots[at])
+        )
+        for at, version in enumerate(world.versions)
+    ]
+    return EvolvingWorld(
+        versions, roots=world.roots(), start=world.start, end=world.end, seconds=world.seconds
+    )
+
+
+def _link_spans(
+    world: EvolvingWorld,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], list[list[int | str]]]:
+    """(origin, time it began, end) of each link span, and for each version which span stands at
+    each of its links; links to no page of the world, and a page's links to itself, stay as they
+    are, by URL.
+
+    A link that comes back on its page later is the same span: a page never links twice to another.
+    """
+    numbers = {url: at for at, url in enumerate(world.urls)}
+    origin: list[int] = []
+    begin: list[float] = []
+    end: list[int] = []
+    known: dict[tuple[int, int], int] = {}
+    slots: list[list[int | str]] = []
+    for version in world.versions:
+        own = numbers[version.url]
+        row: list[int | str] = []
+        for url in version.links:
+            target = numbers.get(url, own)
+            if target == own:
+                row.append(url)
+                continue
+            span = known.get((own, target))
+            if span is None:
+                span = known[own, target] = len(origin)
+                origin.append(own)
+                begin.append(max(version.time, world.start))
+                end.append(target)
+            row.append(span)
+        slots.append(row)
+    return np.array(origin, np.int64), np.array(begin), np.array(end, np.int64), slots
