@@ -24,8 +24,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MEMO = 200_000
+Tenths = tuple[int, float]
+"""The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
+
+
 _CHARACTERS = 8
 """A word and its space have fewer, on average: where a text is cut before it is split."""
+
+
+def tenth(cosine: float) -> int:
+    """0 to 9; a value on an edge belongs to the upper tenth."""
+    return min(9, int(cosine * 10 + 1e-9))
 
 
 class Relevance:
@@ -53,7 +62,7 @@ class Relevance:
         self.texts = tuple(texts)
         self.vectors = vectors
         # Navigation repeats the same words on every page.
-        self._memo: dict[tuple[str, str, str, str], Floats] = {}
+        self._memo: dict[tuple[str, str, str, str], Tenths] = {}
         split = [_content(tokens(text)) for text in texts]
         self._counts = [Counter(stem(words)) for words in split]
         self._norms = [math.sqrt(sum(n * n for n in counts.values())) for counts in self._counts]
@@ -86,12 +95,12 @@ class Relevance:
         cosines: Floats = self._of_words([words])[0]
         return cosines
 
-    def of_links(self, seen: Sightings) -> list[Floats]:
+    def of_links(self, seen: Sightings) -> list[Tenths]:
         """Cosines of the URL, anchor and surrounding words of each link, in their order."""
         memo = self._memo
         if len(memo) > _MEMO:
             memo.clear()
-        answers: list[Floats | None] = []
+        answers: list[Tenths | None] = []
         keys: list[tuple[str, str, str, str]] = []
         fresh: dict[tuple[str, str, str, str], list[str]] = {}
         for at, url in enumerate(seen.urls):
@@ -103,7 +112,10 @@ class Relevance:
             keys.append(key)
             answers.append(known)
         if fresh:
-            memo.update(zip(fresh, self._of_words(list(fresh.values())), strict=True))
+            cosines = self._of_words(list(fresh.values()))
+            tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64))
+            keys_of = (tenths @ 10 ** np.arange(len(self.texts))[::-1]).tolist()
+            memo.update(zip(fresh, zip(keys_of, cosines[:, 0].tolist(), strict=True), strict=True))
         return [
             memo[key] if answer is None else answer
             for key, answer in zip(keys, answers, strict=True)

@@ -24,7 +24,7 @@ from spoor.learn.categories import find_categories
 from spoor.learn.episodes import crawl_known
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.queues import HostQueue
-from spoor.learn.relevance import Relevance
+from spoor.learn.relevance import Relevance, tenth
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import Vectors, learn_vectors, tokens
@@ -62,15 +62,6 @@ DUMMY = 11
 # ------------------------------------------------------------- section 3.1: features
 
 
-def cell(relevance: float) -> int:
-    """Both discretisations of a relevance in one digit: its tenth, 0 to 9.
-
-    Of tenth k the five buckets (0-.2, …, .8-1) give k // 2, the six (0-.1, .1-.3, …, .9-1) give
-    (k + 1) // 2; a value on an edge belongs to the upper bucket.
-    """
-    return min(9, int(relevance * 10 + 1e-9))
-
-
 def change_bucket(change: float, near: float, far: float) -> int:
     """Relevance change in 5 buckets: within `near` 0; more by up to `far` 1, by more than that 2;
     less by up to `far` 3, by more than that 4."""
@@ -81,32 +72,28 @@ def change_bucket(change: float, near: float, far: float) -> int:
     return 3 if change >= -far else 4
 
 
-class _Digits:
-    """A feature vector as decimal digits, and the weights that its digits stand for."""
+Column = tuple[int, float, int, float]
 
-    def __init__(self, names: Sequence[str], encoding: str) -> None:
-        """Names in the order of the digits; `change` and `distance` are discretised already."""
-        self.names = tuple(names)
-        tenth = np.arange(10)
-        self.first = np.tile(tenth // 2, (len(names), 1))
-        self.second = np.tile(5 + (tenth + 1) // 2, (len(names), 1))
-        for row, name in enumerate(names):
-            if name == "change":
-                self.first[row] = np.minimum(tenth, DUMMY)
-                self.second[row] = DUMMY
-            if name == "distance":
-                self.first[row] = tenth
-                self.second[row] = DUMMY
-        # x of each digit in the two weights: 1 for one-hot; the bucket's number over their count.
-        self.x_first = np.ones(self.first.shape)
-        self.x_second = (self.second != DUMMY).astype(float)
-        if encoding == "index":
-            for row, name in enumerate(names):
-                count = {"change": 5, "distance": 10}.get(name, 5)
-                self.x_first[row] = self.first[row] / count
-                self.x_second[row] *= (self.second[row] - 5) / 6
-            self.first[:] = 0
-            self.second[:] = np.where(self.second == DUMMY, DUMMY, 5)
+
+def columns(feature: str, encoding: str) -> list[Column]:
+    """For each digit of a feature its two weights and their x: (place, x, place, x).
+
+    A relevance is one digit, its tenth, which holds both discretisations: of tenth k the five
+    buckets (0-.2, …, .8-1) give k // 2, the six (0-.1, .1-.3, …, .9-1) give (k + 1) // 2. In
+    `one-hot` every bucket has a weight and x = 1; in `index` every discretisation has one, and x is
+    the bucket's number over the count of buckets.
+    """
+    one_hot = encoding == "one-hot"
+    count = {"change": 5, "distance": 10}.get(feature)
+    if count is not None:
+        return [
+            (min(k, count - 1), 1.0, DUMMY, 0.0) if one_hot else (0, k / count, DUMMY, 0.0)
+            for k in range(10)
+        ]
+    return [
+        (k // 2, 1.0, 5 + (k + 1) // 2, 1.0) if one_hot else (0, k // 2 / 5, 5, (k + 1) // 2 / 6)
+        for k in range(10)
+    ]
 
 
 STATE = ("relevance", "change", "all parents", "relevant parents", "distance")
@@ -130,7 +117,7 @@ class Visit:
 class Parents:
     """Of every unvisited link, by number, what the pages that show it add up to."""
 
-    FIELDS = ("count", "sum", "relevant", "relevant_sum", "weighted", "distance", "last")
+    FIELDS = ("count", "sum", "relevant", "relevant_sum", "weighted", "distance", "last", "digits")
 
     def __init__(self) -> None:
         self.count = array("q")
@@ -140,35 +127,38 @@ class Parents:
         self.weighted = array("d")
         self.distance = array("q")
         self.last = array("q")
+        self.digits = array("q")
+        """Mean relevance of all parents and of the relevant ones, as two digits; 0 without any."""
 
-    def add(self, link: LinkId, parent: LinkId, visit: Visit) -> None:
-        """A page shows the link; a page that shows it twice is one parent."""
-        while len(self.count) <= link:
-            self.count.append(0)
-            self.sum.append(0.0)
-            self.relevant.append(0)
-            self.relevant_sum.append(0.0)
-            self.weighted.append(0.0)
-            self.distance.append(FARTHEST)
-            self.last.append(NO_PARENT)
+    def reach(self, link: LinkId) -> None:
+        """Make room for links up to this one."""
+        more = link + 1 - len(self.count)
+        if more > 0:
+            empty = {"distance": FARTHEST, "last": NO_PARENT}
+            for name in self.FIELDS:
+                column = getattr(self, name)
+                column.extend(array(column.typecode, [empty.get(name, 0)]) * more)
+
+    def add(self, link: LinkId, parent: LinkId, visit: Visit) -> int:
+        """A page shows the link; a page that shows it twice is one parent. Returns its digits."""
         if self.last[link] == parent:
-            return
+            return self.digits[link]
         self.last[link] = parent
-        self.count[link] += 1
-        self.sum[link] += visit.relevance
+        count = self.count[link] = self.count[link] + 1
+        total = self.sum[link] = self.sum[link] + visit.relevance
         if visit.relevant:
             self.relevant[link] += 1
             self.relevant_sum[link] += visit.relevance
-        self.weighted[link] = max(self.weighted[link], visit.weighted)
-        self.distance[link] = min(self.distance[link], visit.distance)
-
-    def digits(self, link: LinkId) -> int:
-        """Mean relevance of all parents and of the relevant ones, as two digits; 0 without any."""
-        if link >= len(self.count) or not self.count[link]:
-            return 0
         relevant = self.relevant[link]
-        mean = self.relevant_sum[link] / relevant if relevant else 0.0
-        return 10 * cell(self.sum[link] / self.count[link]) + cell(mean)
+        if visit.weighted > self.weighted[link]:
+            self.weighted[link] = visit.weighted
+        if visit.distance < self.distance[link]:
+            self.distance[link] = visit.distance
+        digits = 10 * tenth(total / count)
+        if relevant:
+            digits += tenth(self.relevant_sum[link] / relevant)
+        self.digits[link] = digits
+        return digits
 
     def save(self) -> State:
         return {name: np.array(getattr(self, name)) for name in self.FIELDS}
@@ -194,26 +184,33 @@ class Values:
         fields = [f"category {at}" for at in range(categories)]
         state = [*STATE[:2], *fields, *STATE[2:]]
         action = [ACTION[0], *fields, *ACTION[1:]]
-        self.layout = _Digits([*state, *action], encoding)
+        self.features = (*state, *action)
+        """In the order of the digits, those of the state first."""
         self.state_digits, self.action_digits = len(state), len(action)
-        self.w: NDArray[np.float64] = np.zeros((len(state) + len(action), DUMMY + 1))
-        self._rows = np.arange(len(self.w))
-        self._tabulate()
+        self._columns = [columns(feature, encoding) for feature in self.features]
         self.states = _Keys(len(state))
         self.actions = _Keys(len(action))
+        self.set(np.zeros((len(state) + len(action), DUMMY + 1)))
+
+    @property
+    def w(self) -> NDArray[np.float64]:
+        """The weights: a row a feature, the five buckets and the six of a relevance."""
+        return np.array(self._w)
 
     def set(self, w: NDArray[np.float64]) -> None:
         """Go on with these weights."""
-        self.w = np.array(w, dtype=np.float64)
-        self._tabulate()
+        self._w: list[list[float]] = w.tolist()
+        self._table = [self._tabulated(row) for row in range(len(self._w))]
+        self._of_state = self._table[: self.state_digits]
+        self._of_action = self._table[self.state_digits :]
 
-    def _tabulate(self) -> None:
-        layout, w = self.layout, self.w
-        first = np.take_along_axis(w, layout.first, axis=1) * layout.x_first
-        second = np.take_along_axis(w, layout.second, axis=1) * layout.x_second
-        self.table: NDArray[np.float64] = _to_grid(first) + _to_grid(second)
-        rows: list[list[float]] = self.table.tolist()
-        self._of_state, self._of_action = rows[: self.state_digits], rows[self.state_digits :]
+    def _tabulated(self, row: int) -> list[float]:
+        """What each digit of one feature adds to a value."""
+        w = self._w[row]
+        return [
+            _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
+            for first, x_first, second, x_second in self._columns[row]
+        ]
 
     def f(self, state: int) -> float:
         """The state's part of a value."""
@@ -231,20 +228,20 @@ class Values:
 
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
-        layout, rows = self.layout, self._rows
-        digits = np.array([*self.states.digits[state], *self.actions.digits[action]])
-        self.w[rows, layout.first[rows, digits]] += amount * layout.x_first[rows, digits]
-        self.w[rows, layout.second[rows, digits]] += amount * layout.x_second[rows, digits]
-        self.w = _to_grid(self.w)
-        self._tabulate()
+        digits = (*self.states.digits[state], *self.actions.digits[action])
+        for row, (w, digit) in enumerate(zip(self._w, digits, strict=True)):
+            first, x_first, second, x_second = self._columns[row][digit]
+            w[first] = _to_grid(w[first] + amount * x_first)
+            w[second] = _to_grid(w[second] + amount * x_second)
+            self._table[row][:] = self._tabulated(row)
 
     def all_f(self) -> NDArray[np.float64]:
         """f of every state known."""
-        return self.states.sums(self.table[: self.state_digits])
+        return self.states.sums(np.array(self._of_state))
 
     def all_g(self) -> NDArray[np.float64]:
         """g of every action known."""
-        return self.actions.sums(self.table[self.state_digits :])
+        return self.actions.sums(np.array(self._of_action))
 
 
 class _Keys:
@@ -286,8 +283,8 @@ class _Keys:
         return np.fromiter(self._number, dtype=np.int64, count=len(self._number))
 
 
-def _to_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.rint(values * GRID) / GRID)
+def _to_grid(weight: float) -> float:
+    return round(weight * GRID) / GRID
 
 
 # ------------------------------------------------------------- section 3.2: the frontier B
@@ -681,10 +678,10 @@ class Sarsa:
         distance = min(FARTHEST, (parents.distance[link] if known else FARTHEST) + 1)
         if judgement.relevant:
             distance = 0
-        key = 10 * cell(relevance) + change
+        key = 10 * tenth(relevance) + change
         for category in near[1:]:
-            key = 10 * key + cell(category)
-        key = 1000 * key + 10 * parents.digits(link) + distance
+            key = 10 * key + tenth(category)
+        key = 1000 * key + 10 * (parents.digits[link] if known else 0) + distance
         visit = Visit(
             self.values.states.number(key), judgement.relevant, relevance, weighted, distance
         )
@@ -702,32 +699,28 @@ class Sarsa:
         outlink, in page order; the page is now a parent of each."""
         if seen is None or seen.parent != parent:
             return []
-        pairs, parents, actions = self.pairs, self.parents, self.values.actions
+        pairs, parents, number = self.pairs, self.parents, self.values.actions.number
+        parents.reach(max(seen.links))
         wait = set(self._seeds)
+        found: list[tuple[LinkId, str, int, int]] = []
         predicted = self.relevance.of_links(seen)
-        # Pairs of links seen before are looked up by what their parents were until now.
-        for link in dict.fromkeys(seen.links):
-            before = parents.digits(link)
-            parents.add(link, parent, visit)
-            if link in pairs.waiting and parents.digits(link) != before:
-                self._move(link, before)
-        found = []
-        for link, host, near in zip(seen.links, seen.hosts, predicted, strict=True):
-            if link in self._in_flight or link in wait:
+        for link, host, (key, near) in zip(seen.links, seen.hosts, predicted, strict=True):
+            before = parents.digits[link]
+            digits = parents.add(link, parent, visit)
+            if link in pairs.waiting:
+                if digits != before:
+                    self._move(link, before)
+            elif link in self._in_flight or link in wait:
                 continue
-            key = 0
-            tenths = near.tolist()
-            for relevance in tenths:
-                key = 10 * key + cell(relevance)
-            if self._nearest:
-                self._orders.setdefault(link, -tenths[0])
-            found.append((link, host, key, actions.number(100 * key + parents.digits(link))))
+            elif self._nearest:
+                self._orders.setdefault(link, -near)
+            found.append((link, host, key, number(100 * key + digits)))
         return found
 
     def _move(self, link: LinkId, before: int) -> None:
         """The link's parents are others now: it leaves its pairs for those of its new action."""
         pairs, actions = self.pairs, self.values.actions
-        after, host = self.parents.digits(link), pairs.waiting[link]
+        after, host = self.parents.digits[link], pairs.waiting[link]
         for state, key in map(self._unpack, self._seen_as[link]):
             old = pairs.number(state, actions.number(100 * key + before), host)
             self._leave(old, link)
@@ -785,7 +778,7 @@ class Sarsa:
 
     def _pairs_of(self, link: LinkId) -> list[int]:
         pairs, actions = self.pairs, self.values.actions
-        digits, host = self.parents.digits(link), pairs.waiting[link]
+        digits, host = self.parents.digits[link], pairs.waiting[link]
         return [
             pairs.number(state, actions.number(100 * key + digits), host)
             for state, key in map(self._unpack, self._seen_as[link])
@@ -871,14 +864,14 @@ class Sarsa:
         """Weights of the buckets, group by group; what relevance was measured by comes first."""
         rows = [("relevance is measured by", self.relevance.source, 1.0)]
         rows += [("category", f"{name}: {text}", 1.0) for name, text in self.categories.items()]
-        layout, values = self.values.layout, self.values
+        values, w = self.values, self.values.w
         names = dict(enumerate(self.categories))
-        for row, name in enumerate(layout.names):
+        for row, name in enumerate(values.features):
             field = names.get(int(name.rpartition(" ")[2])) if "category" in name else None
             of = "page" if row < values.state_digits else "link"
             group = f"{of}: {name}" + (f" ({field})" if field else "")
             weights = [
-                (group, bucket, float(values.w[row, column]))
+                (group, bucket, float(w[row, column]))
                 for column, bucket in _buckets(name, self._encoding)
             ]
             rows += sorted(weights, key=lambda weight: -abs(weight[2]))
