@@ -140,7 +140,9 @@ class Crawl:
             if not (self._held and not self._flights and not self.frontier.open_count):
                 return self._wait(now, chosen=True)
             self._expand_held()
-        choice: Choice = self._call("choose", self.policy.choose, offer)
+        choice = self._call("choose", self.policy.choose, offer)
+        if not isinstance(choice, Choice):
+            raise PluginError(self.policy, "choose", f"returned {choice!r}, not a Choice")
         self._check(choice, choice.link in offer)
         url, host = self.frontier.take(choice.link, now)
         ticket = self._next_ticket
@@ -331,7 +333,9 @@ class Crawl:
         self._flying -= 1
 
     def _judge(self, page: Page) -> Judgement:
-        judgement: Judgement = _plugin(self.judge, "judge", self.judge.judge, page)
+        judgement = _plugin(self.judge, "judge", self.judge.judge, page)
+        if not isinstance(judgement, Judgement):
+            raise PluginError(self.judge, "judge", f"returned {judgement!r}, not a Judgement")
         if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
             what = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
             raise PluginError(self.judge, "judge", f"{what}; a score lies in [0, 1]")

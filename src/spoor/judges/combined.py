@@ -64,7 +64,9 @@ class Not(_Several):
     def judge(self, page: Page) -> Judgement:
         (said,) = self._all(page)
         why = tuple((f"not: {reason}", -share) for reason, share in said.why)
-        return Judgement(1.0 - said.score, not said.relevant, float(not said.relevant), why)
+        score = 1.0 - said.score
+        why = why or (("nothing speaks for what is not wanted", score),)
+        return Judgement(score, not said.relevant, float(not said.relevant), why)
 
 
 class WeightedSum(_Several):
