@@ -1,1 +1,14 @@
-"""Checks that anyone can run on a plug-in of theirs."""
+"""Checks that anyone can run on a plug-in of theirs.
+
+    from spoor.testing import check_policy
+    check_policy(MyPolicy)
+
+Each is a plain function that returns nothing, or raises AssertionError with the law that was broken
+and where. They are deterministic, need no network and no test framework, and take seconds.
+"""
+
+from spoor.testing.frontiers import check_frontier
+from spoor.testing.judges import check_judge
+from spoor.testing.policies import check_policy
+
+__all__ = ["check_frontier", "check_judge", "check_policy"]

@@ -1,0 +1,452 @@
+"""The laws of a frontier, checked call by call against a model of the plainest code."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spoor.errors import CallerError, SpoorError
+from spoor.learn.state import pack, unpack
+from spoor.protocols import Frontier
+from spoor.types import NO_PARENT, Anchor, Link, LinkId
+from spoor.urls import host as host_of
+
+Make = Callable[..., Frontier]
+"""Called as `make(delay=seconds, per_host=requests)`; each time a frontier that knows nothing."""
+
+Call = tuple[str, int, int]
+"""What to do, and two numbers that pick with what."""
+
+CALLS = ("add", "take", "settle", "retry", "redirect", "due", "wait", "hold", "pace", "reload")
+_SHARES = (0.22, 0.26, 0.13, 0.08, 0.08, 0.06, 0.09, 0.03, 0.02, 0.03)
+_HOSTS = 4
+_PAGES = 8
+"""Pages a host: few, so that calls meet the same link again."""
+
+SETTINGS = tuple((delay, per_host) for delay in (0.0, 2.0) for per_host in (0, 1, 2))
+
+
+def check_frontier(make: Make, *, walks: int = 60, steps: int = 120, seed: int = 0) -> None:
+    """Check a frontier, made as `make(delay=…, per_host=…)`, against the laws of its protocol.
+
+    At most `per_host` requests to a host at a time (0: no limit), `delay` seconds from the end of
+    one to the start of the next where `per_host` is 1, from start to start otherwise. Random calls
+    are compared with a naive model; a failing walk is shortened before it is told. Raises
+    AssertionError with the law that was broken and the calls that led there. Takes some seconds.
+    """
+    rng = np.random.default_rng(seed)
+    for walk in range(walks):
+        delay, per_host = SETTINGS[walk % len(SETTINGS)]
+        kinds = rng.choice(len(CALLS), size=steps, p=_SHARES).tolist()
+        numbers = rng.integers(1 << 16, size=(steps, 2)).tolist()
+        calls = [(CALLS[kind], a, b) for kind, (a, b) in zip(kinds, numbers, strict=True)]
+        wrong = _error(make, calls, delay, per_host)
+        if wrong is not None:
+            calls = _shorter(make, calls, delay, per_host)
+            check_calls(make, calls, delay=delay, per_host=per_host)
+    check_draws(make)
+
+
+def check_calls(make: Make, calls: Sequence[Call], *, delay: float, per_host: int) -> None:
+    """Make these calls and compare what a frontier answers with what the model says."""
+    walk = _Walk(make, delay, per_host)
+    try:
+        for call in calls:
+            walk.make_call(call)
+            walk.compare()
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{walk.told()}") from None
+    except SpoorError as error:
+        raise AssertionError(f"{error}\n{walk.told()}") from error
+    except Exception as error:
+        raise AssertionError(f"{type(error).__name__}: {error}\n{walk.told()}") from error
+
+
+def _error(make: Make, calls: Sequence[Call], delay: float, per_host: int) -> str | None:
+    try:
+        check_calls(make, calls, delay=delay, per_host=per_host)
+    except AssertionError as error:
+        return str(error)
+    return None
+
+
+def _shorter(make: Make, calls: list[Call], delay: float, per_host: int) -> list[Call]:
+    """The calls without those that the failure does not need."""
+    size = len(calls) // 2
+    while size:
+        at = 0
+        while at < len(calls):
+            without = calls[:at] + calls[at + size :]
+            if _error(make, without, delay, per_host) is not None:
+                calls = without
+            else:
+                at += size
+        size //= 2
+    return calls
+
+
+# ---------------------------------------------------------------- the model
+
+
+@dataclass
+class _Target:
+    """One link, as plainly as can be."""
+
+    url: str
+    host: str
+    parent: LinkId
+    depth: int
+    state: str = "open"
+    retry_at: float = 0.0
+    seen: list[tuple[str, LinkId]] = field(default_factory=list)
+    """Anchor texts and parents, oldest first."""
+
+
+@dataclass
+class _Host:
+    delay: float
+    in_flight: int = 0
+    free_at: float = -math.inf
+
+
+class _Model:
+    """Every answer is looked for anew among all links."""
+
+    def __init__(self, delay: float, per_host: int) -> None:
+        self._delay = delay
+        self._per_host = per_host
+        self.targets: list[_Target] = []
+        self.ids: dict[str, LinkId] = {}
+        self.hosts: dict[str, _Host] = {}
+
+    def host(self, name: str) -> _Host:
+        return self.hosts.setdefault(name, _Host(self._delay))
+
+    def add(
+        self, found: Sequence[Link], parent: LinkId, depth: int
+    ) -> list[tuple[int, LinkId, bool]]:
+        shown = []
+        for at, link in enumerate(found):
+            number = self.ids.get(link.url)
+            new = number is None
+            if number is None:
+                number = self.ids[link.url] = len(self.targets)
+                self.targets.append(_Target(link.url, host_of(link.url), parent, depth))
+            target = self.targets[number]
+            if target.state != "done":
+                target.seen.append((link.anchor.text, parent))
+                shown.append((at, number, new))
+        return shown
+
+    def having(self, state: str) -> list[LinkId]:
+        return [link for link, target in enumerate(self.targets) if target.state == state]
+
+    def busy(self, host: str) -> bool:
+        return bool(self._per_host) and self.host(host).in_flight >= self._per_host
+
+    def _turn(self, host: str) -> float:
+        """When the host may be asked; never, without a reply, where it is busy."""
+        return math.inf if self.busy(host) else self.host(host).free_at
+
+    def offered(self, now: float) -> list[LinkId]:
+        return [link for link in self.having("open") if self._turn(self.targets[link].host) <= now]
+
+    def _due_at(self, link: LinkId) -> float:
+        target = self.targets[link]
+        return max(target.retry_at, self._turn(target.host))
+
+    def due(self, now: float) -> list[LinkId]:
+        return [link for link in self.having("waiting") if self._due_at(link) <= now]
+
+    def next_due(self, now: float) -> float:
+        return max(now, min(map(self._due_at, self.having("waiting")), default=math.inf))
+
+    def next_ready(self, now: float) -> float:
+        turns = (self._turn(self.targets[link].host) for link in self.having("open"))
+        return min(self.next_due(now), max(now, min(turns, default=math.inf)))
+
+    def take(self, link: LinkId, now: float) -> tuple[str, str]:
+        target = self.targets[link]
+        host = self.host(target.host)
+        target.state = "taken"
+        host.in_flight += 1
+        host.free_at = max(host.free_at, now + host.delay)
+        return target.url, target.host
+
+    def _end(self, link: LinkId, now: float) -> None:
+        host = self.host(self.targets[link].host)
+        host.in_flight -= 1
+        if self._per_host == 1:
+            host.free_at = max(host.free_at, now + host.delay)
+
+    def settle(self, link: LinkId, now: float, retry_at: float | None) -> None:
+        self._end(link, now)
+        self.targets[link].state = "done" if retry_at is None else "waiting"
+        self.targets[link].retry_at = retry_at or 0.0
+
+    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+        self._end(link, now)
+        target, other = self.targets[link], self.ids.get(url)
+        if other is not None and (other == link or self.targets[other].state != "open"):
+            target.state = "done"
+            return False
+        if other is not None:
+            self.targets[other].state = "done"
+        self.ids[url] = link
+        target.url, target.host = url, host_of(url)
+        target.state, target.retry_at = "waiting", now
+        return True
+
+    def path(self, link: LinkId) -> list[LinkId]:
+        steps = [link]
+        while self.targets[steps[0]].parent != NO_PARENT:
+            steps.insert(0, self.targets[steps[0]].parent)
+        return steps
+
+
+# ---------------------------------------------------------------- a walk
+
+
+def _demand(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise AssertionError(sentence)
+
+
+class _Walk:
+    """A frontier and its model, told the same."""
+
+    def __init__(self, make: Make, delay: float, per_host: int) -> None:
+        self._make = make
+        self._settings: dict[str, Any] = {"delay": delay, "per_host": per_host}
+        self._frontier = make(**self._settings)
+        self._model = _Model(delay, per_host)
+        self._now = 0.0
+        self._log: list[str] = []
+
+    def told(self) -> str:
+        settings = ", ".join(f"{key}={value}" for key, value in self._settings.items())
+        return "\n".join([f"with {settings}, after", *(f"  {line}" for line in self._log)])
+
+    def make_call(self, call: Call) -> None:
+        kind, a, b = call
+        getattr(self, f"_{kind}")(a, b)
+
+    def _url(self, number: int) -> str:
+        host, page = number % _HOSTS, number // _HOSTS % _PAGES
+        return f"http://h{host}.example/{page}"
+
+    def _pick(self, among: Sequence[LinkId], number: int) -> LinkId | None:
+        return among[number % len(among)] if among else None
+
+    # -- calls
+
+    def _add(self, a: int, b: int) -> None:
+        parent = self._pick(self._model.having("done"), a)
+        depth = 0 if parent is None else self._model.targets[parent].depth + 1
+        parent = NO_PARENT if parent is None else parent
+        urls = [self._url(a * 31 + b * (step + 1)) for step in range(b % 6)]
+        found = [Link(url, Anchor(f"{a} {at}", position=at)) for at, url in enumerate(urls)]
+        score = a % 5 / 4
+        self._log.append(f"add({urls}, parent={parent}, depth={depth})")
+        seen = self._frontier.add(found, parent, score, depth)
+        wanted = self._model.add(found, parent, depth)
+        shown = list(zip(seen.at, seen.links, seen.first, strict=True))
+        _demand(
+            [(at, link, bool(new)) for at, link, new in shown] == wanted,
+            f"add shows (place, link, first) {shown}, not {wanted}",
+        )
+        for sighting, (at, link, _) in zip(seen, wanted, strict=True):
+            target = self._model.targets[link]
+            _demand(sighting.host == target.host, f"add gives link {link} host {sighting.host!r}")
+            _demand(
+                sighting.url in (urls[at], target.url), f"add gives link {link} {sighting.url!r}"
+            )
+            got = (sighting.anchor, sighting.parent, sighting.parent_score, sighting.depth)
+            put = (found[at].anchor, parent, score, depth)
+            _demand(got == put, f"add gives link {link} {got}, not {put}")
+
+    def _take(self, a: int, b: int) -> None:
+        now, offer = self._now, self._frontier.offer(self._now)
+        rng = np.random.default_rng(a)
+        size = len(offer)
+        drawn = list(offer.draw(rng, b % (size + 2)))
+        _demand(
+            len(drawn) == min(size, b % (size + 2)) == len(set(drawn)),
+            f"draw(rng, {b % (size + 2)}) of {size} links gives {drawn}",
+        )
+        _demand(all(link in offer for link in drawn), f"draw gives {drawn}, some not on offer")
+        link = self._pick(self._model.offered(now), a)
+        if link is not None:
+            self._begin(link)
+        closed = self._pick([*self._model.having("done"), *self._model.having("taken")], b)
+        if closed is not None:
+            self._refused(f"take({closed})", lambda: self._frontier.take(closed, now))
+
+    def _refused(self, what: str, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except CallerError:
+            return
+        raise AssertionError(f"{what} raises no CallerError where the link's state forbids it")
+
+    def _begin(self, link: LinkId) -> None:
+        self._log.append(f"take({link}, now={self._now})")
+        got = tuple(self._frontier.take(link, self._now))
+        wanted = self._model.take(link, self._now)
+        _demand(got == wanted, f"take({link}) returns {got}, not {wanted}")
+
+    def _settle(self, a: int, b: int) -> None:
+        self._end(a, None)
+        idle = self._pick([*self._model.having("open"), *self._model.having("done")], b)
+        if idle is not None:
+            now = self._now
+            self._refused(f"settle({idle})", lambda: self._frontier.settle(idle, now))
+
+    def _retry(self, a: int, b: int) -> None:
+        self._end(a, self._now + b % 4)
+
+    def _end(self, a: int, retry_at: float | None) -> None:
+        link = self._pick(self._model.having("taken"), a)
+        if link is None:
+            return
+        self._log.append(f"settle({link}, now={self._now}, retry_at={retry_at})")
+        self._frontier.settle(link, self._now, retry_at)
+        self._model.settle(link, self._now, retry_at)
+
+    def _redirect(self, a: int, b: int) -> None:
+        link = self._pick(self._model.having("taken"), a)
+        if link is None:
+            return
+        url = self._url(b)
+        self._log.append(f"redirect({link}, {url!r}, now={self._now})")
+        got = self._frontier.redirect(link, url, self._now)
+        wanted = self._model.redirect(link, url, self._now)
+        _demand(got is wanted, f"redirect({link}, {url!r}) returns {got}, not {wanted}")
+
+    def _due(self, a: int, b: int) -> None:
+        """What a crawl does: a link that is due is taken at once, until none is."""
+        while True:
+            wanted = self._model.due(self._now)
+            link = self._frontier.due(self._now)
+            if link is None:
+                _demand(not wanted, f"due({self._now}) is None, and {wanted} are due")
+                return
+            _demand(link in wanted, f"due({self._now}) is {link}; due are {wanted}")
+            self._begin(link)
+
+    def _wait(self, a: int, b: int) -> None:
+        """Time goes on: to when the frontier says, or by a little."""
+        self._due(a, b)
+        told = self._frontier.next_ready(self._now) if a % 2 else None
+        self._now = max(self._now, self._now + (b % 8) / 2 if told is None else told)
+        self._log.append(f"now={self._now}")
+
+    def _hold(self, a: int, b: int) -> None:
+        host, until = f"h{a % _HOSTS}.example", self._now + b % 5 - 1
+        self._log.append(f"hold({host!r}, until={until})")
+        self._frontier.hold(host, until)
+        self._model.host(host).free_at = max(self._model.host(host).free_at, until)
+
+    def _pace(self, a: int, b: int) -> None:
+        host, delay = f"h{a % _HOSTS}.example", float(b % 4)
+        self._log.append(f"pace({host!r}, {delay})")
+        self._frontier.pace(host, delay)
+        self._model.host(host).delay = max(self._model.host(host).delay, delay)
+
+    def _reload(self, a: int, b: int) -> None:
+        self._log.append("load(save()) into a new one")
+        saved = pack(self._frontier.save())
+        again = self._make(**self._settings)
+        again.load(unpack(saved))
+        _demand(pack(again.save()) == saved, "a state that is loaded and saved again is another")
+        now = self._now
+        size = len(self._frontier.offer(now))
+        one, two = (
+            list(frontier.offer(now).draw(np.random.default_rng(a), b % (size + 1)))
+            for frontier in (self._frontier, again)
+        )
+        _demand(one == two, f"draw gives {one} before save and load, {two} after")
+        self._frontier = again
+
+    # -- looking
+
+    def compare(self) -> None:
+        """Everything that can be asked without changing anything; of `due`, where nothing is."""
+        frontier, model, now = self._frontier, self._model, self._now
+        wanted = model.offered(now)
+        offer = frontier.offer(now)
+        inside = [link for link in range(len(model.targets)) if link in offer]
+        _demand(inside == wanted, f"at {now} the offer holds {inside}, not {wanted}")
+        _demand(len(offer) == len(wanted), f"the offer says it holds {len(offer)} of {wanted}")
+        every = sorted(offer.draw(np.random.default_rng(0), len(wanted)))
+        _demand(every == wanted, f"draw of all gives {every}, not {wanted}")
+        hosts = {model.targets[link].host for link in wanted}
+        _demand(set(offer.hosts()) == hosts, f"hosts() are {sorted(offer.hosts())}, not {hosts}")
+        _demand(-1 not in offer and "x" not in offer, "the offer holds what is no link")
+        opened = model.having("open")
+        _demand(list(frontier.open()) == opened, f"open() gives {list(frontier.open())}")
+        _demand(frontier.open_count == len(opened), f"open_count is {frontier.open_count}")
+        for link, target in enumerate(model.targets):
+            _demand(frontier.url(link) == target.url, f"url({link}) is {frontier.url(link)!r}")
+            _demand(frontier.depth(link) == target.depth, f"depth({link}) is not {target.depth}")
+            path = list(frontier.path(link))
+            _demand(path == model.path(link), f"path({link}) is {path}, not {model.path(link)}")
+            seen = [(one.anchor.text, one.parent) for one in frontier.sightings(link)]
+            if target.state == "done":
+                _demand(not seen, f"sightings({link}) of a fetched link are {seen}")
+            else:
+                first = target.seen[: len(seen)]
+                _demand(bool(seen) and seen == first, f"sightings({link}) are {seen}, not {first}")
+        for name, host in model.hosts.items():
+            _demand(frontier.delay(name) == host.delay, f"delay({name!r}) is not {host.delay}")
+        if not model.due(now):
+            due = frontier.due(now)
+            _demand(due is None, f"due({now}) is {due}, and nothing is due")
+            self._times("next_due", frontier.next_due(now), model.next_due(now))
+            self._times("next_ready", frontier.next_ready(now), model.next_ready(now))
+
+    def _times(self, name: str, got: float | None, wanted: float) -> None:
+        """A time that is too early costs a look; one that is too late costs the crawl's speed."""
+        now = self._now
+        if got is None:
+            _demand(math.isinf(wanted), f"{name}({now}) is None, and at {wanted} there is work")
+            return
+        _demand(got >= now, f"{name}({now}) is {got}, in the past")
+        _demand(got <= wanted, f"{name}({now}) is {got}, and at {wanted} there is work")
+        if wanted > now:
+            _demand(got > now, f"{name}({now}) is now, and there is nothing to ask for")
+
+
+# ---------------------------------------------------------------- draws
+
+
+def check_draws(make: Make, *, trials: int = 3_000) -> None:
+    """Draws are uniform over what is on offer, few hosts of many being free, or most."""
+    for busy in (0, 1, 4):
+        frontier = make(delay=1.0, per_host=1)
+        urls = [f"http://h{page % 5}.example/{page}" for page in range(40)]
+        urls += [f"http://h0.example/more{page}" for page in range(20)]
+        frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
+        for host in range(busy):
+            frontier.hold(f"h{host}.example", 100.0)
+        offer = frontier.offer(0.0)
+        size = len(offer)
+        rng = np.random.default_rng(busy)
+        for k in (1, 3, size - 2):
+            counts: Counter[LinkId] = Counter()
+            for _ in range(trials):
+                counts.update(offer.draw(rng, k))
+            share = k / size
+            margin = 5 * math.sqrt(trials * share * (1 - share))
+            for link, url in enumerate(urls):
+                if link in offer:
+                    _demand(
+                        abs(counts[link] - trials * share) <= margin,
+                        f"draw(rng, {k}) of {size} links gave {url} {counts[link]} times in "
+                        f"{trials}; a uniform one gives it about {trials * share:.0f} times",
+                    )

@@ -1,0 +1,149 @@
+"""The laws of a judge, checked on ordinary, empty, huge and odd pages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from spoor.errors import SpoorError
+from spoor.learn.state import pack, unpack
+from spoor.protocols import Judge, Stateful
+from spoor.testing.worlds import random_web
+from spoor.types import Anchor, Judgement, Link, Page
+
+
+def check_judge(factory: Callable[..., Any], *arguments: Any, **settings: Any) -> None:
+    """Check a judge, made as `factory(*arguments, **settings)`, against the laws of its protocol.
+
+    It says of every page a score in [0, 1], relevant or not, a finite reward, and in words why;
+    raises for none; says the same of the same pages; one without `save` does not depend on what
+    it saw before, one with it goes on from a saved state. Raises AssertionError with the law that
+    it broke. Takes about a second.
+    """
+
+    def make() -> Judge:
+        judge: Judge = factory(*arguments, **settings)
+        return judge
+
+    pages = [*ordinary_pages(), *(page for _, page in odd_pages())]
+    try:
+        first = [_judged(make(), page) for page in pages]
+        _check_sequence(make, pages, first)
+    except AssertionError as error:
+        raise AssertionError(f"{type(make()).__name__}: {error}") from None
+
+
+def _judged(judge: Judge, page: Page) -> Judgement:
+    """The judgement of one page, held to the laws that every single one keeps."""
+    where = f"{page.url[:80]} ({page.title[:40]!r})"
+    try:
+        said = judge.judge(page)
+    except SpoorError as error:
+        raise AssertionError(f"judge of {where}: {error}") from error
+    except Exception as error:
+        kind = type(error).__name__
+        raise AssertionError(f"judge of {where} raised {kind}: {error}") from error
+    _demand(isinstance(said, Judgement), f"judge of {where} returned {said!r}, not a Judgement")
+    _demand(isinstance(said.relevant, bool), f"{where}: relevant is {said.relevant!r}, no bool")
+    for what, value in (("score", said.score), ("reward", said.reward)):
+        number = isinstance(value, float | int) and math.isfinite(value)
+        _demand(number, f"{where}: {what} is {value!r}, not a finite number")
+    _demand(0.0 <= said.score <= 1.0, f"{where}: score {said.score} does not lie in [0, 1]")
+    good = isinstance(said.why, tuple) and all(
+        isinstance(reason, str) and bool(reason.strip()) and math.isfinite(share)
+        for reason, share in said.why
+    )
+    _demand(good, f"{where}: why is {said.why!r}, not pairs of words and a finite number")
+    told = bool(said.why) or not (said.relevant or said.score > 0)
+    _demand(told, f"{where}: score {said.score}, relevant {said.relevant}, and no word why")
+    return said
+
+
+def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Judgement]) -> None:
+    judge, other = make(), make()
+    said = [_judged(judge, page) for page in pages]
+    _demand(said == [_judged(other, page) for page in pages], "two of the same make disagree")
+    if not isinstance(judge, Stateful):
+        for page, one, two in zip(pages, alone, said, strict=True):
+            law = f"{page.url[:80]} is judged by what came before it, and there is no save"
+            _demand(one == two, law)
+        return
+    for at in (0, len(pages) // 3, len(pages) - 2):
+        broken = make()
+        for page in pages[:at]:
+            _judged(broken, page)
+        assert isinstance(broken, Stateful)
+        try:
+            state = pack(broken.save())
+        except TypeError as error:
+            law = f"save holds what is neither JSON nor a NumPy array: {error}"
+            raise AssertionError(law) from error
+        again = make()
+        assert isinstance(again, Stateful)
+        again.load(unpack(state))
+        _demand(pack(again.save()) == state, "a state that is loaded and saved again is another")
+        rest = [_judged(again, page) for page in pages[at:]]
+        _demand(rest == said[at:], f"saved and loaded after {at} pages, it judges differently")
+
+
+def _demand(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise AssertionError(sentence)
+
+
+# ---------------------------------------------------------------- pages
+
+
+@cache
+def ordinary_pages() -> tuple[Page, ...]:
+    """Twenty pages of a small web, and two that say most words of all the checks."""
+    rng = np.random.default_rng(0)
+    pages = list(random_web(rng, pages=20).pages.values())
+    words = "pottery kiln glaze clay stoneware ledger harbour engine orchard census violin"
+    url = "http://odd.example/pottery/kiln.html"
+    pages.append(Page(url, title="Pottery and kilns", headings=("Glaze",), text=f"{words} " * 20))
+    pages.append(
+        Page(
+            "http://odd.example/paper.pdf",
+            content_type="application/pdf",
+            title="A paper",
+            labels=frozenset({"target", "faculty"}),
+        )
+    )
+    return tuple(pages)
+
+
+@cache
+def odd_pages() -> tuple[tuple[str, Page], ...]:
+    """(what is odd, page): what the web holds, and what a parser may hand on."""
+    url = "http://odd.example/page"
+    many = [Link(f"{url}/{at}", Anchor("more", position=at)) for at in range(2_000)]
+    words = " ".join(f"word{at % 5_000}" for at in range(100_000))
+    pages = {
+        "nothing": Page(url),
+        "no path": Page("http://odd.example/"),
+        "white space": Page(url, title=" \n\t", text=" \u00a0\u2003\n" * 100),
+        "many words": Page(url, title="Long", text=words),
+        "one word of a million letters": Page(url, text="a" * 1_000_000),
+        "a long title": Page(url, title="kiln " * 20_000, description="clay " * 20_000),
+        "many headings": Page(url, headings=tuple(f"part {at}" for at in range(5_000))),
+        "many links": Page(url, text="links", links=many),
+        "a long URL": Page(f"{url}/{'x/' * 2_000}?{'q=1&' * 2_000}"),
+        "percent signs": Page(f"{url}/%E0%A4%A/%zz?%00=%ff"),
+        "zero bytes": Page(url, title="\x00", text="kiln\x00glaze \x07\x1b[31m"),
+        "lone surrogates": Page(url, title="\ud800", text="\udfff clay \ud83d"),
+        "marks without letters": Page(url, title="\u0301" * 50, text="\u200b\u202e\ufeff" * 50),
+        "many scripts": Page(url, title="陶芸 керамика खड्ड", text="שלום عالم 陶芸 🏺 " * 50),
+        "regular expressions": Page(url, title="(a+)+$", text="(((( [[[[ \\ ^$ .* " + "a" * 5_000),
+        "no media type": Page(url, content_type="", text="kiln"),
+        "an odd media type": Page(url, content_type="; ;/=", text="kiln"),
+        "an image": Page(url, content_type="image/png", flags=frozenset({"not-html"})),
+        "cut off": Page(url, text="kiln gl", flags=frozenset({"truncated", "undecodable"})),
+        "an error page": Page(url, status=500, title="500", text="Internal Server Error"),
+        "many labels": Page(url, labels=frozenset({"", "target", "a b", "é"})),
+    }
+    return tuple(pages.items())

@@ -1,0 +1,419 @@
+"""The laws of a policy, checked on small webs with faults, redirects and late replies."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.errors import SpoorError
+from spoor.judges.facts import Function, Label
+from spoor.learn.state import generator_state, pack, unpack
+from spoor.protocols import Explains, Mergeable, Policy, World
+from spoor.stores.memory import MemoryFrontier
+from spoor.testing.shuffled import Shuffled
+from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.types import Fetch, Judgement, Page, Reply, State, Task, Topic
+
+TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
+"""What the webs of these checks are searched for."""
+
+_WORDS = {"pottery", *TOPIC.keywords}
+_TRIALS = 300
+
+
+def check_policy(
+    factory: Callable[..., Any],
+    *,
+    knows_web: bool = False,
+    model: State | None = None,
+    vectors: object | None = None,
+    beats_random: bool = False,
+    **settings: Any,
+) -> None:
+    """Check a policy, made as `factory(task, **settings)`, against the laws of its protocol.
+
+    With `knows_web` its tasks hold the whole graph, with `model` what a training left, with
+    `vectors` word vectors. `beats_random` demands of a policy that goes by a topic that it finds
+    more on generated webs than random choice. Raises AssertionError with the law that it broke.
+    Cost: some dozen crawls of 60 pages; with `beats_random` six more of 150.
+    """
+    subject = _Subject(factory, settings, knows_web, model, vectors)
+    subject.check_parameters()
+    subject.check_order_of_replies()
+    subject.check_failures()
+    subject.check_same_seed()
+    subject.check_saving()
+    subject.check_probabilities()
+    subject.check_optional()
+    if beats_random:
+        subject.check_beats_random()
+
+
+@dataclass
+class _Subject:
+    """A policy under examination."""
+
+    factory: Callable[..., Any]
+    settings: Mapping[str, Any]
+    knows_web: bool
+    model: State | None
+    vectors: object | None
+    _stage: str = field(default="being made", init=False)
+
+    @property
+    def name(self) -> str:
+        return getattr(self.factory, "__name__", repr(self.factory))
+
+    def demand(self, holds: bool, sentence: str) -> None:
+        if not holds:
+            raise AssertionError(f"{self.name}: {sentence}")
+
+    @contextmanager
+    def stage(self, what: str) -> Iterator[None]:
+        """Turns whatever the policy raises into a sentence that says when it did."""
+        try:
+            yield
+        except AssertionError as error:
+            named = str(error).startswith(self.name)
+            raise AssertionError(str(error) if named else f"{self.name}, {what}: {error}") from None
+        except SpoorError as error:
+            raise AssertionError(f"{self.name}, {what}: {error}") from error
+        except Exception as error:
+            kind = type(error).__name__
+            raise AssertionError(f"{self.name}, {what}: raised {kind}: {error}") from error
+
+    # -- making crawls
+
+    def policy(self, world: SmallWorld | None, seed: int) -> Policy:
+        graph = world.graph() if self.knows_web and world is not None else None
+        rng = np.random.default_rng(seed)
+        task = Task(rng, TOPIC, model=self.model, graph=graph, vectors=self.vectors)
+        policy: Policy = self.factory(task, **self.settings)
+        return policy
+
+    def crawl(
+        self, world: SmallWorld, seed: int, *, delay: float = 0.0, pages: int | None = None
+    ) -> Crawl:
+        frontier = MemoryFrontier(delay=delay, per_host=1 if delay else 0)
+        judge = Function(_graded)
+        return Crawl(self.policy(world, seed), judge, frontier, pages=pages, backoff=2.0)
+
+    def driver(
+        self, case: _Case, *, seed: int | None = None, seeds: Sequence[str] = ()
+    ) -> Shuffled:
+        world = faulty_web(case.seed)
+        crawl = self.crawl(world, case.seed if seed is None else seed, delay=case.delay)
+        rng = np.random.default_rng(case.seed + 1)
+        driver = Shuffled(crawl, world, rng, case.in_flight)
+        crawl.seed(seeds or [next(iter(world.pages))])
+        return driver
+
+    # -- the laws
+
+    def check_parameters(self) -> None:
+        """`factory(task, *, name=default…)`: what a user may set is keyword-only, with a default
+        that a settings file can hold."""
+        first, *rest = inspect.signature(self.factory).parameters.values()
+        positional = (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD)
+        self.demand(first.kind in positional, "is not made as factory(task, …)")
+        for parameter in rest:
+            what = f"parameter {parameter.name!r}"
+            keyword = parameter.kind is parameter.KEYWORD_ONLY
+            self.demand(keyword, f"{what} is not keyword-only; put a * before it")
+            given = parameter.default is not parameter.empty
+            self.demand(given, f"{what} has no default")
+            try:
+                json.dumps(parameter.default)
+            except TypeError:
+                self.demand(False, f"{what} has a default that no settings file can hold")
+
+    def check_order_of_replies(self) -> None:
+        """One and eight fetches in flight, out of order and late, over faults and redirects."""
+        for case in CASES:
+            with self.stage(f"with {case}"):
+                driver = self.driver(case)
+                driver.run()
+                for choice in driver.choices:
+                    self._check_why(choice.why)
+                pages = [outcome.page.url for outcome in driver.outcomes if outcome.page]
+                self.demand(
+                    set(pages) == reach(faulty_web(case.seed)),
+                    f"with {case}: the crawl ended before every page within reach was fetched",
+                )
+
+    def _check_why(self, why: object) -> None:
+        good = isinstance(why, tuple) and all(
+            isinstance(reason, str) and bool(reason.strip()) and math.isfinite(share)
+            for reason, share in why
+        )
+        self.demand(good, f"a choice's why is {why!r}, not pairs of words and a finite number")
+
+    def check_failures(self) -> None:
+        """A crawl in which nothing but the first page ever comes."""
+        whole = faulty_web(0)
+        root = next(iter(whole.pages))
+        with self.stage("where every request but the first fails"):
+            world = SmallWorld([whole.pages[root]])
+            crawl = self.crawl(whole, 0)
+            crawl.seed([root])
+            driver = Shuffled(crawl, world, np.random.default_rng(0), 8)
+            driver.run()
+            lost = sum(outcome.page is None for outcome in driver.outcomes)
+            links = {link.url for link in whole.pages[root].links} - {root}
+            self.demand(lost == len(links), "did not try every link once where all of them fail")
+
+    def check_same_seed(self) -> None:
+        for case in CASES:
+            with self.stage(f"with {case}"):
+                first, second = self.driver(case), self.driver(case)
+                first.run()
+                second.run()
+                self._same(first, second, f"with {case}: the same seed gives two crawls")
+
+    def check_saving(self) -> None:
+        for case in CASES[:3]:
+            whole = self.driver(case)
+            whole.run()
+            for every, start, load in ((9, 0, False), (7, 0, True), (0, 31, True)):
+                what = "saved" + (" and loaded" if load else "")
+                when = f"every {every} steps" if every else f"after {start} steps"
+                with self.stage(f"{what} {when}, with {case}"):
+                    broken = self.driver(case)
+                    step = 0
+                    while broken.step():
+                        step += 1
+                        if step == start or (every and step % every == 0):
+                            self._save(broken, case, load=load)
+                    self._same(whole, broken, f"{what} {when}, with {case}: goes on differently")
+
+    def _save(self, driver: Shuffled, case: _Case, *, load: bool) -> None:
+        state = self._packed(driver.crawl)
+        self.demand(state == self._packed(driver.crawl), "save twice in a row gives two states")
+        if load:
+            driver.crawl = self.crawl(faulty_web(case.seed), case.seed + 100, delay=case.delay)
+            driver.crawl.load(unpack(state))
+            again = self._packed(driver.crawl)
+            self.demand(state == again, "a state that is loaded and saved again is another one")
+
+    def _packed(self, crawl: Crawl) -> bytes:
+        try:
+            return pack(crawl.save())
+        except TypeError as error:
+            law = f"{self.name}: save holds what is neither JSON nor a NumPy array: {error}"
+            raise AssertionError(law) from error
+
+    def _same(self, one: Shuffled, other: Shuffled, sentence: str) -> None:
+        for at, (a, b) in enumerate(zip(one.choices, other.choices, strict=False)):
+            self.demand(a == b, f"{sentence}: choice {at} is {a} and {b}")
+        self.demand(one.asked == other.asked, f"{sentence}: other requests")
+        same = self._packed(one.crawl) == self._packed(other.crawl)
+        self.demand(same, f"{sentence}: the same requests, but not the same state at the end")
+
+    def check_probabilities(self) -> None:
+        """Loaded again and again from one state with other random numbers, a link is chosen as
+        often as its probability says."""
+        case = CASES[0]
+        urls = list(faulty_web(case.seed).pages)
+        for steps, seeds in ((0, urls[:8]), (25, urls[:1])):
+            with self.stage(f"choosing after {steps} steps"):
+                driver = self.driver(case, seeds=seeds)
+                for _ in range(steps):
+                    driver.step()
+                state = unpack(pack(driver.crawl.save()))
+                if _generators(state["policy"]):
+                    self._check_draws(state, case, driver.now, f"after {steps} steps")
+
+    def _check_draws(self, state: State, case: _Case, now: float, when: str) -> None:
+        stated: dict[int, float] = {}
+        counts: Counter[int] = Counter()
+        crawl = self.crawl(faulty_web(case.seed), case.seed, delay=case.delay)
+        for trial in range(_TRIALS):
+            policy = _reseeded(state["policy"], np.random.default_rng(trial))
+            crawl.load({**state, "policy": policy})
+            answer = crawl.next(now)
+            while isinstance(answer, Fetch) and answer.attempt > 1:
+                answer = crawl.next(now)
+            if not isinstance(answer, Fetch) or answer.choice.probability is None:
+                return
+            link, probability = answer.choice.link, answer.choice.probability
+            before = stated.setdefault(link, probability)
+            same = math.isclose(before, probability, rel_tol=1e-9)
+            law = f"{when}: link {link} of one offer has probability {before} and {probability}"
+            self.demand(same, law)
+            counts[link] += 1
+        total = sum(stated.values())
+        self.demand(total <= 1 + 1e-6, f"{when}: probabilities of one offer sum to {total:.3f}")
+        for link, probability in stated.items():
+            share = counts[link] / _TRIALS
+            margin = 5 * math.sqrt(probability * (1 - probability) / _TRIALS) + 1 / _TRIALS
+            self.demand(
+                abs(share - probability) <= margin,
+                f"{when}: link {link} is chosen in {share:.3f} of {_TRIALS} trials, "
+                f"and its probability is said to be {probability:.3f}",
+            )
+
+    def check_optional(self) -> None:
+        """What only some policies can: share what they learned, and say it in words."""
+        driver = self.driver(CASES[1])
+        driver.run()
+        policy = driver.crawl.policy
+        if isinstance(policy, Explains):
+            with self.stage("explaining"):
+                for group, feature, weight in policy.explain():
+                    good = isinstance(group, str) and isinstance(feature, str)
+                    row = (group, feature, weight)
+                    self.demand(good and math.isfinite(weight), f"explain gives {row!r}")
+        if isinstance(policy, Mergeable):
+            with self.stage("merging"):
+                others = [self.driver(case) for case in CASES[2:]]
+                for other in others:
+                    other.run()
+                states = [unpack(pack(other.crawl.policy.save())) for other in others]
+                mine = pack(policy.save())
+                merged = []
+                for order in (states, states[::-1]):
+                    policy.load(unpack(mine))
+                    policy.merge(order)
+                    merged.append(pack(policy.save()))
+                self.demand(bool(merged[0]), "merge leaves nothing to save")
+
+    def check_beats_random(self) -> None:
+        with self.stage("on generated webs"):
+            own = sum(self._harvest(seed, None) for seed in range(3))
+            plain = sum(self._harvest(seed, "random") for seed in range(3))
+            self.demand(
+                own > plain,
+                f"finds {own} targets on three generated webs, random choice {plain}",
+            )
+
+    def _harvest(self, seed: int, name: str | None) -> int:
+        world, root, wanted = generated_web(seed)
+        task = Task(np.random.default_rng(seed), TOPIC, model=self.model, vectors=self.vectors)
+        if name is None:
+            policy = self.factory(task, **self.settings)
+        else:
+            policy = registry.build("policies", name, task)
+        crawl = Crawl(policy, Label(wanted), MemoryFrontier(), pages=150)
+        crawl.seed([root])
+        Shuffled(crawl, world, np.random.default_rng(seed), 8).run()
+        return crawl.counts.relevant
+
+
+# ---------------------------------------------------------------- webs
+
+
+@dataclass(frozen=True)
+class _Case:
+    seed: int
+    in_flight: int
+    delay: float
+
+    def __str__(self) -> str:
+        return f"{self.in_flight} in flight, {self.delay:g} s a host (web {self.seed})"
+
+
+CASES = (_Case(0, 1, 0.0), _Case(1, 8, 0.0), _Case(2, 8, 1.0), _Case(3, 3, 1.0))
+
+
+def _graded(page: Page) -> Judgement:
+    """Relevant by its label; the score is the share of its words that tell of the topic."""
+    words = page.text.split()
+    score = sum(word in _WORDS for word in words) / len(words) if words else 0.0
+    relevant = TARGET in page.labels
+    return Judgement(score, relevant, float(relevant), (("its words", score),))
+
+
+@cache
+def _pages(seed: int) -> tuple[Page, ...]:
+    return tuple(random_web(np.random.default_rng(seed)).pages.values())
+
+
+def faulty_web(seed: int) -> SmallWorld:
+    """60 pages of which some time out once, twice or for good, some are gone, and some redirect:
+    to a page that is linked elsewhere, to one that is not, and in a circle."""
+    pages = {page.url: page for page in _pages(seed)}
+    root, *urls = pages
+    rng = np.random.default_rng(seed + 1)
+    some = [urls[int(at)] for at in rng.choice(len(urls), 16, replace=False)]
+    redirects = dict(zip(some[:4], some[4:8], strict=True))
+    redirects |= {some[8]: f"{some[8]}?moved", some[9]: some[10], some[10]: some[9]}
+    moved = pages[some[8]]
+    for url in (*redirects, some[11], some[12]):
+        del pages[url]
+    pages[redirects[some[8]]] = Page(redirects[some[8]], text=moved.text, links=moved.links)
+    failures = {some[13]: 1, some[14]: 2, some[15]: 3, root: 1}
+    return SmallWorld(list(pages.values()), redirects=redirects, failures=failures)
+
+
+def reach(world: SmallWorld, attempts: int = 3) -> set[str]:
+    """Pages that a crawl without a budget must fetch, by the plainest code."""
+    todo = [next(iter(world.pages))]
+    reached: set[str] = set()
+    tried: set[str] = set()
+    while todo:
+        url = todo.pop()
+        while url in world.redirects and url not in tried:
+            tried.add(url)
+            url = world.redirects[url]
+        if url in tried or url not in world.pages or world.failures.get(url, 0) >= attempts:
+            continue
+        tried.add(url)
+        reached.add(url)
+        todo += [link.url for link in world.pages[url].links]
+    return reached
+
+
+class _Remembered:
+    """A world whose pages are made once."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._replies: dict[str, Reply] = {}
+
+    def answer(self, fetch: Fetch) -> Reply:
+        reply = self._replies.get(fetch.url)
+        if reply is None:
+            reply = self._replies[fetch.url] = self._world.answer(fetch)
+        return replace(reply, ticket=fetch.ticket)
+
+
+@cache
+def generated_web(seed: int) -> tuple[World, str, str]:
+    """A generated web of 1,000 pages, its root and the label of its targets."""
+    from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+    world = GeneratedWorld(GeneratedSettings(pages=1_000, hosts=6, seed=seed))
+    return _Remembered(world), world.roots()[0], world.topics[0]
+
+
+# ---------------------------------------------------------------- random states
+
+
+def _generators(state: object) -> int:
+    """How many generators of random numbers a state holds."""
+    if isinstance(state, Mapping):
+        if "bit_generator" in state:
+            return 1
+        return sum(map(_generators, state.values()))
+    return sum(map(_generators, state)) if isinstance(state, list) else 0
+
+
+def _reseeded(state: Any, rng: np.random.Generator) -> Any:
+    """The state with other random numbers to come."""
+    if isinstance(state, Mapping):
+        if "bit_generator" in state:
+            kind = getattr(np.random, state["bit_generator"])
+            return generator_state(np.random.Generator(kind(int(rng.integers(1 << 62)))))
+        return {key: _reseeded(value, rng) for key, value in state.items()}
+    return [_reseeded(value, rng) for value in state] if isinstance(state, list) else state

@@ -1,0 +1,171 @@
+"""Every registered frontier keeps the laws; none escapes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spoor import registry, stores
+from spoor.protocols import Frontier, Offer
+from spoor.stores.memory import MemoryFrontier
+from spoor.testing import check_frontier
+from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
+from spoor.types import Link, LinkId, Sightings, State
+
+FRONTIERS = sorted(registry.BUILT_IN["frontiers"])
+
+
+def maker(name: str) -> Make:
+    """Makes a frontier that knows nothing, of the settings that all frontiers have."""
+    factory = registry.find("frontiers", name)
+
+    def make(*, delay: float, per_host: int) -> Frontier:
+        frontier: Frontier = factory(delay=delay, per_host=per_host)
+        return frontier
+
+    return make
+
+
+@pytest.mark.parametrize("name", FRONTIERS)
+def test_frontier_keeps_the_laws(name: str) -> None:
+    check_frontier(maker(name))
+
+
+calls = st.lists(
+    st.tuples(st.sampled_from(CALLS), st.integers(0, 300), st.integers(0, 300)), max_size=80
+)
+
+
+@pytest.mark.parametrize("name", FRONTIERS)
+@settings(max_examples=150, deadline=None)
+@given(calls=calls, how=st.sampled_from(SETTINGS))
+def test_frontier_answers_as_the_model(
+    name: str, calls: list[Call], how: tuple[float, int]
+) -> None:
+    delay, per_host = how
+    check_calls(maker(name), calls, delay=delay, per_host=per_host)
+
+
+def test_every_class_that_offers_is_registered() -> None:
+    assert stores.__file__
+    files = {path.stem for path in Path(stores.__file__).parent.glob("*.py")} - {"__init__"}
+    registered = set(registry.BUILT_IN["frontiers"].values())
+    found = set()
+    for file in files:
+        module = import_module(f"spoor.stores.{file}")
+        found |= {
+            f"{module.__name__}:{name}"
+            for name, made in inspect.getmembers(module, inspect.isclass)
+            if made.__module__ == module.__name__ and {"offer", "take"} <= set(dir(made))
+        }
+    assert found == registered
+    assert {where.partition(":")[0].rpartition(".")[2] for where in registered} == files
+
+
+# ---------------------------------------------------------------- the checks can fail
+
+
+class Impatient(MemoryFrontier):
+    """Forgets that a host is to be left alone after a request."""
+
+    def take(self, link: LinkId, now: float) -> tuple[str, str]:
+        return super().take(link, now - 1.0)
+
+
+class Unheld(MemoryFrontier):
+    def hold(self, host: str, until: float) -> None:
+        pass
+
+
+class Unpaced(MemoryFrontier):
+    def load(self, state: State) -> None:
+        super().load(state)
+        for host in self._hosts.values():
+            host.delay = self._delay
+
+
+class LosesRetries(MemoryFrontier):
+    def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
+        super().settle(link, now, None)
+
+
+class Oversleeps(MemoryFrontier):
+    def next_ready(self, now: float) -> float | None:
+        told = super().next_ready(now)
+        return None if told is None or told == now else told + 0.25
+
+
+class Repeats(MemoryFrontier):
+    def add(
+        self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
+    ) -> Sightings:
+        seen = super().add(found, parent, parent_score, depth)
+        seen.first = [True] * len(seen)
+        return seen
+
+
+class Follows(MemoryFrontier):
+    """Takes a redirect to a page that is taken for news."""
+
+    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+        super().redirect(link, url, now)
+        return True
+
+
+class Lopsided(MemoryFrontier):
+    def offer(self, now: float) -> Any:
+        return FirstOnes(super().offer(now))
+
+
+class FirstOnes:
+    """Draws the first links twice as often."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+
+    def __len__(self) -> int:
+        return len(self._offer)
+
+    def __contains__(self, link: object) -> bool:
+        return link in self._offer
+
+    def hosts(self) -> Any:
+        return self._offer.hosts()
+
+    def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
+        one, two = self._offer.draw(rng, k), self._offer.draw(rng, k)
+        return min(one, two, key=lambda links: sorted(links))
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (Impatient, "the offer holds"),
+        (Unheld, "the offer holds"),
+        (Unpaced, "another|delay"),
+        (LosesRetries, "retry_at|due"),
+        (Oversleeps, "there is work"),
+        (Repeats, "add shows"),
+        (Follows, "returns True, not False"),
+        (Lopsided, "a uniform one"),
+    ],
+)
+def test_a_broken_frontier_is_found(broken: Make, told: str) -> None:
+    with pytest.raises(AssertionError, match=told):
+        check_frontier(broken)
+
+
+def test_a_failure_is_told_with_few_calls() -> None:
+    with pytest.raises(AssertionError) as caught:
+        check_frontier(Unheld)
+    lines = str(caught.value).splitlines()
+    assert lines[1].startswith("with delay=")
+    assert len(lines) <= 6, "\n".join(lines)
