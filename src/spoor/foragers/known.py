@@ -52,6 +52,9 @@ class Known:
         self._born: list[float] = []
         self._links: dict[int, tuple[int, int, list[int]]] = {}
         self._unsettled: set[int] = set()
+        self._keys: list[tuple[int, int]] = []
+        """Hashes of the last content in this process: a string keeps its own once made, so that a
+        world's unchanged page costs no digest."""
         self._describe = describe
         self._admit = admit
 
@@ -67,6 +70,7 @@ class Known:
             self.version.append(0)
             self.fetched.append(NEVER)
             self._born.append(born)
+            self._keys.append((0, 0))
             if number >= len(self.states):
                 self.states = np.vstack([self.states, np.zeros_like(self.states)])
         return number
@@ -79,6 +83,10 @@ class Known:
         whose links were known before; NEVER for the rest: nothing says that they are new.
         """
         self.fetched[url] = now
+        key = (hash(page.text), hash(page.title))
+        if key == self._keys[url] and url not in self._unsettled:
+            return False
+        self._keys[url] = key
         content = digest(page)
         if content == self.digests[url]:
             if url in self._unsettled:
@@ -156,6 +164,7 @@ class Known:
         self.version = state["version"].tolist()
         self.fetched = state["fetched"].tolist()
         self._born = state["born"].tolist()
+        self._keys = [(0, 0)] * len(self.urls)
         saved = state["links"]
         ends = np.cumsum(saved["count"])
         targets = [part.tolist() for part in np.split(saved["to"], ends[:-1])] if len(ends) else []

@@ -105,69 +105,98 @@ def news_front_page(
     the `related` stories before it in its section. A story is dated by its first snapshot; its text
     does not change.
     """
-    end = start + days * DAY
     docs = {row["id"]: row for row in rows(folder / "docs.jsonl.zst")}
-    hosts = Counter("/".join(row["url"].split("/", 3)[:3]) for row in docs.values())
-    base = hosts.most_common(1)[0][0] + "/"
+    paper = _Paper(docs, listed, related)
     versions: list[Version] = []
-    sections: dict[str, list[int]] = {}
-    known: set[int] = set()
-    last: list[int] | None = None
-    section_urls = {row["section"] for row in docs.values()}
-    pages = {name: f"{base}section/{_slug(name)}" for name in section_urls if name}
+    fronts: list[Version] = []
     for time, shown in rows_of_snapshots(folder / "snapshots.jsonl.zst"):
-        if time > end:
+        if time > start + days * DAY:
             break
-        new = [number for number in shown if number not in known]
-        changed = set()
-        for number in reversed(new):
-            known.add(number)
-            row = docs[number]
-            name = row["section"]
-            earlier = sections.setdefault(name, [])
-            links = [base, *([pages[name]] if name else [])]
-            links += [docs[at]["url"] for at in earlier[: -related - 1 : -1]]
-            if time >= start - 30 * DAY:
-                versions.append(
-                    Version(
-                        float(time),
-                        row["url"],
-                        row["title"],
-                        f"{name} {row['summary']}",
-                        tuple(link for link in dict.fromkeys(links) if link != row["url"]),
-                    )
-                )
-            earlier.append(number)
-            changed.add(name)
-        if time < start - 30 * DAY:
-            continue
-        for name in sorted(changed - {""}):
-            newest = [docs[at] for at in sections[name][: -listed - 1 : -1]]
-            versions.append(_list(float(time), pages[name], name, [base], newest))
-        if shown != last:
-            nav = [pages[name] for name in sorted(sections) if name]
-            stories = [docs[number] for number in shown]
-            versions.append(_list(float(time), base, "Front page", nav, stories))
-        last = shown
-    return EvolvingWorld(versions, roots=[base], start=start, end=end)
+        if time > start and not versions:
+            versions = [*paper.stories, *fronts[-1:], *map(paper.section, paper.sections)]
+        changed = paper.take(time, shown)
+        if paper.front_changed:
+            fronts.append(paper.front())
+        if versions:
+            versions += paper.stories
+            versions += map(paper.section, changed)
+            versions += fronts[-1:] if paper.front_changed else []
+            paper.stories = []
+    if not versions:
+        raise InputError(f"{folder} holds nothing between these times")
+    return EvolvingWorld(versions, roots=[paper.base], start=start, end=start + days * DAY)
+
+
+class _Paper:
+    """A news site as it stands while the snapshots of its front page are read."""
+
+    def __init__(self, docs: dict[int, dict[str, Any]], listed: int, related: int) -> None:
+        hosts = Counter("/".join(doc["url"].split("/", 3)[:3]) for doc in docs.values())
+        self.base = hosts.most_common(1)[0][0] + "/"
+        self.sections: dict[str, list[int]] = {}
+        """Section → its stories so far, oldest first."""
+        self.stories: list[Version] = []
+        self.front_changed = False
+        self._docs = docs
+        self._listed, self._related = listed, related
+        self._times: dict[str, float] = {}
+        self._known: set[int] = set()
+        self._shown: list[int] = []
+        self._time = 0.0
+
+    def take(self, time: float, shown: list[int]) -> list[str]:
+        """Take in a snapshot; returns the sections that changed."""
+        self._time = time
+        self.front_changed = shown != self._shown
+        self._shown = shown
+        changed = []
+        for number in reversed(shown):
+            if number in self._known:
+                continue
+            self._known.add(number)
+            name = self._docs[number]["section"]
+            earlier = self.sections.setdefault(name, []) if name else []
+            self.stories.append(self._story(number, earlier[: -self._related - 1 : -1]))
+            if name:
+                earlier.append(number)
+                self._times[name] = time
+                changed.append(name)
+        return list(dict.fromkeys(changed))
+
+    def _story(self, number: int, earlier: list[int]) -> Version:
+        doc = self._docs[number]
+        name, url = doc["section"], doc["url"]
+        links = [self.base, *([self._url(name)] if name else [])]
+        links += [self._docs[at]["url"] for at in earlier]
+        unique = tuple(link for link in dict.fromkeys(links) if link != url)
+        return Version(self._time, url, doc["title"], f"{name} {doc['summary']}", unique)
+
+    def _url(self, name: str) -> str:
+        return f"{self.base}section/{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
+
+    def section(self, name: str) -> Version:
+        """The page of a section as it stands."""
+        newest = self.sections[name][: -self._listed - 1 : -1]
+        return self._list(self._times[name], self._url(name), name, [self.base], newest)
+
+    def front(self) -> Version:
+        """The front page as it stands."""
+        nav = [self._url(name) for name in sorted(self.sections)]
+        return self._list(self._time, self.base, "Front page", nav, self._shown)
+
+    def _list(
+        self, time: float, url: str, title: str, nav: Sequence[str], stories: Sequence[int]
+    ) -> Version:
+        docs = [self._docs[number] for number in stories]
+        links = dict.fromkeys([*nav, *(doc["url"] for doc in docs)])
+        text = " ".join(doc["title"] for doc in docs)
+        return Version(time, url, title, text, tuple(link for link in links if link != url))
 
 
 def rows_of_snapshots(file: Path) -> Iterator[tuple[float, list[int]]]:
     """(time, story numbers) of each snapshot."""
     for time, shown in rows(file):
         yield float(time), list(shown)
-
-
-def _list(
-    time: float, url: str, title: str, nav: Sequence[str], stories: Sequence[dict[str, Any]]
-) -> Version:
-    links = dict.fromkeys([*nav, *(story["url"] for story in stories)])
-    text = " ".join(story["title"] for story in stories)
-    return Version(time, url, title, text, tuple(link for link in links if link != url))
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 # ---------------------------------------------------------------- (a) the history of a wiki

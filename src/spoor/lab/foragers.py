@@ -61,7 +61,7 @@ class Run:
 
     windows: list[Window] = field(default_factory=list)
     seconds: float = 0.0
-    """Wall time."""
+    """CPU time of the process."""
     now: float = 0.0
     """Simulated time at the end."""
 
@@ -78,7 +78,7 @@ def simulate(
     stands to its end. The world is asked as a request begins, and the reply is there when its
     download time has passed."""
     run = Run()
-    began = time.perf_counter()
+    began = time.process_time()
     now, last = world.now, world.end if end is None else min(end, world.end)
     start, closes = now, now + window
     pages: dict[int, int] = {}
@@ -103,7 +103,7 @@ def simulate(
             before = after
             closes += window
             tell(fleet.counts.pages, counts.relevant)
-    run.seconds = time.perf_counter() - began
+    run.seconds = time.process_time() - began
     run.now = now
     return run
 
