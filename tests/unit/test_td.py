@@ -141,6 +141,13 @@ def test_exact_values_solve_the_bellman_equations(
     np.testing.assert_allclose(exact_values(graph, gamma), solved, atol=1e-9)
 
 
+def test_exact_values_where_walks_go_through_targets() -> None:
+    # 0 → 1 (a target) → 0: at 0 the next move is rewarded, and every second one after it.
+    graph = graph_of([[1], [0]], [1])
+    assert exact_values(graph, 0.5, through=True) == pytest.approx([1 / 0.75, 0.5 / 0.75])
+    assert exact_values(graph, 0.5).tolist() == [1.0, 0.0]
+
+
 def test_exact_values_of_a_chain_by_hand() -> None:
     # 0 → 1 → 2 (a target); 3 has no way on.
     graph = graph_of([[1], [2, 3], [0], []], [2])
@@ -210,6 +217,17 @@ def test_a_walk_that_is_cut_learns_nothing_of_its_last_state() -> None:
     learn_walks(learner, graph, 0, one_hot(4), Walks(1, 2), np.random.default_rng(0))
     # δ of the first move is 0; the second bootstraps from page 2, whose weight stays.
     assert network.weights == pytest.approx([0.0, 0.2, 0.4, 0.0, 0.2])
+
+
+def test_a_walk_through_targets_converges_to_its_own_values() -> None:
+    graph = graph_of([[1], [0]], [1])
+    network = Network(2, 0, np.random.default_rng(0))
+    learner = Learner(network, alpha=0.05, gamma=0.5, lam=0.5)
+    walks = Walks(200, 20, through=True)
+    curve = learn_walks(learner, graph, 0, one_hot(2), walks, np.random.default_rng(0))
+    assert network.values(one_hot(2)) == pytest.approx([1 / 0.75, 0.5 / 0.75], abs=0.01)
+    assert curve[-1]["error"] < 0.01
+    assert curve[-1]["reached"] == 1.0
 
 
 def test_a_page_without_links_ends_a_walk_with_nothing() -> None:

@@ -122,6 +122,8 @@ class Walks:
     episodes: int = 1_000
     steps: int = 10
     """Moves after which an episode is cut."""
+    through: bool = False
+    """Whether a walk goes on from a target; each visit of one is then rewarded."""
 
 
 def learn_walks(
@@ -135,26 +137,27 @@ def learn_walks(
 ) -> list[dict[str, Any]]:
     """Random walks over the links of a site from its root, learned from move by move.
 
-    A walk ends at a target (reward 1), at a page without links (reward 0), or is cut after
-    `walks.steps` moves, after which nothing more is learned from it: its last state keeps the
-    value that it has. `states`: the features of each page that are 1.
+    A walk ends at a target (reward 1) unless `walks.through`, at a page without links (reward 0),
+    or is cut after `walks.steps` moves, after which nothing more is learned from it: its last state
+    keeps the value that it has. `states`: the features of each page that are 1.
 
     Returns the learning curve, at most `CURVE` points: {episode, reached: share of the walks since
-    the last point that ended at a target, td_error: their root mean square δ, error: root mean
+    the last point that came to a target, td_error: their root mean square δ, error: root mean
     square distance of V to the exact values of `exact_values` over the pages that
     a walk may come to}.
     """
-    exact = exact_values(graph, learner.gamma)
-    known = [at for at in walkable(graph, root) if not graph.targets[at]]
-    shown = [states[at] for at in known]
     targets = graph.targets.tolist()
+    through = walks.through
+    exact = exact_values(graph, learner.gamma, through=through)
+    known = [at for at in walkable(graph, root, through=through) if through or not targets[at]]
+    shown = [states[at] for at in known]
     indptr, indices = graph.indptr.tolist(), graph.indices.tolist()
     curve: list[dict[str, Any]] = []
-    squares, moves, hits, since = 0.0, 0, 0, 0
+    squares, moves, reached, since = 0.0, 0, 0, 0
     points = {round(at) for at in np.linspace(0, walks.episodes, CURVE + 1)[1:]}
     for episode in range(1, walks.episodes + 1):
         learner.begin()
-        page = root
+        page, hits = root, 0
         for drawn in rng.random(walks.steps).tolist():
             begin, end = indptr[page], indptr[page + 1]
             if begin == end:
@@ -163,30 +166,33 @@ def learn_walks(
                 break
             after = indices[begin + int(drawn * (end - begin))]
             hit = targets[after]
-            delta = learner.step(states[page], float(hit), None if hit else states[after])
-            squares, moves = squares + delta * delta, moves + 1
-            if hit:
-                hits += 1
+            ends = hit and not through
+            delta = learner.step(states[page], float(hit), None if ends else states[after])
+            squares, moves, hits = squares + delta * delta, moves + 1, hits + hit
+            if ends:
                 break
             page = after
+        reached += hits > 0
         if episode in points:
             off = learner.network.values(shown) - exact[known]
             curve.append(
                 {
                     "episode": episode,
-                    "reached": hits / (episode - since),
+                    "reached": reached / (episode - since),
                     "td_error": float(np.sqrt(squares / max(moves, 1))),
                     "error": float(np.sqrt(np.mean(off * off))) if len(off) else 0.0,
                 }
             )
-            squares, moves, hits, since = 0.0, 0, 0, episode
+            squares, moves, reached, since = 0.0, 0, 0, episode
         tell(episode)
     return curve
 
 
-def exact_values(graph: WebGraph, gamma: float, *, sweeps: int = 10_000) -> Floats:
-    """V of every page under uniformly random links, by dynamic programming; 0 for targets, where a
-    walk ends, and for pages without links.
+def exact_values(
+    graph: WebGraph, gamma: float, *, through: bool = False, sweeps: int = 10_000
+) -> Floats:
+    """V of every page under uniformly random links, by dynamic programming; 0 for pages without
+    links, and for targets, where a walk ends unless it goes `through` them.
 
     V = P r + γ P V is iterated from 0 until no value moves by more than 10⁻¹²: O(arcs) a sweep.
     """
@@ -194,7 +200,7 @@ def exact_values(graph: WebGraph, gamma: float, *, sweeps: int = 10_000) -> Floa
 
     pages = len(graph.urls)
     degree = np.diff(graph.indptr)
-    going = np.where(graph.targets | (degree == 0), 0.0, 1.0)
+    going = np.where((graph.targets & (not through)) | (degree == 0), 0.0, 1.0)
     chance = np.repeat(going / np.maximum(degree, 1), degree)
     moves = sparse.csr_matrix((chance, graph.indices, graph.indptr), shape=(pages, pages))
     soon: Floats = moves @ graph.targets.astype(np.float64)
@@ -207,9 +213,9 @@ def exact_values(graph: WebGraph, gamma: float, *, sweeps: int = 10_000) -> Floa
     return value
 
 
-def walkable(graph: WebGraph, root: int) -> list[int]:
-    """Pages that a walk from `root` may come to, itself included, in ascending order: links are
-    followed from all of them but targets, where a walk ends."""
+def walkable(graph: WebGraph, root: int, *, through: bool = False) -> list[int]:
+    """Pages that a walk from `root` may come to, itself included, in ascending order; a walk ends
+    at a target unless it goes `through` them."""
     seen = {root}
     fresh = [root]
     while fresh:
@@ -217,6 +223,6 @@ def walkable(graph: WebGraph, root: int) -> list[int]:
         for after in graph.indices[graph.indptr[page] : graph.indptr[page + 1]].tolist():
             if after not in seen:
                 seen.add(after)
-                if not graph.targets[after]:
+                if through or not graph.targets[after]:
                     fresh.append(after)
     return sorted(seen)

@@ -71,17 +71,19 @@ def train(
     episodes: int = 1_000,
     steps: int = 10,
     hidden: int = 20,
-    alpha: float = 0.01,
+    alpha: float = 0.003,
     gamma: float = 0.9,
     lam: float = 0.7,
+    through: bool = False,
     links: str = "",
 ) -> State:
     """One network for each site that has a target within reach of its root; steps are episodes.
 
     `keywords` by information gain over the pages of all the sites. `alpha`, `gamma`, `lam`: step
-    size, discount, decay of the traces. `links` names another policy whose training values single
-    links (`naive-bayes`); its model becomes a part of this one. Memory O(words of all pages), time
-    O(words) and about 0.1 ms a move. Raises InputError for a parameter out of its range.
+    size, discount, decay of the traces. `through`: walks go on from targets. `links` names another
+    policy whose training values single links (`naive-bayes`); its model becomes a part of this one.
+    Memory O(words of all pages), time O(words) and about 0.1 ms a move. Raises InputError for a
+    parameter out of its range.
     """
     for name, value, least in (
         ("keywords", keywords, 1),
@@ -118,7 +120,7 @@ def train(
     # "A separate Neural Network with eligibility traces is trained on each one" (section 5.1).
     networks: list[Network] = []
     curves: dict[str, list[dict[str, Any]]] = {}
-    walks = Walks(episodes, steps)
+    walks = Walks(episodes, steps, through)
     for place, (web, pages, rng) in enumerate(
         zip(useful, words, task.rng.spawn(len(useful)), strict=True)
     ):
@@ -160,6 +162,7 @@ def train(
             "alpha": alpha,
             "gamma": gamma,
             "lam": lam,
+            "through": through,
             "links": links,
         },
         learning=curves,
