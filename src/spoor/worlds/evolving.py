@@ -273,7 +273,7 @@ def rewired(
     rng: np.random.Generator,
     *,
     window: float = 6 * 3600.0,
-    swaps: int = 10,
+    swaps: int = 3,
 ) -> EvolvingWorld:
     """The same pages at the same times, their links exchanged at random; all degrees are kept.
 

@@ -40,7 +40,7 @@ class NewsSettings:
     seed: int = 0
     sections: int = 10
     articles_a_day: float = 170.0
-    backlog_days: float = 10.0
+    backlog_days: float = 120.0
     """Articles that are there at the start."""
     front: int = 40
     """Articles on the front page, which changes every `front_minutes`."""
@@ -106,25 +106,38 @@ class _Newsroom:
         self._rng = np.random.default_rng(told.seed)
         self._names = list(TOPICS)[: told.sections]
         self._vocabulary = [TOPICS[name].split() for name in self._names]
+        # Two words of five are of the section.
+        self._tables = [
+            np.array([*(words * 2), *_COMMON][: 5 * len(words)], dtype=object)
+            for words in self._vocabulary
+        ]
         self._articles: list[_Article] = []
         self._by_section: list[list[int]] = [[] for _ in self._names]
         self._ends: list[int] = []
         """Every end of a drawn link: drawing from it is preferential attachment."""
         sizes = np.arange(told.least_links, told.most_links + 1, dtype=np.float64)
         shares = sizes**-told.out_exponent
-        self._sizes, self._shares = sizes.astype(np.int64), shares / shares.sum()
+        # The last one stands for all that is left, so that no draw lies beyond it.
+        self._sizes, self._shares = sizes.astype(np.int64), np.cumsum(shares / shares.sum())[:-1]
 
     def world(self) -> EvolvingWorld:
         told = self._told
         start, end = EPOCH, EPOCH + told.days * DAY
         versions: list[Version] = []
+        opened = False
         for time in self._times(start - told.backlog_days * DAY, end):
+            if time > start and not opened:
+                opened = True
+                versions += [self._section(at, start) for at in range(len(self._names))]
             article = self._write(time)
             self._articles.append(article)
             self._by_section[article.section].append(article.number)
-            versions.append(self._version(article, time, 0))
-            versions.append(self._section(article.section, time))
-            versions += self._later(article)
+            editions = [self._version(article, time, 0), *self._later(article)]
+            # Before the start only what stands then is wanted.
+            early = sum(version.time <= start for version in editions)
+            versions += editions[max(0, early - 1) :]
+            if time > start:
+                versions.append(self._section(article.section, time))
         versions += self._fronts(start - HOUR, end)
         return EvolvingWorld(
             versions, roots=[self._front_url()], start=start, end=end, seconds=told.seconds
@@ -155,7 +168,7 @@ class _Newsroom:
         # Of preferential and even draws in these shares come in-degrees of this exponent.
         preferential = 1.0 / (told.in_exponent - 1.0)
         chosen: dict[int, None] = {}
-        wanted = int(rng.choice(self._sizes, p=self._shares))
+        wanted = int(self._sizes[np.searchsorted(self._shares, rng.random())])
         for kind, way, where, which in rng.random((wanted, 4)).tolist():
             pool = self._by_section[section] if where < told.local else None
             if kind < told.triads and chosen:
@@ -179,14 +192,8 @@ class _Newsroom:
 
     def _text(self, article: _Article, edition: int) -> str:
         rng = np.random.default_rng((self._told.seed, article.number, edition))
-        vocabulary = self._vocabulary[article.section]
-        picks = rng.random((self._told.words, 2)).tolist()
-        words = [
-            vocabulary[int(which * len(vocabulary))]
-            if kind < 0.4
-            else _COMMON[int(which * len(_COMMON))]
-            for kind, which in picks
-        ]
+        table = self._tables[article.section]
+        words = table[rng.integers(len(table), size=self._told.words)].tolist()
         return " ".join([*words, f"edition {edition}"])
 
     def _version(self, article: _Article, time: float, edition: int) -> Version:
