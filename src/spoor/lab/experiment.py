@@ -30,6 +30,8 @@ class WebSpec:
     sources: tuple[str, ...] = ()
     """Under the folder of the recorded data."""
     generated: Mapping[str, Any] = field(default_factory=dict)
+    company: Mapping[str, Any] = field(default_factory=dict)
+    """Company sites of an exact size: `table` (`english` or `greek`) and `seed`."""
     sites: tuple[str, ...] = ()
     """Sites that are crawled; none named: every root of the web."""
     roots: tuple[str, ...] = ()
@@ -60,6 +62,8 @@ class Contender:
     """Parameters of the training."""
     seeds: int | None = None
     """Fewer seeds than the experiment's, for what has nothing random in it."""
+    free_look_ahead: bool = False
+    """Pages that are only looked at don't count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +164,9 @@ def read(path: Path, name: str) -> Experiment:
 
 def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
     _known(item, WebSpec.__dataclass_fields__, where)
-    given = [key for key in ("path", "sources", "generated") if key in item]
+    given = [key for key in ("path", "sources", "generated", "company") if key in item]
     if len(given) != 1:
-        raise InputError(f"{where}: give one of path, sources and generated")
+        raise InputError(f"{where}: give one of path, sources, generated and company")
     path = str(base / item["path"]) if "path" in item else ""
     name = item.get("name") or (Path(path).name if path else given[0])
     return WebSpec(
@@ -170,6 +174,7 @@ def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
         path,
         _strings(item, "sources", where),
         item.get("generated", {}),
+        item.get("company", {}),
         _strings(item, "sites", where),
         _strings(item, "roots", where),
         _text(item, "vectors", where),
@@ -198,7 +203,8 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     said = " ".join(f"{key}={value}" for key, value in params.items())
     name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))
     seeds = None if "seeds" not in item else _whole(item["seeds"], f"{where}: seeds")
-    return Contender(policy, name, params, train, item.get("training", {}), seeds)
+    free = item.get("free_look_ahead", False) is True
+    return Contender(policy, name, params, train, item.get("training", {}), seeds, free)
 
 
 def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:

@@ -29,6 +29,7 @@ from spoor.lab.training import known_webs, train
 from spoor.lab.webs import open_web
 from spoor.learn.state import read, write
 from spoor.types import State
+from spoor.worlds import company
 from spoor.worlds.generated import GeneratedWorld, settings_of
 
 Tell = Callable[[int], None]
@@ -160,6 +161,8 @@ def web_folder(web: WebSpec, out: Path) -> Path:
         if not folder.exists():
             GeneratedWorld(settings).save(folder)
         return folder
+    if web.company:
+        return _company_folder(web, out)
     sources = [data_folder() / source for source in web.sources]
     for source in sources:
         if not source.exists():
@@ -174,6 +177,18 @@ def web_folder(web: WebSpec, out: Path) -> Path:
         part.parent.mkdir(parents=True, exist_ok=True)
         record(sources, part, keep_going=True)
         part.rename(folder)
+    return folder
+
+
+def _company_folder(web: WebSpec, out: Path) -> Path:
+    table, seed = web.company.get("table"), web.company.get("seed", 0)
+    if table not in company.TABLES or not isinstance(seed, int):
+        have = " or ".join(company.TABLES)
+        raise InputError(f"web {web.name!r}: company = {{ table = {have}, seed = a number }}")
+    said = f"{store_digest()}{_digest_of('worlds/company.py')}{table} {seed}"
+    folder = out / "webs" / f"{web.name}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+    if not folder.exists():
+        company.write(folder, company.TABLES[table], seed)
     return folder
 
 
@@ -238,6 +253,7 @@ def _cell(planned: Planned, *, pages: int | None = None) -> Cell:
         pages=pages or planned.pages,
         in_flight=planned.in_flight,
         vectors=planned.vectors or None,
+        free_look_ahead=planned.contender.free_look_ahead,
     )
 
 
