@@ -80,6 +80,9 @@ VISIT = "spoor"
 FOUND_ON = "spoor_found_on"
 """Key of a request's meta on its way from the spider: ticket of the page that it was found on."""
 
+_NOWHERE = "http://invalid/"
+"""Base of URLs that are absolute: the memory of joins serves them too."""
+
 ENDLESS = 1 << 30
 """Scrapy's own settings say how often to try again and how many redirects to follow."""
 
@@ -217,7 +220,7 @@ class Scheduler(BaseScheduler):
             return self._comes_back(flight, request)
         request.meta.pop(VISIT, None)
         parent = self._flights.get(request.meta.pop(FOUND_ON, None))
-        url = _named(request)
+        url = self._named(request)
         if parent is not None and url is not None:
             parent.found.append((url, str(request.meta.get("link_text", ""))))
         if not request.dont_filter and self._dupefilter.request_seen(request):
@@ -311,7 +314,7 @@ class Scheduler(BaseScheduler):
     def _comes_back(self, flight: _Flight, request: Request) -> bool:
         """A redirect or a retry, from a downloader middleware."""
         del self._flights[flight.ticket]
-        url = _named(request)
+        url = self._named(request)
         if url is None:
             reason = "to what its URL does not name"
             self._receive(Failed(flight.ticket, "redirect", reason))
@@ -370,6 +373,12 @@ class Scheduler(BaseScheduler):
         stats.set_value("spoor/relevant", counts.relevant)
         stats.set_value("spoor/failed", counts.failed)
         return answer
+
+    def _named(self, request: Request) -> str | None:
+        """The canonical URL of a request that its URL names; None for any other."""
+        if request.method != "GET" or request.body:
+            return None
+        return self._joiner.join(request.url, _NOWHERE)
 
     def _scraped(self, flight: _Flight) -> bool:
         """Whether the spider has its answer by now: what comes then is found, not sent back."""
@@ -491,16 +500,6 @@ def _in_progress(engine: ExecutionEngine) -> set[Request]:
     """
     slot = engine._slot
     return set() if slot is None else slot.inprogress
-
-
-def _named(request: Request) -> str | None:
-    """The canonical URL of a request that its URL names; None for any other."""
-    if request.method != "GET" or request.body:
-        return None
-    try:
-        return canonical(request.url)
-    except ValueError:
-        return None
 
 
 def _links(page: Page, found: list[tuple[str, str]]) -> list[Link]:
