@@ -186,7 +186,7 @@ class Naive:
         assert judgement is not None
         seen, self.seen = self.seen, None
         own = self.links.get(number, NaiveLink(""))
-        relevance, *categories = self.measure.of_text(f"{page.title} {page.text}").tolist()
+        relevance, *categories = self.measure.of_text(f"{page.title} {page.text}")
         before = max((parent.weighted for parent in own.parents), default=relevance)
         change = relevance - before
         sign = 0 if abs(change) <= 0.1 else (1 if change > 0 else 3) + (abs(change) > 0.3)
@@ -242,7 +242,7 @@ class Naive:
     def see(
         self, seen: Sightings, parent: int, this: NaivePage
     ) -> list[tuple[int, tuple[int, ...]]]:
-        predicted = self.measure.of_links(seen)
+        _, predicted = self.measure.of_page("", seen)
         hosts = dict(zip(seen.links, seen.hosts, strict=True))
         for number in dict.fromkeys(seen.links):
             link = self.links.setdefault(number, NaiveLink(hosts[number]))
@@ -252,10 +252,11 @@ class Naive:
             new = self.stands_in(number) if waits else []
             if old != new:
                 stay = self.pairs()
-                for before, after in zip(old, new, strict=True):
-                    if before not in stay:
-                        self.forget(before)
-                    self.enter(after)
+                for pair in old:
+                    if pair not in stay:
+                        self.forget(pair)
+                for pair in new:
+                    self.enter(pair)
         found = []
         for number, near in zip(seen.links, predicted, strict=True):
             if number not in self.flying and number not in self.seeds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MEMO = 200_000
+Key = tuple[str, str, str, str]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
 
@@ -60,9 +61,10 @@ class Relevance:
     def look_through(self, texts: Sequence[str], vectors: Vectors | None) -> None:
         """From now on use these texts and vectors."""
         self.texts = tuple(texts)
+        self._powers = 10 ** np.arange(len(texts))[::-1]
         self.vectors = vectors
         # Navigation repeats the same words on every page.
-        self._memo: dict[tuple[str, str, str, str], Tenths] = {}
+        self._memo: dict[Key, Tenths] = {}
         split = [_content(tokens(text)) for text in texts]
         self._counts = [Counter(stem(words)) for words in split]
         self._norms = [math.sqrt(sum(n * n for n in counts.values())) for counts in self._counts]
@@ -89,37 +91,34 @@ class Relevance:
             return f"counts of words, as no word of the topic is in {self.vectors.source}"
         return f"word vectors: {self.vectors.source or 'given'}"
 
-    def of_text(self, text: str) -> Floats:
+    def of_text(self, text: str) -> list[float]:
         """Cosines with all texts, as long as `texts`. O(words)."""
-        words = tokens(text[: self._words * _CHARACTERS])[: self._words]
-        cosines: Floats = self._of_words([words])[0]
-        return cosines
+        return self.of_page(text, None)[0]
 
-    def of_links(self, seen: Sightings) -> list[Tenths]:
-        """Cosines of the URL, anchor and surrounding words of each link, in their order."""
+    def of_page(self, text: str, seen: Sightings | None) -> tuple[list[float], list[Tenths]]:
+        """Cosines of a page's text, and of the URL, anchor and surrounding words of each of its
+        links, in their order."""
         memo = self._memo
         if len(memo) > _MEMO:
             memo.clear()
-        answers: list[Tenths | None] = []
-        keys: list[tuple[str, str, str, str]] = []
-        fresh: dict[tuple[str, str, str, str], list[str]] = {}
-        for at, url in enumerate(seen.urls):
-            anchor = seen.anchor(at)
-            key = (url, anchor.text, anchor.before, anchor.after)
-            known = memo.get(key)
-            if known is None and key not in fresh:
-                fresh[key] = self._link_words(url, anchor)
-            keys.append(key)
-            answers.append(known)
+        keys: list[Key] = []
+        fresh: dict[Key, list[str]] = {}
+        if seen is not None:
+            for at, url in enumerate(seen.urls):
+                anchor = seen.anchor(at)
+                key = (url, anchor.text, anchor.before, anchor.after)
+                if key not in memo and key not in fresh:
+                    fresh[key] = self._link_words(url, anchor)
+                keys.append(key)
+        words = tokens(text[: self._words * _CHARACTERS])[: self._words]
+        cosines = self._of_words([words, *fresh.values()])
+        own: list[float] = cosines[0].tolist()
         if fresh:
-            cosines = self._of_words(list(fresh.values()))
-            tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64))
-            keys_of = (tenths @ 10 ** np.arange(len(self.texts))[::-1]).tolist()
-            memo.update(zip(fresh, zip(keys_of, cosines[:, 0].tolist(), strict=True), strict=True))
-        return [
-            memo[key] if answer is None else answer
-            for key, answer in zip(keys, answers, strict=True)
-        ]
+            tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64)) @ self._powers
+            rows = zip(tenths.tolist(), cosines[:, 0].tolist(), strict=True)
+            next(rows)
+            memo.update(zip(fresh, rows, strict=True))
+        return own, [memo[key] for key in keys]
 
     def _link_words(self, url: str, anchor: Anchor) -> list[str]:
         parts = url_words(url)
@@ -136,18 +135,28 @@ class Relevance:
         if self._aims is None or self.vectors is None:
             return np.array([self._by_counts(words) for words in texts])
         find = self._rows.get
-        rows = [[row for row in map(find, words) if row is not None] for words in texts]
+        flat: list[int] = []
+        starts: list[int] = []
+        known: list[int] = []
+        for at, words in enumerate(texts):
+            before = len(flat)
+            flat += [row for row in map(find, words) if row is not None]
+            if len(flat) > before:
+                starts.append(before)
+                known.append(at)
         cosines = np.zeros((len(texts), len(self.texts)))
-        known = [at for at, some in enumerate(rows) if some]
         if known:
-            flat: NDArray[Any] = np.array([row for some in rows for row in some])
-            starts = np.cumsum([0, *(len(rows[at]) for at in known[:-1])])
-            sums = np.add.reduceat(self.vectors.matrix[flat], starts, axis=0, dtype=np.float64)
+            vectors = self.vectors.matrix.take(flat, axis=0)
+            sums = np.add.reduceat(vectors, starts, axis=0, dtype=np.float64)
             norms = np.sqrt((sums * sums).sum(axis=1))
             norms[norms == 0.0] = 1.0
             # Not a matrix product: its last bits may depend on how many texts come together.
-            cosines[known] = (sums[:, None] * self._aims).sum(axis=2) / norms[:, None]
-        return np.clip(cosines, 0.0, 1.0)
+            near = (sums[:, None] * self._aims).sum(axis=2) / norms[:, None]
+            if len(known) == len(texts):
+                cosines = near
+            else:
+                cosines[known] = near
+        return np.minimum(np.maximum(cosines, 0.0), 1.0)
 
     def _by_counts(self, words: Sequence[str]) -> list[float]:
         counts = Counter(stem(_content(words)))

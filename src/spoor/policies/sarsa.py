@@ -12,8 +12,9 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from spoor.learn.categories import find_categories
 from spoor.learn.episodes import crawl_known
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.queues import HostQueue
-from spoor.learn.relevance import Relevance, tenth
+from spoor.learn.relevance import Relevance, Tenths, tenth
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import Vectors, learn_vectors, tokens
@@ -187,7 +188,16 @@ class Values:
         self.features = (*state, *action)
         """In the order of the digits, those of the state first."""
         self.state_digits, self.action_digits = len(state), len(action)
+        self._exact = encoding == "one-hot"  # then x is 1, and w · x stands on the grid
         self._columns = [columns(feature, encoding) for feature in self.features]
+        # Digits that share a weight with each digit of a feature, and so change with it.
+        self._sharing = [
+            [
+                [k for k in range(10) if rows[k][0] == row[0] or rows[k][2] == row[2] != DUMMY]
+                for row in rows
+            ]
+            for rows in self._columns
+        ]
         self.states = _Keys(len(state))
         self.actions = _Keys(len(action))
         self.set(np.zeros((len(state) + len(action), DUMMY + 1)))
@@ -200,31 +210,31 @@ class Values:
     def set(self, w: NDArray[np.float64]) -> None:
         """Go on with these weights."""
         self._w: list[list[float]] = w.tolist()
-        self._table = [self._tabulated(row) for row in range(len(self._w))]
+        self._table = [[0.0] * 10 for _ in self._w]
+        for row in range(len(self._w)):
+            self._tabulate(row, range(10))
         self._of_state = self._table[: self.state_digits]
         self._of_action = self._table[self.state_digits :]
 
-    def _tabulated(self, row: int) -> list[float]:
-        """What each digit of one feature adds to a value."""
-        w = self._w[row]
-        return [
-            _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
-            for first, x_first, second, x_second in self._columns[row]
-        ]
+    def _tabulate(self, row: int, digits: Iterable[int]) -> None:
+        """What these digits of one feature add to a value."""
+        w, columns, table = self._w[row], self._columns[row], self._table[row]
+        if self._exact:
+            for digit in digits:
+                first, _, second, _ = columns[digit]
+                table[digit] = w[first] + w[second]
+        else:
+            for digit in digits:
+                first, x_first, second, x_second = columns[digit]
+                table[digit] = _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
 
     def f(self, state: int) -> float:
         """The state's part of a value."""
-        total = 0.0
-        for row, digit in zip(self._of_state, self.states.digits[state], strict=True):
-            total += row[digit]
-        return total
+        return sum(map(getitem, self._of_state, self.states.digits[state]))
 
     def g(self, action: int) -> float:
         """The action's part of a value."""
-        total = 0.0
-        for row, digit in zip(self._of_action, self.actions.digits[action], strict=True):
-            total += row[digit]
-        return total
+        return sum(map(getitem, self._of_action, self.actions.digits[action]))
 
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
@@ -233,7 +243,7 @@ class Values:
             first, x_first, second, x_second = self._columns[row][digit]
             w[first] = _to_grid(w[first] + amount * x_first)
             w[second] = _to_grid(w[second] + amount * x_second)
-            self._table[row][:] = self._tabulated(row)
+            self._tabulate(row, self._sharing[row][digit])
 
     def all_f(self) -> NDArray[np.float64]:
         """f of every state known."""
@@ -533,6 +543,7 @@ class Sarsa:
         self.categories: dict[str, str] = fields
         """Name → text of the fields in use; empty until they are found."""
         self._count = count
+        self._above = int(10 ** (1 + count))  # a state stands above so many digits of words
         self.relevance = Relevance(self._texts(), given, context=context, words=words)
         self.values = Values(count, encoding)  # Alg. 1 line 2
         weights = weights_of(task, "sarsa", features_of(encoding, count, fields))
@@ -545,6 +556,7 @@ class Sarsa:
         self._seeds: deque[LinkId] = deque()
         # Link → the (state, predicted digits) of its sightings, while it is in B.
         self._seen_as: dict[LinkId, list[int]] = {}
+        self._stands_in: dict[LinkId, list[int]] = {}  # and its pair of each
         self._orders: dict[LinkId, float] = {}
         self._in_flight: dict[LinkId, tuple[int, int]] = {}
         self._pending: Sightings | None = None
@@ -648,7 +660,7 @@ class Sarsa:
         pairs = self.pairs
         if not self._all_on(offer):
             return None
-        ways = sum(pairs.head(pair) == link for pair in self._pairs_of(link))
+        ways = sum(pairs.head(pair) == link for pair in self._stands_in[link])
         return (1 - epsilon) * (link == greedy) + epsilon * ways / len(pairs.live)
 
     def learn(self, outcome: Outcome) -> None:
@@ -658,18 +670,22 @@ class Sarsa:
         if page is None or judgement is None:
             return  # nothing was seen: neither reward nor state
         self._read(page)
-        visit, reward = self._visit(link, page, judgement)  # Alg. 1 line 24
-        found = self._actions(link, visit, seen)  # Alg. 1 lines 25-31
+        if seen is not None and seen.parent != link:
+            seen = None
+        near, words = self.relevance.of_page(f"{page.title} {page.text}", seen)
+        visit, reward = self._visit(link, near, judgement)  # Alg. 1 line 24
+        found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
         if taken is not None:
             self._update(*taken, reward, visit, [action for _, _, _, action in found])
         self._add(visit, found)
 
     # -- one page
 
-    def _visit(self, link: LinkId, page: Page, judgement: Judgement) -> tuple[Visit, float]:
-        """The state of a fetched page, and its reward."""
-        near = self.relevance.of_text(f"{page.title} {page.text}").tolist()
-        relevance: float = near[0]
+    def _visit(
+        self, link: LinkId, near: Sequence[float], judgement: Judgement
+    ) -> tuple[Visit, float]:
+        """The state of a fetched page, near to topic and categories as given; its reward."""
+        relevance = near[0]
         parents = self.parents
         known = link < len(parents.count) and parents.count[link] > 0
         before = parents.weighted[link] if known else relevance
@@ -693,23 +709,22 @@ class Sarsa:
         return visit, reward
 
     def _actions(
-        self, parent: LinkId, visit: Visit, seen: Sightings | None
+        self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[Tenths]
     ) -> list[tuple[LinkId, str, int, int]]:
         """(link, host, digits predicted from its words, number of its action) of each unvisited
         outlink, in page order; the page is now a parent of each."""
-        if seen is None or seen.parent != parent:
+        if seen is None:
             return []
         pairs, parents, number = self.pairs, self.parents, self.values.actions.number
         parents.reach(max(seen.links))
         wait = set(self._seeds)
         found: list[tuple[LinkId, str, int, int]] = []
-        predicted = self.relevance.of_links(seen)
-        for link, host, (key, near) in zip(seen.links, seen.hosts, predicted, strict=True):
+        for link, host, (key, near) in zip(seen.links, seen.hosts, words, strict=True):
             before = parents.digits[link]
             digits = parents.add(link, parent, visit)
             if link in pairs.waiting:
                 if digits != before:
-                    self._move(link, before)
+                    self._move(link)
             elif link in self._in_flight or link in wait:
                 continue
             elif self._nearest:
@@ -717,15 +732,14 @@ class Sarsa:
             found.append((link, host, key, number(100 * key + digits)))
         return found
 
-    def _move(self, link: LinkId, before: int) -> None:
+    def _move(self, link: LinkId) -> None:
         """The link's parents are others now: it leaves its pairs for those of its new action."""
-        pairs, actions = self.pairs, self.values.actions
-        after, host = self.parents.digits[link], pairs.waiting[link]
-        for state, key in map(self._unpack, self._seen_as[link]):
-            old = pairs.number(state, actions.number(100 * key + before), host)
-            self._leave(old, link)
-            action = actions.number(100 * key + after)
-            self._enter(pairs.number(state, action, host), link)
+        old, new = self._stands_in[link], self._pairs_of(link)
+        for pair in old:
+            self._leave(pair, link)
+        for pair in new:
+            self._enter(pair, link)
+        self._stands_in[link] = new
 
     def _update(
         self, state: int, action: int, reward: float, visit: Visit, actions: Sequence[int]
@@ -754,16 +768,19 @@ class Sarsa:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
         pairs, values = self.pairs, self.values
         fresh: dict[int, None] = {}
+        orders, above = self._orders, visit.state * self._above
         for link, host, key, action in found:
             number = pairs.waiting.get(link)
             if number is None:
                 number = pairs.waiting[link] = pairs.host_number(host)
                 self._seen_as[link] = []
+                self._stands_in[link] = []
             pair = pairs.number(visit.state, action, number)
-            packed = visit.state * 10 ** (1 + self._count) + key
-            if packed not in self._seen_as[link]:
-                self._seen_as[link].append(packed)
-                pairs.enter(pair, link, self._orders.get(link, 0.0))
+            seen_as, packed = self._seen_as[link], above + key
+            if packed not in seen_as:
+                seen_as.append(packed)
+                self._stands_in[link].append(pair)
+                pairs.enter(pair, link, orders.get(link, 0.0))
             fresh[pair] = None
         if self._queue is not None:
             f = values.f(visit.state)
@@ -773,15 +790,12 @@ class Sarsa:
 
     # -- links and their pairs
 
-    def _unpack(self, packed: int) -> tuple[int, int]:
-        return divmod(packed, int(10 ** (1 + self._count)))
-
     def _pairs_of(self, link: LinkId) -> list[int]:
         pairs, actions = self.pairs, self.values.actions
         digits, host = self.parents.digits[link], pairs.waiting[link]
         return [
             pairs.number(state, actions.number(100 * key + digits), host)
-            for state, key in map(self._unpack, self._seen_as[link])
+            for state, key in (divmod(packed, self._above) for packed in self._seen_as[link])
         ]
 
     def _enter(self, pair: int, link: LinkId) -> None:
@@ -798,10 +812,9 @@ class Sarsa:
 
     def _take(self, link: LinkId) -> None:
         """The link leaves B."""
-        left = self._pairs_of(link)
         del self.pairs.waiting[link], self._seen_as[link]
         self._orders.pop(link, None)
-        for pair in left:
+        for pair in self._stands_in.pop(link):
             self._leave(pair, link)
 
     # -- saving, explaining
@@ -845,6 +858,7 @@ class Sarsa:
             self._queue.load(state["queue"])
         self._seeds = deque(state["seeds"])
         self._seen_as = {int(link): list(packed) for link, packed in state["seen_as"]}
+        self._stands_in = {link: self._pairs_of(link) for link in self._seen_as}
         self._orders = {int(link): float(order) for link, order in state["orders"]}
         self._in_flight = {int(link): (s, a) for link, s, a in state["in_flight"]}
         self._pending = None
