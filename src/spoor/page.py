@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import charset_normalizer
 from selectolax.lexbor import LexborHTMLParser
 
+from spoor.nesting import flatten
 from spoor.types import Anchor, Link, Page
 from spoor.urls import Joiner, canonical
 
@@ -31,6 +32,8 @@ _CONTEXT_CHARACTERS = 200
 _ANCHOR_WORDS = 50
 _ANCHOR_CHARACTERS = 500
 _PATH_ELEMENTS = 32
+_WORD_CHARACTERS = 1_000
+"""A word that is put together from more is taken for several."""
 
 HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 
@@ -170,11 +173,15 @@ class _Walk:
     max_links: int
     max_text: int
     words: list[str] = field(default_factory=list)
+    based: bool = False
+    """A base element was seen."""
     glued: bool = False
     """The last word goes on in the next text, as in `foo<b>bar</b>`."""
     size: int = 0
     links: list[_Open] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
+    heading_room: int = 0
+    """Characters that may yet be read for headings."""
     above: dict[int, str] = field(default_factory=dict)
     above_now: tuple[str, ...] = ()
     title: str = ""
@@ -233,7 +240,12 @@ def parse(
     source, encoding, clean = decode(body, content_type)
     if not clean:
         flags.add("undecodable")
-    walk = _Walk(url, joiner or Joiner(), max_links, max_text, flags=flags)
+    walk = _Walk(
+        url, joiner or Joiner(), max_links, max_text, heading_room=8 * len(source), flags=flags
+    )
+    source, deep = flatten(source)
+    if deep:
+        flags.add("too-deep")
     root = LexborHTMLParser(source).root
     if root is not None:
         _walk(root, walk)
@@ -326,7 +338,7 @@ def _on_text(content: str | None, walk: _Walk) -> None:
     if not words:
         walk.glued = False
         return
-    if walk.glued and not content[0].isspace():
+    if walk.glued and not content[0].isspace() and len(walk.words[-1]) < _WORD_CHARACTERS:
         walk.words[-1] += words[0]
         del words[0]
     walk.words += words
@@ -373,7 +385,12 @@ def _on_image(node: LexborNode, tag: str, walk: _Walk) -> None:
 
 
 def _on_heading(node: LexborNode, tag: str, walk: _Walk) -> None:
-    text = _SPACE.sub(" ", node.text(deep=True)[: 2 * _CONTEXT_CHARACTERS]).strip()
+    if walk.heading_room <= 0:
+        return
+    text = node.text(deep=True)
+    # The text of headings in headings is read again for each.
+    walk.heading_room -= len(text)
+    text = _SPACE.sub(" ", text[: 2 * _CONTEXT_CHARACTERS]).strip()
     level = _HEADINGS[tag]
     above = {at: words for at, words in walk.above.items() if at < level}
     if text:
@@ -406,8 +423,10 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
 
 
 def _on_base(node: LexborNode, tag: str, walk: _Walk) -> None:
+    # Only the first one with an href counts, and it stands against the page's own URL.
     href = node.attributes.get("href")
-    if href:
+    if href is not None and not walk.based:
+        walk.based = True
         with contextlib.suppress(ValueError):
             walk.base = canonical(href, walk.base)
     return
