@@ -450,3 +450,9 @@ def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
     # Start requests are not filtered: Scrapy asks for them again whenever a job goes on.
     assert sorted(paths) == sorted([*BIRDS, "/missing", "/"])
     assert second["stats"]["spoor/pages"] == len(BIRDS)
+    with served(BIRDS) as site:
+        other = run_scrapy(site, **settings | {"SPOOR_POLICY": "breadth-first"})
+        assert site.paths == []
+    assert other["reason"] == "spoor_input"
+    assert "was begun with the policy 'best-first'" in other["log"]
+    assert "Traceback" not in other["log"]

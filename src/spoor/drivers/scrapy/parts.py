@@ -50,6 +50,8 @@ class Parts:
     """Budget of pages; None is without end."""
     backoff: float = 5.0
     """Seconds before a request is tried again; twice as long each time."""
+    name: str = ""
+    """Of the policy, with its parameters: a paused job goes on with the same only."""
 
 
 class PartsOwner:
@@ -96,6 +98,7 @@ def read_parts(settings: BaseSettings) -> Parts:
         judge,
         _number(settings, "SPOOR_PAGES", int) or None,
         _number(settings, "SPOOR_BACKOFF", float),
+        f"{policy} {params}" if params else policy,
     )
 
 

@@ -29,9 +29,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.exceptions import IgnoreRequest, UsageError
-from scrapy.utils.asyncio import call_later
+from scrapy.exceptions import CloseSpider, IgnoreRequest, UsageError
+from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import request_from_dict
@@ -167,6 +168,7 @@ class Scheduler(BaseScheduler):
             backoff=parts.backoff,
             max_hops=ENDLESS,
         )
+        self._name = parts.name
         self._joiner = Joiner()
         self._folder = job_dir(settings)
         self._flights: dict[int, _Flight] = {}
@@ -194,8 +196,17 @@ class Scheduler(BaseScheduler):
     # -- Scrapy's calls
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        if self._folder is not None:
-            self._load(Path(self._folder), spider)
+        try:
+            if not is_asyncio_available():
+                raise InputError("needs asyncio: leave TWISTED_REACTOR as Scrapy sets it")
+            if self._folder is not None:
+                self._load(Path(self._folder), spider)
+        except InputError as error:
+            logger.error("spoor: %s", error)
+            # What cannot be read must not be written over.
+            self._folder = None
+            # The engine closes cleanly once everything is open.
+            self._crawler.signals.connect(self._refuse, signal=signals.spider_opened)
         return self._dupefilter.open()
 
     def close(self, reason: str) -> Deferred[None] | None:
@@ -424,6 +435,9 @@ class Scheduler(BaseScheduler):
             closing = self._crawler.engine.close_spider_async(reason=reason)
             self._closing = asyncio.ensure_future(closing)
 
+    def _refuse(self) -> None:
+        raise CloseSpider("spoor_input")
+
     def _guard(self, method: Any, *arguments: object) -> Any:
         """A plug-in's fault ends the crawl with one line that names it, and is None here."""
         try:
@@ -459,7 +473,8 @@ class Scheduler(BaseScheduler):
                 lost += 1
         if lost:
             logger.warning("spoor: %d requests cannot be written down and are lost", lost)
-        write(folder / "spoor.state", {"crawl": self.crawl.save(), "known": sorted(self._known)})
+        state = {"policy": self._name, "crawl": self.crawl.save(), "known": sorted(self._known)}
+        write(folder / "spoor.state", state)
         part = folder / "spoor.requests.part"
         part.write_bytes(pickle.dumps(kept))
         part.replace(folder / "spoor.requests")
@@ -467,13 +482,16 @@ class Scheduler(BaseScheduler):
     def _load(self, folder: Path, spider: Spider) -> None:
         if not (folder / "spoor.state").exists():
             return
+        state = read(folder / "spoor.state")
+        if state["policy"] != self._name:
+            raise InputError(
+                f"the job in {folder} was begun with the policy {state['policy']!r}, not "
+                f"{self._name!r}; set SPOOR_POLICY and SPOOR_PARAMS back, or take another JOBDIR"
+            )
         try:
-            state = read(folder / "spoor.state")
             kept = pickle.loads((folder / "spoor.requests").read_bytes())
-        except (InputError, OSError, pickle.UnpicklingError, EOFError) as error:
-            raise UsageError(
-                f"spoor: the job in {folder} cannot be gone on with: {error}"
-            ) from None
+        except (OSError, pickle.UnpicklingError, EOFError) as error:
+            raise InputError(f"cannot read {folder / 'spoor.requests'}: {error}") from None
         self.crawl.load(state["crawl"])
         self.crawl.reissue(self._now())
         self._known = set(state["known"])
