@@ -38,6 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     lines = [f"[{group}]" for group in project["entry-points"]]
     lines += [f"{name} = {at}" for name, at in project["entry-points"]["spoor.policies"].items()]
+    lines.append("broken = no_such_module:Policy")
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
     run(folder, "web", "generate", "web", "--pages", "400", "--hosts", "4", "--seed", "3")
     return folder
@@ -74,6 +75,7 @@ def test_it_is_listed_with_its_parameters(place: Path) -> None:
     found = {policy["name"]: policy for policy in said(place, "policies")["policies"]}
     assert found[NAME]["parameters"] == {"surroundings": False}
     assert found[NAME]["summary"].startswith("Links whose anchor")
+    assert "No module named 'no_such_module'" in found["broken"]["summary"]
 
 
 def test_it_keeps_the_laws(place: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor import registry
+from spoor.errors import PluginError
 
 
 def add(app: typer.Typer) -> None:
@@ -31,8 +32,14 @@ def policies(
 
 
 def describe(name: str) -> dict[str, Any]:
-    """A policy's name, first line of its documentation, and parameters with defaults."""
-    factory = registry.find("policies", name)
+    """A policy's name, first line of its documentation, and parameters with defaults.
+
+    One from another package that cannot be imported says so, and hides no other.
+    """
+    try:
+        factory = registry.find("policies", name)
+    except PluginError as error:
+        return {"name": name, "summary": f"cannot be used: {error}", "parameters": {}}
     summary = (inspect.getdoc(factory) or "").split("\n\n")[0].replace("\n", " ")
     parameters = {
         key: None if parameter.default is inspect.Parameter.empty else parameter.default
