@@ -49,6 +49,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """Where a policy's defaults say nothing on a web of some hundred pages."""
 
+VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("best-first", {"context": 0}),
+    ("best-n-first", {"n": 1}),
+    ("naive-bayes", {"join": "last"}),
+    ("naive-bayes", {"join": "mean"}),
+    ("sarsa", {"update": "synchronous"}),
+    ("sarsa", {"update": "moderated", "epsilon": 0.5}),
+    ("shark-search", {"gamma": 0.9, "delta": 0.9}),
+    ("td-lambda", {"scoring": "look-ahead"}),
+)
+"""Settings that take another way through a policy."""
+
 TRAINING: dict[str, dict[str, Any]] = {
     "sarsa": {"episodes": 5, "pages": 60},
     "td-lambda": {"episodes": 60, "keywords": 60},
@@ -81,6 +93,12 @@ def test_policy_keeps_the_laws(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=str)
+def test_policy_keeps_the_laws_with_other_settings(name: str, settings: dict[str, Any]) -> None:
+    model = model_of(name) if name in NEEDS_MODEL else None
+    check_policy(registry.find("policies", name), model=model, **settings)
+
+
 @pytest.mark.parametrize("name", [name for name in TRAINED if name not in NEEDS_MODEL])
 def test_policy_keeps_the_laws_with_a_model(name: str) -> None:
     factory = registry.find("policies", name)
@@ -96,6 +114,7 @@ def test_policy_that_needs_a_model_says_how_to_get_one(name: str) -> None:
 def test_the_tables_name_policies_that_exist() -> None:
     assert set(TRAINED) >= NEEDS_MODEL
     assert set(POLICIES) >= GOES_BY_NO_TOPIC.keys() | SETTINGS.keys() | registry.LAB_ONLY
+    assert set(POLICIES) >= {name for name, _ in VARIANTS}
     assert set(POLICIES) >= set(TRAINED)
 
 
