@@ -456,3 +456,16 @@ def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
     assert other["reason"] == "spoor_input"
     assert "was begun with the policy 'best-first'" in other["log"]
     assert "Traceback" not in other["log"]
+
+
+def test_a_scheduler_of_the_project_leaves_spoor_out() -> None:
+    spider = """
+        class Mine(Walk):
+            def parse(self, response):
+                told["seen"].append("spoor" in response.meta)
+                yield from response.follow_all(self.links.extract_links(response))
+    """
+    with served(BIRDS) as site:
+        told = run_scrapy(site, spider, SCHEDULER="scrapy.core.scheduler.Scheduler")
+    assert told["seen"] == [False] * len(BIRDS)
+    assert "spoor/pages" not in told["stats"]
