@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.replay import Replay
+from spoor.errors import InputError
 from spoor.judges.facts import Label
-from spoor.policies.sarsa import GRID, Sarsa
+from spoor.learn.categories import find_categories
+from spoor.learn.relevance import tenth
+from spoor.learn.state import pack, unpack
+from spoor.policies.sarsa import (
+    ENCODINGS,
+    FIRST_VECTORS,
+    GRID,
+    Sarsa,
+    Values,
+    change_bucket,
+)
 from spoor.stores.memory import MemoryFrontier
+from spoor.testing.policies import check_policy
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.text import Vectors
-from spoor.types import NO_PARENT, Choice, Outcome, Sightings, State, Task, Topic
+from spoor.types import NO_PARENT, Choice, KnownWeb, Outcome, Sightings, State, Task, Topic
 
 TOPIC = Topic(
     "kiln pottery", categories={"earth": "clay granite orchard", "trade": "ledger engine"}
@@ -281,3 +298,147 @@ def test_the_synchronous_order_is_that_of_recomputing_every_value(seed: int, enc
     assert crawl_with(fast, world) == crawl_with(naive, world)
     held = fast.values.w.any()
     assert held, "nothing was learned"
+
+
+def test_other_updates_choose_in_another_order() -> None:
+    world = random_web(np.random.default_rng(3), pages=90, degree=7, wanted=0.2)
+    orders = [
+        crawl_with(Sarsa(task(3), update=update, alpha=0.01, epsilon=0.0), world)
+        for update in ("synchronous", "asynchronous", "moderated")
+    ]
+    assert len({tuple(order) for order in orders}) == 3
+    assert len({frozenset(order) for order in orders}) == 1
+
+
+@pytest.mark.parametrize("update", ["synchronous", "asynchronous", "moderated"])
+@pytest.mark.parametrize("within", ["oldest", "nearest"])
+def test_the_laws_hold_with_vectors(update: str, within: str) -> None:
+    check_policy(Sarsa, update=update, within=within, vectors=vectors())
+
+
+@given(st.floats(0, 1))
+def test_a_tenth_holds_both_discretisations(relevance: float) -> None:
+    if min(abs(relevance * 10 - edge) for edge in range(11)) > 1e-6:
+        k = tenth(relevance)
+        assert k // 2 == np.searchsorted([0.2, 0.4, 0.6, 0.8], relevance)
+        assert (k + 1) // 2 == np.searchsorted([0.1, 0.3, 0.5, 0.7, 0.9], relevance)
+
+
+@pytest.mark.parametrize(
+    ("change", "bucket"),
+    [(0.0, 0), (0.1, 0), (-0.1, 0), (0.2, 1), (0.3, 1), (0.31, 2), (-0.3, 3), (-0.31, 4)],
+)
+def test_relevance_change(change: float, bucket: int) -> None:
+    assert change_bucket(change, 0.1, 0.3) == bucket
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(ENCODINGS),
+    st.lists(st.tuples(st.integers(0, 10**7 - 1), st.integers(0, 10**5 - 1), st.floats(-3, 3))),
+)
+def test_values_of_all_at_once_are_those_one_by_one(
+    encoding: str, steps: list[tuple[int, int, float]]
+) -> None:
+    values = Values(2, encoding)
+    for state, action, amount in steps:
+        # The change has five buckets only.
+        key = state - state // 10**5 % 10 * 10**5 + state // 10**5 % 5 * 10**5
+        values.step(values.states.number(key), values.actions.number(action), amount)
+    assert values.all_f().tolist() == [values.f(at) for at in range(len(values.states.digits))]
+    assert values.all_g().tolist() == [values.g(at) for at in range(len(values.actions.digits))]
+
+
+def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given() -> None:
+    world = random_web(np.random.default_rng(1), pages=120, wanted=0.3)
+    policy = Sarsa(Task(np.random.default_rng(1), Topic("pottery")), categories=2)
+    assert policy.relevance.source.startswith("counts of words")
+    assert policy.categories == {}
+    crawl_with(policy, world, pages=FIRST_VECTORS + 5)
+    assert policy.relevance.source == f"word vectors: learned from {FIRST_VECTORS} texts"
+    assert len(policy.categories) == 2
+    assert ("relevance is measured by", policy.relevance.source, 1.0) in policy.explain()
+
+
+def test_a_topic_without_a_vector_is_measured_by_counts() -> None:
+    policy = Sarsa(Task(np.random.default_rng(0), Topic("zither"), vectors=vectors()))
+    assert "no word of the topic is in drawn at random" in policy.relevance.source
+
+
+def test_weights_are_kept_from_task_to_task() -> None:
+    world = random_web(np.random.default_rng(5), pages=80, wanted=0.2)
+    graph = world.graph()
+    web = KnownWeb("small", graph, 0, lambda number: world.pages[graph.urls[number]])
+    told: list[tuple[int, int]] = []
+    model = registry.build(
+        "trainers",
+        "sarsa",
+        task(2),
+        [web],
+        lambda done, of: told.append((done, of)),
+        settings={"episodes": 3, "pages": 40, "alpha": 0.01},
+    )
+    model = unpack(pack(model))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    policy = Sarsa(task(9, model=model))
+    assert policy.values.w.any()
+    rows = policy.explain()
+    weights = {(group, bucket): weight for group, bucket, weight in rows}
+    assert weights["page: distance", "0 from a relevant page"] == policy.values.w[6, 0]
+    assert [text for group, text, _ in rows if group == "category"] == [
+        "earth: clay granite orchard",
+        "trade: ledger engine",
+    ]
+    # Without a topic of its own a task has the categories of the model.
+    bare = Sarsa(Task(np.random.default_rng(0), Topic("pottery kiln"), model=model))
+    assert bare.categories == TOPIC.categories
+    with pytest.raises(InputError, match="index"):
+        Sarsa(task(9, model=model), encoding="index")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"update": "sometimes"},
+        {"encoding": "binary"},
+        {"within": "best"},
+        {"epsilon": 1.5},
+        {"rewards": (1.0,)},
+        {"categories": 13},
+        {"background": "no/such/file"},
+    ],
+)
+def test_settings_out_of_range_are_said_in_one_line(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as error:
+        Sarsa(Task(np.random.default_rng(0), Topic("pottery")), **given)
+    assert "\n" not in str(error.value)
+
+
+# ---------------------------------------------------------------- categories found
+
+
+def test_categories_come_from_a_background() -> None:
+    texts = [
+        *(["kiln", "glaze", "stoneware", "and", "ledger"] for _ in range(20)),
+        *(["ferry", "harbour", "ledger", "and"] for _ in range(60)),
+    ]
+    found = find_categories("kiln", 2, None, texts)
+    assert set(found) == {"glaze", "stoneware"}
+    by_file = find_categories("kiln", 2, vectors(), texts)
+    assert "kiln" not in " ".join(by_file.values())
+
+
+def test_categories_come_from_vectors_alone() -> None:
+    assert len(find_categories("kiln", 3, vectors())) == 3
+    assert find_categories("zither", 3, vectors()) == {}
+    assert find_categories("kiln", 3, None) == {}
+
+
+@pytest.mark.data
+def test_categories_of_a_real_topic() -> None:
+    folder = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data"))
+    file = folder / "word_vectors/minilm_static.npz"
+    if not file.exists():
+        pytest.skip(f"{file} is missing; SPOOR_DATA names the folder of recorded data")
+    found = find_categories("olympics", 3, Vectors.read(file))
+    assert "sports" in found
