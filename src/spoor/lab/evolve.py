@@ -277,9 +277,10 @@ class _Wiki:
         return changed
 
     def _links_to(self, page: str, target: str) -> bool:
+        """Whether a page links to another, by the name as written or as the wiki resolved it."""
         row = self._rows.get(page)
         return row is not None and any(
-            link[0] == "w" and len(link) > 3 and link[3] == target for link in row["links"]
+            link[0] == "w" and target in (link[1], *link[3:4]) for link in row["links"]
         )
 
     def _relist(self, holder: str, page: str) -> bool:
