@@ -185,7 +185,7 @@ def power_law(degree: NDArray[np.int64], *, xmin: int | None = None) -> PowerLaw
     tail = int((data >= fit.xmin).sum())
     return PowerLaw(
         float(law.alpha),
-        float(law.sigma),
+        float(law.standard_err),
         int(fit.xmin),
         float(law.D),
         tail,
