@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import charset_normalizer
 from selectolax.lexbor import LexborHTMLParser
 
-from spoor.nesting import flatten
+from spoor.nesting import TOKEN, flatten
 from spoor.types import Anchor, Link, Page
 from spoor.urls import Joiner, canonical
 
@@ -41,11 +41,18 @@ HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/v
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
-# Labels for which browsers take a wider encoding than the label says (WHATWG Encoding, 4.2).
+# The encodings of the web (WHATWG Encoding, 4.2) by Python's names. Python knows many more, some of
+# which turn text into other text or take quadratic time.
+_ENCODINGS = frozenset(
+    """utf-8 utf-16-le utf-16-be cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 cp932 cp949
+    gb18030 big5hkscs euc_jp iso2022_jp""".split()
+)
+_ENCODINGS |= {f"cp{number}" for number in range(1250, 1259)}
+_ENCODINGS |= {f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)}
+# Names for which browsers take a wider encoding than the name says.
 _WIDER = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
-    "latin-1": "cp1252",
     "iso8859-9": "cp1254",
     "iso8859-11": "cp874",
     "tis-620": "cp874",
@@ -54,22 +61,33 @@ _WIDER = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
     "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
 }
+# Labels that Python does not know.
 _LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp"}
 _LABELS |= {"x-user-defined": "cp1252", "unicode": "utf-16-le", "ks_c_5601-1987": "cp949"}
+_LABELS |= {"windows-874": "cp874", "unicode-1-1-utf-8": "utf-8"}
+_LABELS |= {"windows-949": "cp949", "x-x-big5": "big5", "iso-8859-8-i": "iso8859-8"}
+_LABELS |= {"x-mac-cyrillic": "mac-cyrillic", "x-mac-roman": "mac-roman", "dos-874": "cp874"}
+_LABELS |= {f"x-cp125{last}": f"cp125{last}" for last in range(9)}
+_LABEL = re.compile(r"[a-z0-9_:.-]+")
 
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_META = re.compile(rb"<meta[\s/]([^>]*)", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"""charset\s*=\s*["']?\s*([^\s"'/>;]+)""", re.IGNORECASE)
+_MAY_DECLARE = re.compile(r"<meta[^<>]*charset", re.IGNORECASE)
+_ATTRIBUTES = re.compile(
+    r"""([^\s/>="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""", re.IGNORECASE
+)
+_META_CHARSET = re.compile(
+    r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"'][^\s;]*))""", re.IGNORECASE
+)
 _HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']+)""", re.IGNORECASE)
-_PRESCAN = 1024
+_PRESCAN = 8_192
 _DETECT = 16_384
 
 
 def encoding_of(body: bytes, content_type: str = "") -> str:
     """Python's name of the encoding: by byte order mark, header, meta or XML declaration in the
-    first 1,024 bytes, and only then by looking at the bytes."""
+    first 8,192 bytes, and only then by looking at the bytes."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return name
@@ -89,24 +107,44 @@ def encoding_of(body: bytes, content_type: str = "") -> str:
 
 def _codec(label: str) -> str | None:
     label = label.strip().lower()
+    # Python forgives punctuation, which the standard does not.
+    if not _LABEL.fullmatch(label):
+        return None
     try:
         name = codecs.lookup(_LABELS.get(label, label)).name
-        # Some of Python's codecs turn bytes into bytes.
-        b"".decode(name)
     except (LookupError, ValueError):
         return None
-    return _WIDER.get(name, name)
+    name = _WIDER.get(name, name)
+    return name if name in _ENCODINGS else None
 
 
 def _declared(head: bytes) -> str | None:
-    head = _COMMENT.sub(b"", head)
-    for meta in _META.finditer(head):
-        found = _META_CHARSET.search(meta[1])
-        if found and (name := _codec(found[1].decode("latin-1"))):
-            # A page whose meta could be read is not in UTF-16, whatever it says.
-            return "utf-8" if name.startswith("utf-16") else name
+    if b"charset" in head.lower():
+        text = head.decode("latin-1")
+        tokens = TOKEN.finditer(text) if _MAY_DECLARE.search(text) else ()
+        for token in tokens:
+            # A tag that the end cuts declares nothing.
+            if token[2] and token[2].lower() == "meta" and not token[1] and token[0][-1] == ">":
+                name = _codec(_charset_of_meta(token[3]))
+                if name is not None:
+                    # A page whose meta could be read is not in UTF-16, whatever it says.
+                    return "utf-8" if name.startswith("utf-16") else name
     xml = _XML_ENCODING.match(head)
     return _codec(xml[1].decode("latin-1")) if xml else None
+
+
+def _charset_of_meta(written: str) -> str:
+    """What the attributes of a meta element declare; empty where that is nothing."""
+    attributes: dict[str, str] = {}
+    for name, *values in _ATTRIBUTES.findall(written):
+        attributes.setdefault(name.lower(), "".join(values))
+    if "charset" in attributes:
+        return attributes["charset"]
+    if attributes.get("http-equiv", "").lower() == "content-type":
+        found = _META_CHARSET.search(attributes.get("content", ""))
+        if found:
+            return found[1] or found[2] or found[3] or ""
+    return ""
 
 
 def _detected(body: bytes) -> str:

@@ -149,7 +149,7 @@ def test_tokens_are_those_of_the_standard() -> None:
             ]
             found = [
                 (bool(token[1]), token[2].lower().replace("\0", "\ufffd"))
-                for token in nesting._TOKEN.finditer(case["input"])
+                for token in nesting.TOKEN.finditer(case["input"])
                 # A tag that the end of the file cuts is none.
                 if token[2] and token[0].endswith(">")
             ]
