@@ -1,0 +1,191 @@
+"""What the updates of `sarsa` cost, beside best-first without learning.
+
+    python benchmarks/sarsa.py WEB [--pages 10000] [--rounds 3] [--vectors FILE] [--topic WORDS]
+    python benchmarks/sarsa.py --growth [--vectors FILE]
+
+The first crawls WEB (a folder that `spoor web import` wrote) by best-first and by each update in
+turn, in one process, and prints the least CPU time of the rounds. The second fills frontiers up to
+10⁴, 10⁵ and 10⁶ open links with pages of 50 links, whose words are drawn from the vectors', and
+prints the milliseconds of CPU that a page costs there (choose, observe, learn).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np  # noqa: E402  # after the number of threads is set
+
+from spoor import registry  # noqa: E402
+from spoor.crawl import Crawl  # noqa: E402
+from spoor.drivers.replay import Replay  # noqa: E402
+from spoor.judges.keywords import Keywords  # noqa: E402
+from spoor.lab.webs import open_scope  # noqa: E402
+from spoor.policies.sarsa import Sarsa  # noqa: E402
+from spoor.protocols import Policy  # noqa: E402
+from spoor.stores.memory import MemoryFrontier  # noqa: E402
+from spoor.text import Vectors  # noqa: E402
+from spoor.types import (  # noqa: E402
+    NO_PARENT,
+    Anchor,
+    Fetched,
+    Judgement,
+    Link,
+    LinkId,
+    Outcome,
+    Page,
+    Sightings,
+    Task,
+    Topic,
+)
+
+POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "best-first": ("best-first", {}),
+    "asynchronous": ("sarsa", {}),
+    "moderated": ("sarsa", {"update": "moderated"}),
+    "synchronous": ("sarsa", {"update": "synchronous"}),
+}
+LINKS = 50
+MEASURED = 300
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("web", type=Path, nargs="?")
+    parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--topic", default="security")
+    parser.add_argument("--growth", action="store_true")
+    told = parser.parse_args()
+    vectors = Vectors.read(told.vectors) if told.vectors else None
+    if told.growth:
+        growth(vectors, told.topic)
+    elif told.web is None:
+        parser.error("name a web, or give --growth")
+    else:
+        crawls(told.web, vectors, told.topic, told.pages, told.rounds)
+
+
+def crawls(web: Path, vectors: Vectors | None, words: str, pages: int, rounds: int) -> None:
+    world, root = open_scope(web, None, "web")
+    judge = Keywords(words.split(), threshold=1e-9)
+    least: dict[str, float] = {}
+    said: dict[str, str] = {}
+    for _ in range(rounds):
+        for name, (policy, settings) in POLICIES.items():
+            task = Task(np.random.default_rng(0), Topic(words), vectors=vectors)
+            made = registry.build("policies", policy, task, settings=settings)
+            crawl = Crawl(made, judge, MemoryFrontier(), pages=pages)
+            crawl.seed([root])
+            began = time.process_time()
+            for _ in Replay(crawl, world):
+                pass
+            seconds = time.process_time() - began
+            least[name] = min(seconds, least.get(name, seconds))
+            pairs = f", {len(made.pairs.size):,} pairs" if isinstance(made, Sarsa) else ""
+            said[name] = (
+                f"{crawl.counts.relevant:,} relevant, {crawl.frontier.open_count:,} open{pairs}"
+            )
+    print(f"{web.name}: {pages:,} pages, topic {words!r}, least of {rounds} rounds")
+    for name, seconds in least.items():
+        against = seconds / least["best-first"]
+        print(f"  {name:<13} {seconds:6.2f} s of CPU  {against:5.2f} × best-first  {said[name]}")
+    print(f"  synchronous / asynchronous {least['synchronous'] / least['asynchronous']:.2f}")
+
+
+class _All:
+    """An offer of every open link of one host."""
+
+    def __init__(self) -> None:
+        self.open: dict[LinkId, None] = {}
+
+    def __len__(self) -> int:
+        return len(self.open)
+
+    def __contains__(self, link: object) -> bool:
+        return link in self.open
+
+    def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
+        return list(self.open)[:k]
+
+    def hosts(self) -> Collection[str]:
+        return {"w.example"}
+
+
+def drawn(vectors: Vectors | None, rng: np.random.Generator) -> Iterator[list[str]]:
+    """Words of texts: some near to one another, as words of a page are."""
+    words = vectors.words()[:20_000] if vectors else [f"word{at}" for at in range(2_000)]
+    while True:
+        at = int(rng.integers(len(words)))
+        yield [words[(at + int(step)) % len(words)] for step in rng.integers(0, 40, size=4)]
+
+
+def growth(vectors: Vectors | None, words: str) -> None:
+    print(f"{'open links':>12}  " + "  ".join(f"{name:>12}" for name in POLICIES))
+    columns = {name: list(grown(name, vectors, words)) for name in POLICIES}
+    for row in range(3):
+        open_links = columns["best-first"][row][0]
+        cells = (f"{columns[name][row][1]:>9.2f} ms" for name in POLICIES)
+        print(f"{open_links:>12,}  " + "  ".join(cells))
+
+
+def grown(name: str, vectors: Vectors | None, words: str) -> Iterator[tuple[int, float]]:
+    """(open links, milliseconds a page) at each size."""
+    policy, settings = POLICIES[name]
+    rng = np.random.default_rng(0)
+    task = Task(np.random.default_rng(0), Topic(words), vectors=vectors)
+    made: Policy = registry.build("policies", policy, task, settings=settings)
+    offer, texts = _All(), drawn(vectors, rng)
+    known = 1
+    offer.open[0] = None
+    made.observe(_shown([Link("http://w.example/0")], [0], [True], NO_PARENT))
+    for size in (10_000, 100_000, 1_000_000):
+        measured = 0.0
+        for left in _countdown(offer, size):
+            link_words = [next(texts) for _ in range(LINKS)]
+            fresh = list(range(known, known + LINKS))
+            links = [
+                Link(f"http://w.example/{at}", Anchor(" ".join(text)))
+                for at, text in zip(fresh, link_words, strict=True)
+            ]
+            known += LINKS
+            text = " ".join(word for some in link_words for word in some)
+            page = Page("http://w.example/", text=text, links=links)
+            relevant = bool(rng.random() < 0.1)
+            judgement = Judgement(float(relevant), relevant, float(relevant))
+            began = time.process_time()
+            choice = made.choose(offer)
+            del offer.open[choice.link]
+            made.observe(_shown(links, fresh, [True] * LINKS, choice.link))
+            offer.open.update(dict.fromkeys(fresh))
+            made.learn(Outcome(choice, Fetched(0, page), judgement, float(relevant)))
+            if left < MEASURED:
+                measured += time.process_time() - began
+        yield len(offer), 1000 * measured / MEASURED
+
+
+def _countdown(offer: _All, size: int) -> Iterator[int]:
+    """Pages still to come until the frontier holds so many links."""
+    while len(offer) < size:
+        yield (size - len(offer)) // LINKS
+
+
+def _shown(
+    links: Sequence[Link], numbers: Sequence[LinkId], first: Sequence[bool], parent: LinkId
+) -> Sightings:
+    at = list(range(len(links)))
+    urls = [link.url for link in links]
+    hosts = ["w.example"] * len(links)
+    return Sightings(links, at, numbers, first, parent, 0.0, 1, urls, hosts)
+
+
+if __name__ == "__main__":
+    main()
