@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from spoor.cli.screen import progress
+
+if TYPE_CHECKING:
+    from spoor.lab.experiment import Experiment
 
 
 def add(app: typer.Typer) -> None:
@@ -53,6 +56,9 @@ def run(
     found = [experiment for name in experiments for experiment in find(name)]
     results: list[dict[str, Any]] = []
     for experiment in found:
+        if experiment.kind == "fleets":
+            results.append(run_fleets(experiment, out, jobs or os.cpu_count() or 1, as_json))
+            continue
         plan = sweep.plan(experiment, out)
         with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
             cells = sweep.run(plan, out, jobs=jobs or os.cpu_count() or 1, tell=tell)
@@ -63,6 +69,20 @@ def run(
             typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
     if as_json:
         typer.echo(json.dumps(results[0] if len(results) == 1 else {"experiments": results}))
+
+
+def run_fleets(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
+    """Run an experiment with fleets on evolving webs, and show or write what it says."""
+    from spoor.lab import fleet_experiment as fleets
+
+    plan = fleets.plan(experiment)
+    with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
+        cells = fleets.run(plan, out, jobs=jobs, tell=tell)
+    folder = fleets.write_pages(experiment, cells, out)
+    if not as_json:
+        typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
+        typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
+    return {"experiment": experiment.name, "cells": cells}
 
 
 def write_pages(name: str, title: str, about: str, cells: list[dict[str, Any]], out: Path) -> Path:

@@ -135,6 +135,7 @@ class Fleet:
                     self._queue.extend(self.crew.wanted(url, links, now))
         else:
             self.counts.failed += 1
+            self.known.fetched[url] = now
         if not (self._queue or self._flights or self._again):
             self._end_step(now)
         return Outcome(Choice(url), reply, None, 0.0)

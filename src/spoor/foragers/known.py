@@ -44,7 +44,7 @@ class Known:
         self.version: list[int] = []
         """Contents so far; 0 before the first download."""
         self.fetched: list[float] = []
-        """When it was downloaded last."""
+        """When it was downloaded last, or could not be."""
         self.hosts: list[str] = []
         self.alias: dict[int, int] = {}
         """URLs that redirected to another one, the last time they were asked for."""
