@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 
     from spoor.types import (
         Choice,
+        Deferred,
         Failed,
         Fetch,
         Fetched,
         Judgement,
         Link,
         LinkId,
+        NextStep,
         Outcome,
         Page,
         Redirected,
+        Reply,
         Sighting,
         Sightings,
         State,
@@ -211,6 +214,24 @@ class Stateful(Protocol):
 
     def save(self) -> State: ...
     def load(self, state: State) -> None: ...
+
+
+class Manners(Protocol):
+    """When hosts may be asked, as far as a driver has a say in it; a Frontier is one."""
+
+    def hold(self, host: str, until: float) -> None: ...
+    def pace(self, host: str, delay: float) -> None: ...
+    def delay(self, host: str) -> float: ...
+
+
+class Engine(Protocol):
+    """What a driver runs: a Crawl, or a Fleet of foragers."""
+
+    @property
+    def frontier(self) -> Manners: ...
+    def next(self, now: float) -> NextStep: ...
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred: ...
+    def stop(self, reason: str) -> None: ...
 
 
 class World(Protocol):

@@ -12,15 +12,15 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import aiohttp
 
-from spoor.crawl import Crawl
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import HttpSettings
 from spoor.page import parse
+from spoor.protocols import Engine
 from spoor.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
 from spoor.types import (
     Deferred,
@@ -93,7 +93,7 @@ class _Robots:
 
 
 class Live:
-    """Runs one crawl over HTTP.
+    """Runs one crawl, or one fleet, over HTTP.
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
     sees what came of each reply. `clock` gives seconds and must go on across restarts of a run.
@@ -101,7 +101,7 @@ class Live:
 
     def __init__(
         self,
-        crawl: Crawl,
+        crawl: Engine,
         settings: HttpSettings,
         *,
         clock: Clock = time.time,
@@ -243,20 +243,17 @@ class Live:
             robots=",".join(exchange.headers.getall("X-Robots-Tag", [])),
             joiner=self._joiner,
         )
+        modified = last_modified(exchange)
+        if modified is not None:
+            page = replace(page, modified=modified)
         return Fetched(ticket, page, seconds, len(exchange.body))
 
     def _retry_after(self, exchange: Exchange) -> float | None:
         value = exchange.headers.get("Retry-After", "").strip()
         if value.isdigit():
             return float(min(int(value), 24 * 3600))
-        if not value:
-            return None
-        from email.utils import parsedate_to_datetime
-
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - self._clock())
-        except ValueError:
-            return None
+        until = _http_date(value)
+        return None if until is None else max(0.0, until - self._clock())
 
     # -- robots.txt
 
@@ -306,6 +303,25 @@ class Live:
             unreachable = rules is DISALLOW_ALL
             return rules, UNREACHABLE_AGE if unreachable else self.settings.robots_max_age
         return ALLOW_ALL, self.settings.robots_max_age
+
+
+def last_modified(exchange: Exchange) -> float | None:
+    """When a page was changed last by its own word: Last-Modified, unless that is the time of the
+    reply itself, as it is where pages are made when asked for."""
+    stated = _http_date(exchange.headers.get("Last-Modified", ""))
+    if stated is None:
+        return None
+    made = _http_date(exchange.headers.get("Date", ""))
+    return stated if stated < (exchange.began if made is None else made) - 2.0 else None
+
+
+def _http_date(value: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def failure(ticket: int, error: Exception) -> Failed:
