@@ -18,7 +18,7 @@ import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,17 @@ from spoor.learn.relevance import Relevance, Tenths
 from spoor.policies.sarsa import Sarsa, model_of
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
-from spoor.types import Judgement, Page, Sightings, State, Task, Topic
+from spoor.types import (
+    Fetch,
+    Fetched,
+    Judgement,
+    Page,
+    Reply,
+    Sightings,
+    State,
+    Task,
+    Topic,
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,14 @@ OURS: Variants = {
         "sarsa",
         {"update": "synchronous", "epsilon": 0.0, "within": "nearest"},
     ),
-    "asynchronous, ε = 0, nearest": ("sarsa", {"epsilon": 0.0, "within": "nearest"}),
+    "synchronous, ε = 0, nearest, prior": (
+        "sarsa",
+        {"update": "synchronous", "epsilon": 0.0, "within": "nearest", "prior": 30.0},
+    ),
+    "asynchronous, ε = 0, nearest, prior": (
+        "sarsa",
+        {"epsilon": 0.0, "within": "nearest", "prior": 30.0},
+    ),
 }
 VARIANTS: dict[str, Variants] = {
     "paper": PAPER,
@@ -118,6 +135,23 @@ class Remembered(Relevance):
         return own, super().of_page("", seen)[1]
 
 
+class Held:
+    """A world that parses a page once, however many tasks fetch it."""
+
+    def __init__(self, world: LabWorld) -> None:
+        self._world = world
+        self._replies: dict[str, Reply] = {}
+
+    def answer(self, fetch: Fetch) -> Reply:
+        reply = self._replies.get(fetch.url)
+        if reply is None:
+            reply = self._world.answer(fetch)
+            if isinstance(reply, Fetched):
+                reply = replace(reply, page=replace(reply.page, links=tuple(reply.page.links)))
+            self._replies[fetch.url] = reply
+        return replace(reply, ticket=fetch.ticket)
+
+
 class Known:
     """A judge that judges a page once, however many tasks fetch it."""
 
@@ -136,7 +170,7 @@ class Known:
 class Ground:
     """One topic on one web, made ready."""
 
-    world: LabWorld
+    world: Held
     subject: Subject
     topic: Topic
     root: str
@@ -156,7 +190,7 @@ def make(
     topic = Topic(subject.words, categories=plain.categories)
     measure = Remembered(plain.relevance.texts, vectors)
     pages = min(10_000, reachable // 4)
-    return Ground(world, subject, topic, root, pages, Known(subject.words), measure, vectors)
+    return Ground(Held(world), subject, topic, root, pages, Known(subject.words), measure, vectors)
 
 
 def crawl(

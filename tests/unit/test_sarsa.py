@@ -365,6 +365,17 @@ def test_a_topic_without_a_vector_is_measured_by_counts() -> None:
     assert "no word of the topic is in drawn at random" in policy.relevance.source
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_prior_goes_by_the_words_of_the_link_alone(encoding: str) -> None:
+    values = Values(2, encoding)
+    values.begin(30.0)
+    worth = [values.g(values.actions.number(10_000 * tenth + 1_234)) for tenth in range(10)]
+    assert worth[0] == 0.0
+    assert worth[9] == pytest.approx(30.0, abs=1e-6)
+    assert worth == sorted(worth)
+    assert values.f(values.states.number(9_399_999)) == 0.0
+
+
 def test_weights_are_kept_from_task_to_task() -> None:
     world = random_web(np.random.default_rng(5), pages=80, wanted=0.2)
     graph = world.graph()

@@ -216,6 +216,18 @@ class Values:
         self._of_state = self._table[: self.state_digits]
         self._of_action = self._table[self.state_digits :]
 
+    def begin(self, prior: float) -> None:
+        """Weights to begin with: a link whose words are near to the topic is worth up to `prior`,
+        half by each discretisation, and all else nothing."""
+        w = self.w
+        buckets = ([at / 4 for at in range(5)], [at / 5 for at in range(6)])
+        if not self._exact:
+            buckets = ([5 / 4], [6 / 5])  # x is at most 4/5 and 5/6 there
+        for first, shares in zip((0, 5), buckets, strict=True):
+            for at, share in enumerate(shares):
+                w[self.state_digits, first + at] = _to_grid(prior / 2 * share)
+        self.set(w)
+
     def _tabulate(self, row: int, digits: Iterable[int]) -> None:
         """What these digits of one feature add to a value."""
         w, columns, table = self._w[row], self._columns[row], self._table[row]
@@ -476,7 +488,8 @@ class Sarsa:
 
     `update`: whether all values in B are of now (`synchronous`), or those of the current page's
     links only (`asynchronous`, `moderated` by eq. (4)). `encoding` of a bucket in x(s, a).
-    `halving`: pages after which ε is halved (0: never). `rewards` of a relevant page, of one whose
+    `halving`: pages after which ε is halved (0: never). `prior`: what a link whose words are wholly
+    the topic's is worth before anything is learned. `rewards` of a relevant page, of one whose
     relevance is over each of `nearly`, and of any other. `within` a pair the `oldest` link is
     taken, or that with the words `nearest` to the topic. `categories` are found automatically
     where the topic names none, from `background` (a file of one text a line), the word vectors or
@@ -501,6 +514,7 @@ class Sarsa:
         rewards: Sequence[float] = (30.0, 30.0, 20.0, -1.0),
         nearly: Sequence[float] = (0.5, 0.4),
         within: str = "oldest",
+        prior: float = 0.0,
         categories: int = 3,
         background: str = "",
         context: int = 5,
@@ -549,6 +563,8 @@ class Sarsa:
         weights = weights_of(task, "sarsa", features_of(encoding, count, fields))
         if weights is not None:
             self.values.set(weights["w"])
+        elif prior:
+            self.values.begin(prior)
         self.pairs = Pairs()  # Alg. 1 line 3
         self.parents = Parents()
         # Asynchronous: pairs by the Q of their time.
