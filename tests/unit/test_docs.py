@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -46,10 +47,26 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
             exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
         else:
             for command in commands(code):
-                done = subprocess.run(
-                    command, shell=True, capture_output=True, text=True, timeout=120, check=False
-                )
-                assert done.returncode == 0, f"{page.name}:{line}: {command}\n{done.stderr}"
+                ended, errors = run(command)
+                assert ended == 0, f"{page.name}:{line}: {command}\n{errors}"
+
+
+def run(command: str) -> tuple[int, str]:
+    """Exit code and errors of a command; what it started ends with it when it takes too long."""
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        errors = process.communicate(timeout=120)[1]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, errors
 
 
 def commands(code: str) -> list[str]:
