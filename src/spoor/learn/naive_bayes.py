@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SMOOTHINGS = ("laplace", "shrinkage", "complement")
 ROUNDS = 30
 """Of expectation-maximisation."""
+SAMPLE = 20_000
 
 
 class Bag(NamedTuple):
@@ -163,18 +164,25 @@ def one_hot(classes: Integers, count: int) -> Floats:
 def cluster(bags: Sequence[Bag], count: int, rng: np.random.Generator) -> Floats:
     """Share of each example in `count` clusters of like words, (n, count).
 
-    A mixture of multinomials by expectation-maximisation from a random start. A text that many
-    examples share counts once for each.
+    A mixture of multinomials by expectation-maximisation from a random start, on `SAMPLE` examples
+    where there are more. A text that many examples share counts once for each.
     """
-    size = len(bags[0].text)
-    share = one_hot(rng.integers(count, size=size), count)
-    # Random shares differ little from one another: begin with a few examples a cluster instead.
-    seeds = rng.permutation(size)[: count * max(1, min(10, size // count))]
-    model = fit([Bag(bag.counts, bag.text[seeds]) for bag in bags], share[seeds])
+    drawn = rng.permutation(len(bags[0].text))
+    some = [_part(bag, drawn[:SAMPLE]) for bag in bags]
+    size = len(some[0].text)
+    # Random shares of all examples would differ little from one another: begin with a few each.
+    seeds = np.arange(size)[: count * max(1, min(10, size // count))]
+    share = one_hot(rng.integers(count, size=len(seeds)), count)
+    model = fit([_part(bag, seeds) for bag in some], share)
     for _ in range(ROUNDS):
-        share = posterior(model.log_joint(bags))
-        model = fit(bags, share)
+        model = fit(some, posterior(model.log_joint(some)))
     return posterior(model.log_joint(bags))
+
+
+def _part(bag: Bag, examples: Integers) -> Bag:
+    """Some of the examples, and no text but theirs."""
+    texts, text = np.unique(bag.text[examples], return_inverse=True)
+    return Bag(bag.counts[texts], text.astype(np.int64))
 
 
 def _class_counts(bag: Bag, share: Floats) -> Floats:
