@@ -10,7 +10,7 @@ import typer
 
 from spoor.errors import InputError, SpoorError
 
-COMMANDS = ("demo", "crawl", "replay", "train", "explain", "lab", "web", "policies")
+COMMANDS = ("demo", "crawl", "watch", "replay", "train", "explain", "lab", "web", "policies")
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 
 

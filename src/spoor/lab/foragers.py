@@ -23,7 +23,7 @@ from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.describe import measures
 from spoor.lab.evolve import make
 from spoor.lab.experiment import data_folder
-from spoor.types import Fetch, Finished, Page, Sleep, Starved, State
+from spoor.types import Deferred, Fetch, Finished, Outcome, Page, Sleep, Starved, State
 from spoor.worlds.evolving import EvolvingWorld
 
 HOUR = 3600.0
@@ -73,6 +73,7 @@ def simulate(
     end: float | None = None,
     window: float = WINDOW,
     tell: Tell = lambda downloaded, relevant: None,
+    on_step: Callable[[Outcome | Deferred, float], None] | None = None,
 ) -> Run:
     """Run a fleet on one computer, one download after the other, from where the world's clock
     stands to its end. The world is asked as a request begins, and the reply is there when its
@@ -89,7 +90,9 @@ def simulate(
             reply = world.answer(step)
             now += reply.seconds
             world.advance(now)
-            fleet.receive(reply, now)
+            outcome = fleet.receive(reply, now)
+            if on_step is not None:
+                on_step(outcome, now)
         elif isinstance(step, Sleep):
             now = step.until
             world.advance(now)
