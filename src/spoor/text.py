@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -110,7 +111,7 @@ class Hasher:
 class DocumentFrequencies:
     """In how many documents each word occurs: learned as the crawl goes, or given.
 
-    At most `limit` words are kept; beyond it those seen once are dropped.
+    At most `limit` words are kept: beyond it the rarest are dropped, a quarter of them or more.
     """
 
     def __init__(self, *, limit: int = 500_000) -> None:
@@ -124,8 +125,10 @@ class DocumentFrequencies:
         counts = self._counts
         for word in set(words):
             counts[word] = counts.get(word, 0) + 1
-        if len(counts) > self._limit:
-            self._counts = {word: n for word, n in counts.items() if n > 1}
+        rare = 0
+        while len(self._counts) > (0.75 * self._limit if rare else self._limit):
+            rare += 1
+            self._counts = {word: n for word, n in self._counts.items() if n > rare}
 
     def idf(self, word: str) -> float:
         """ln((1 + documents) / (1 + frequency)) + 1, which no word can bring to 0."""
@@ -162,11 +165,14 @@ def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
 
 
 class Vectors:
-    """Word → row of a float32 matrix, and where they came from."""
+    """Word → row of a float32 matrix, and where they came from. The first of equal words counts."""
 
     def __init__(self, words: Sequence[str], matrix: NDArray[Any], *, source: str = "") -> None:
+        first = {word: row for row, word in reversed(list(enumerate(words)))}
+        if len(first) < len(words):
+            matrix = matrix[sorted(first.values())]
         self.matrix: NDArray[np.float32] = np.ascontiguousarray(matrix, dtype=np.float32)
-        self._rows = {word: row for row, word in enumerate(words)}
+        self._rows = {word: row for row, word in enumerate(dict.fromkeys(words))}
         self.source = source
         """What a run says was used."""
 
@@ -203,7 +209,7 @@ class Vectors:
                 return cls._read_npz(path)
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
                 return cls._read_text_or_binary(cast("IO[bytes]", file), path)
-        except OSError as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"cannot read word vectors {path}: {error}") from error
 
     @classmethod
@@ -211,9 +217,12 @@ class Vectors:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 words = [str(word) for word in arrays["words"]]
-                return cls(words, arrays["vectors"], source=str(path))
-        except (KeyError, ValueError) as error:
+                matrix = arrays["vectors"]
+        except (KeyError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: no arrays `words` and `vectors` ({error})") from error
+        if matrix.ndim != 2 or len(matrix) != len(words) or matrix.dtype.kind not in "fiu":
+            raise InputError(f"{path}: {len(words)} words and vectors of shape {matrix.shape}")
+        return cls(words, matrix, source=str(path))
 
     @classmethod
     def _read_text_or_binary(cls, file: IO[bytes], path: Path) -> Vectors:
@@ -231,11 +240,12 @@ class Vectors:
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
         for number, line in enumerate(lines, 1):
-            word, _, numbers = line.strip().partition(b" ")
+            # A word may have blanks in it, of which only the first vector must be free.
+            word, *numbers = line.strip().rsplit(maxsplit=len(rows[0]) if rows else -1) or [b""]
             if not word:
                 continue
             try:
-                row = np.array(numbers.split(), dtype=np.float32)
+                row = np.array(numbers, dtype=np.float32)
             except ValueError:
                 raise InputError(f"{path}: vector {number} is not a word and numbers") from None
             if rows and len(row) != len(rows[0]):
@@ -255,11 +265,12 @@ def _is_binary(sample: bytes) -> bool:
 
 def _binary(data: bytes, count: int, dimension: int, path: Path) -> Vectors:
     words: list[str] = []
-    matrix = np.empty((count, dimension), dtype=np.float32)
     at, width = 0, 4 * dimension
+    # What the first line promises is no reason to take more memory than the file has.
+    matrix = np.empty((min(count, len(data) // (width + 1)), dimension), dtype=np.float32)
     for row in range(count):
         space = data.find(b" ", at)
-        if space < 0 or space + 1 + width > len(data):
+        if space < 0 or space + 1 + width > len(data) or row >= len(matrix):
             raise InputError(f"{path}: ends after {row} of {count} vectors")
         words.append(data[at:space].strip().decode("utf-8", "replace"))
         matrix[row] = np.frombuffer(data, dtype="<f4", count=dimension, offset=space + 1)
@@ -308,7 +319,10 @@ def learn_vectors(
     if not whole:
         return None
     value = np.log(pairs.data * whole / (margin[pairs.row] * margin[pairs.col]))
-    kept = value > 0
+    # What is 0 but for rounding is 0.
+    kept = value > 1e-9
+    if not kept.any():
+        return None
     ppmi = sparse.csr_matrix((value[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
     k = min(dimension, len(words) - 2)
     u, s, _ = svds(ppmi, k=k, v0=rng.standard_normal(len(words)))
