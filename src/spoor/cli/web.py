@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spoor.cli import web_serve
+from spoor.cli import web_evolve, web_serve
 from spoor.errors import InputError
 
 web = typer.Typer(name="web", help="Recorded and generated webs.", no_args_is_help=True)
@@ -22,6 +22,7 @@ PLAIN_EVERY = 10.0
 
 def add(app: typer.Typer) -> None:
     web_serve.add(web)
+    web_evolve.add(web)
     app.add_typer(web)
 
 
@@ -154,8 +155,14 @@ def info(
     import numpy as np
 
     from spoor.lab.describe import describe
+    from spoor.worlds.evolving import FILE as EVOLVING
     from spoor.worlds.recorded import RecordedWorld
 
+    if (folder / EVOLVING).exists():
+        evolving = web_evolve.told(folder, seed, sources)
+        lines = web_evolve.shown(evolving) + _graph(evolving["graph"])
+        typer.echo(json.dumps(evolving) if as_json else "\n".join(lines))
+        return
     world = RecordedWorld(folder, site=site)
     said = describe(world, np.random.default_rng(seed), sources=sources)
     typer.echo(json.dumps(said) if as_json else told(said))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -51,12 +52,15 @@ def generate(
 
 def serve(
     web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
-    port: Annotated[int, typer.Option(min=0, help="0: a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: a free one.")] = 0,
     latency: Annotated[float, typer.Option(min=0, help="Milliseconds before each answer.")] = 0.0,
     faults: Annotated[
         str, typer.Option(help="Shares by kind: 404, 500, 429, slow, reset, as in 500=0.05.")
     ] = "",
     robots: Annotated[Path | None, typer.Option(help="A robots.txt for every host.")] = None,
+    speed: Annotated[
+        float, typer.Option(min=0, help="How fast an evolving web changes: 60 is an hour a minute.")
+    ] = 1.0,
     for_seconds: Annotated[
         float | None, typer.Option("--for", min=0, help="End after so many seconds.")
     ] = None,
@@ -64,9 +68,15 @@ def serve(
     """Serve WEB over HTTP on loopback, its hosts by name."""
     from spoor.drivers.http.serve import Faults, Server
     from spoor.lab.webs import open_web
+    from spoor.worlds.clocked import Clocked
+    from spoor.worlds.evolving import FILE as EVOLVING
+    from spoor.worlds.evolving import EvolvingWorld
     from spoor.worlds.generated import GeneratedWorld
 
-    world = open_web(web)
+    evolving = (web / EVOLVING).exists()
+    world = (
+        Clocked(EvolvingWorld.open(web), time.monotonic, speed=speed) if evolving else open_web(web)
+    )
     told = ""
     if robots is not None:
         try:
@@ -89,10 +99,12 @@ def serve(
         latency=latency / 1000,
         faults=Faults.parse(faults),
     )
-    asyncio.run(_serve(server, port, for_seconds, world.roots()[0]))
+    asyncio.run(_serve(server, port, for_seconds, world.roots()[0], watched=evolving))
 
 
-async def _serve(server: object, port: int, seconds: float | None, root: str) -> None:
+async def _serve(
+    server: object, port: int, seconds: float | None, root: str, *, watched: bool
+) -> None:
     from spoor.drivers.http.serve import Server, serving
 
     assert isinstance(server, Server)
@@ -102,9 +114,10 @@ async def _serve(server: object, port: int, seconds: float | None, root: str) ->
         loop.add_signal_handler(number, over.set)
     async with serving(server, port=port) as bound:
         typer.echo(f"serving on http://127.0.0.1:{bound}/ – crawl it with")
+        for_a_crawl = '--topic "…" --scope anywhere --delay 0'
         typer.echo(
-            f'  spoor crawl {root} --connect-to 127.0.0.1:{bound} --topic "…" '
-            "--scope anywhere --delay 0"
+            f"  spoor {'watch' if watched else 'crawl'} {root} --connect-to 127.0.0.1:{bound} "
+            + ("--delay 0.05" if watched else for_a_crawl)
         )
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):

@@ -1,0 +1,137 @@
+"""`spoor web news` and `spoor web evolve`: webs that change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spoor.errors import InputError
+
+if TYPE_CHECKING:
+    from spoor.worlds.evolving import EvolvingWorld
+
+
+def add(web: typer.Typer) -> None:
+    web.command()(news)
+    web.command()(evolve)
+
+
+def news(
+    dest: Annotated[Path, typer.Argument(help="Folder to write.")],
+    days: Annotated[float, typer.Option(min=0.01, help="Days that it goes on.")] = 18.0,
+    backlog_days: Annotated[float, typer.Option(min=0, help="Days of articles before.")] = 120.0,
+    articles_a_day: Annotated[float, typer.Option(min=1, help="New articles a day.")] = 170.0,
+    sections: Annotated[int, typer.Option(min=1, help="Sections.")] = 10,
+    navigation: Annotated[bool, typer.Option(help="Articles link to front page, section.")] = True,
+    out_exponent: Annotated[float, typer.Option(help="Of the links of an article.")] = 1.3,
+    in_exponent: Annotated[float, typer.Option(help="Of the links to an article.")] = 2.57,
+    triads: Annotated[float, typer.Option(help="Share of links that close triangles.")] = 0.3,
+    local: Annotated[float, typer.Option(help="Share of links within the section.")] = 0.7,
+    updates: Annotated[float, typer.Option(min=0, help="Mean updates of an article.")] = 1.5,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
+) -> None:
+    """Write a generated news web: sections, a front page that rolls over, articles, updates."""
+    from spoor.worlds.newsweb import NewsSettings, news_web
+
+    world = news_web(
+        NewsSettings(
+            days=days,
+            backlog_days=backlog_days,
+            articles_a_day=articles_a_day,
+            sections=sections,
+            navigation=navigation,
+            out_exponent=out_exponent,
+            in_exponent=in_exponent,
+            triads=triads,
+            local=local,
+            updates=updates,
+            seed=seed,
+        )
+    )
+    _write(world, dest, rewire)
+
+
+def evolve(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SRC... DEST",
+            help="JSON lines, WARC or run folders with several captures of a URL; a recorded news "
+            "front page or wiki history; then the folder to write.",
+        ),
+    ],
+    start: Annotated[float | None, typer.Option(help="Unix seconds; recordings need it.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.01, help="Recordings: for so long.")] = None,
+    rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
+) -> None:
+    """Make an evolving web of recordings with several captures of a URL."""
+    from spoor.lab.evolve import from_archives, news_front_page, wiki_history
+
+    if len(paths) < 2:
+        raise InputError("give at least one source, then the folder to write: SRC... DEST")
+    *sources, dest = paths
+    first = sources[0]
+    recorded: Any = None
+    if (first / "snapshots.jsonl.zst").exists():
+        recorded = news_front_page
+    elif (first / "versions.jsonl.zst").exists() and not (first / "evolving.json").exists():
+        recorded = wiki_history
+    if recorded is not None:
+        if len(sources) > 1 or start is None or days is None:
+            raise InputError(f"{first} is one recording: give --start and --days, and DEST")
+        world = recorded(first, start=start, days=days)
+    else:
+        world = from_archives(sources, start=start)
+        if days is not None:
+            world = world.cut(world.start, min(world.end, world.start + days * 86400.0))
+    _write(world, dest, rewire)
+
+
+def _write(world: EvolvingWorld, dest: Path, rewire: int | None) -> None:
+    import numpy as np
+
+    from spoor.worlds.evolving import rewired
+
+    if rewire is not None:
+        world = rewired(world, np.random.default_rng(rewire))
+    world.save(dest)
+    counts = world.counts()
+    typer.echo(
+        f"{dest}: {counts['pages']:,} pages, {counts['at_start']:,} of them there at the start; "
+        f"{counts['versions']:,} versions in {(world.end - world.start) / 86400:.2f} days"
+    )
+    typer.echo(f"  spoor watch --replay {dest}")
+    typer.echo(f"  spoor web serve {dest} --speed 60")
+
+
+def told(folder: Path, seed: int, sources: int | None) -> dict[str, Any]:
+    """What an evolving web holds, ready for JSON."""
+    import numpy as np
+
+    from spoor.lab.describe import measures
+    from spoor.worlds.evolving import EvolvingWorld
+
+    world = EvolvingWorld.open(folder)
+    rng = np.random.default_rng(seed)
+    return {
+        "web": str(folder),
+        "start": world.start,
+        "end": world.end,
+        "days": (world.end - world.start) / 86400.0,
+        **world.counts(),
+        "roots": world.roots(),
+        "graph": measures(*world.arcs(), rng, sources=sources),
+    }
+
+
+def shown(said: dict[str, Any]) -> list[str]:
+    """The same for a person, its graph left out."""
+    return [
+        f"{said['web']}: {said['pages']:,} pages, {said['at_start']:,} of them there at the start, "
+        f"{said['versions']:,} versions in {said['days']:.2f} days, {said['vanished']:,} vanish",
+        f"  roots: {', '.join(said['roots'])}",
+        "links of all versions together:",
+    ]

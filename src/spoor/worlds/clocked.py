@@ -1,0 +1,44 @@
+"""An evolving web whose clock runs by another one, faster: what is served for a live watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from spoor.types import Fetch, Fetched, Reply
+from spoor.worlds.evolving import EvolvingWorld
+
+
+class Clocked:
+    """Answers as the web stands now, `speed` times as fast as `clock`, from the first request on.
+
+    `seconds` of a download and dates of pages are left to whoever serves it.
+    """
+
+    def __init__(self, world: EvolvingWorld, clock: Callable[[], float], *, speed: float) -> None:
+        self.world = world
+        self._clock = clock
+        self._speed = speed
+        self._began: float | None = None
+
+    def now(self) -> float:
+        """The web's own time; after its end it stands still."""
+        if self._began is None:
+            self._began = self._clock()
+        passed = (self._clock() - self._began) * self._speed
+        return min(self.world.end, self.world.start + passed)
+
+    def when(self, time: float) -> float:
+        """What the other clock showed, or will show, at a time of the web."""
+        began = self._clock() if self._began is None else self._began
+        return began + (time - self.world.start) / self._speed
+
+    def answer(self, fetch: Fetch) -> Reply:
+        self.world.advance(max(self.world.now, self.now()))
+        reply = self.world.answer(fetch)
+        if isinstance(reply, Fetched):
+            return replace(reply, page=replace(reply.page, modified=None), seconds=0.0)
+        return replace(reply, seconds=0.0)
+
+    def roots(self) -> list[str]:
+        return self.world.roots()
