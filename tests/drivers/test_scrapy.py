@@ -467,5 +467,6 @@ def test_a_scheduler_of_the_project_leaves_spoor_out() -> None:
     """
     with served(BIRDS) as site:
         told = run_scrapy(site, spider, SCHEDULER="scrapy.core.scheduler.Scheduler")
-    assert told["seen"] == [False] * len(BIRDS)
+    assert len(told["seen"]) >= len(BIRDS)
+    assert not any(told["seen"])
     assert "spoor/pages" not in told["stats"]
