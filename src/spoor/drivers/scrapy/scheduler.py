@@ -27,7 +27,7 @@ import time
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
@@ -508,7 +508,9 @@ class Scheduler(BaseScheduler):
 def scheduler_of(crawler: Crawler) -> Scheduler | None:
     """The crawler's scheduler, if it is ours: a project may have set another."""
     scheduler = crawler.engine.scheduler
-    return scheduler if isinstance(scheduler, Scheduler) else None
+    # To isinstance, whatever has a scheduler's three methods is one of ours.
+    ours = Scheduler in type(scheduler).__mro__
+    return cast("Scheduler", scheduler) if ours else None
 
 
 def _in_progress(engine: ExecutionEngine) -> set[Request]:
