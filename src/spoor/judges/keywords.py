@@ -19,9 +19,10 @@ class Keywords:
     """Score: share of the phrases that the page holds, each weighed by the best place it stands in.
 
     A phrase that stands in the text alone counts more the oftener it does: `weight · (1 − 2^−n)`
-    with n occurrences a thousand words, so a long page is not about everything that it mentions
-    once. A page is relevant from `threshold` on. Words are compared lower-case, by their stems
-    unless `stemmed` is False; a phrase of several words must stand in that order.
+    with n occurrences a thousand words (in all of a shorter text), so a long page is not about
+    everything that it mentions once. A page is relevant from `threshold` on. Words are compared
+    lower-case, by their stems unless `stemmed` is False; a phrase of several words must stand in
+    that order.
     """
 
     def __init__(
@@ -38,6 +39,11 @@ class Keywords:
         if unknown:
             have = ", ".join(FIELD_WEIGHTS)
             raise InputError(f"unknown field {unknown[0]!r} of a page; there are: {have}")
+        for field, weight in fields.items():
+            if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
+                raise InputError(f"field {field!r} has a weight from 0 on, not {weight!r}")
+        if not any(fields.values()):
+            raise InputError("no field of a page has a weight; give one, as in title = 1.0")
         self._fields = dict(fields)
         self._phrases = {
             phrase: words for phrase in phrases if (words := self._words(tokens(phrase)))
@@ -53,7 +59,10 @@ class Keywords:
     def judge(self, page: Page) -> Judgement:
         parts = {
             "title": self._words(tokens(page.title)),
-            "headings": self._words(tokens(" . ".join(page.headings))),
+            # Between two headings stands a word that no phrase has.
+            "headings": self._words(
+                [word for heading in page.headings for word in (*tokens(heading), "")]
+            ),
             "url": self._words([word for part in url_words(page.url) for word in part]),
             "text": self._words(tokens(page.text)[:_TEXT_WORDS]),
         }
@@ -80,7 +89,7 @@ class Keywords:
             if not found:
                 continue
             if field == "text":
-                often = found * max(1.0, 1000.0 / max(len(parts[field]), 1000))
+                often = found * 1000.0 / max(len(parts[field]), 1000)
                 weight *= 1.0 - 2.0**-often
             if weight > best:
                 times = f" {found} times" if found > 1 else ""

@@ -18,6 +18,7 @@ from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.text import STOP_WORDS, tokens
 from spoor.types import Topic
+from spoor.urls import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class TopicFile:
     stemmed: bool = True
     language: str = "english"
     example_urls: tuple[str, ...] = ()
-    """URLs of pages that are wanted: they count as relevant themselves."""
+    """Canonical URLs of pages that are wanted: they count as relevant themselves."""
     fields: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -75,6 +76,12 @@ def read_topic(path: Path | str) -> TopicFile:
     if method not in _METHODS:
         offer = nearest(method, list(_METHODS))
         raise InputError(f"{path}: unknown method {method!r}{offer}; there are: keywords, tfidf")
+    threshold = relevant.get("threshold")
+    if threshold is not None and not 0.0 < threshold <= 1.0:
+        raise InputError(f"{path}: 'threshold' lies in (0, 1], as scores do, not {threshold!r}")
+    for name, weight in relevant.get("fields", {}).items():
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
+            raise InputError(f"{path}: field {name!r} has a weight from 0 on, not {weight!r}")
     topic = Topic(
         data.get("name", ""),
         data.get("description", ""),
@@ -84,13 +91,17 @@ def read_topic(path: Path | str) -> TopicFile:
     )
     if not (topic.text.strip() or topic.examples):
         raise InputError(f"{path}: says nothing of the topic; give 'name' or 'keywords'")
+    try:
+        examples = tuple(canonical(url) for url in data.get("example_urls", []))
+    except ValueError as error:
+        raise InputError(f"{path}: 'example_urls': {error}") from error
     return TopicFile(
         topic,
         method,
-        relevant.get("threshold"),
+        threshold,
         relevant.get("stemmed", True),
         relevant.get("language", "english"),
-        tuple(data.get("example_urls", [])),
+        examples,
         relevant.get("fields", {}),
     )
 
