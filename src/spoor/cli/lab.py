@@ -59,6 +59,9 @@ def run(
         if experiment.kind == "fleets":
             results.append(run_fleets(experiment, out, jobs or os.cpu_count() or 1, as_json))
             continue
+        if experiment.kind == "tasks":
+            results.append(run_tasks(experiment, out, jobs or os.cpu_count() or 1, as_json))
+            continue
         plan = sweep.plan(experiment, out)
         with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
             cells = sweep.run(plan, out, jobs=jobs or os.cpu_count() or 1, tell=tell)
@@ -83,6 +86,20 @@ def run_fleets(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> d
         typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
         typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
     return {"experiment": experiment.name, "cells": cells}
+
+
+def run_tasks(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
+    """Run an experiment whose policies keep what they learned from task to task."""
+    from spoor.lab import task_experiment as tasks
+
+    plan = tasks.plan(experiment, out)
+    with progress(f"trials of {experiment.name}", len(plan), quiet=as_json) as tell:
+        rows = tasks.run(plan, out, jobs=jobs, tell=lambda done: tell(done, 0))
+    folder = tasks.write_pages(experiment, rows, out)
+    if not as_json:
+        typer.echo(f"{experiment.title}\n\n{tasks.table(rows)}")
+        typer.echo(f"\nTable and pictures: {folder}\n")
+    return {"experiment": experiment.name, "tasks": rows}
 
 
 def write_pages(name: str, title: str, about: str, cells: list[dict[str, Any]], out: Path) -> Path:

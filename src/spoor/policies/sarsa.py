@@ -541,6 +541,7 @@ class Sarsa:
         self._nearly = tuple(nearly)
         self._nearest = within == "nearest"
         self._rng = task.rng
+        self._subject = task.topic
         self._topic = task.topic.text
         given = task.vectors if isinstance(task.vectors, Vectors) else None
         self._learns_vectors = given is None
@@ -549,7 +550,7 @@ class Sarsa:
         if task.model is not None and not fields:
             fields = dict(task.model["weights"].get("categories", {}))
             count = int(task.model["weights"].get("count", count))
-        self._wanted = 0 if fields else count
+        self._to_find = 0 if fields else count
         if not fields:
             texts = _background(background)
             fields = find_categories(self._topic, count, given, texts)
@@ -598,8 +599,8 @@ class Sarsa:
         if self._pages == due:
             vectors = learn_vectors(self._texts_read, rng=self._rng)
             if vectors is not None:
-                if self._wanted:
-                    found = find_categories(self._topic, self._wanted, vectors, self._texts_read)
+                if self._to_find:
+                    found = find_categories(self._topic, self._to_find, vectors, self._texts_read)
                     # Once found they stay: weights have been learned for them.
                     self.categories = self.categories or found
                 self.relevance.look_through(self._texts(), vectors)
@@ -890,6 +891,23 @@ class Sarsa:
         self._pages = state["pages"]
         self._choices = state["choices"]
 
+    def model(self, **about: object) -> State:
+        """What has been learned so far, for a task to begin with."""
+        weights = {
+            "w": self.values.w,
+            "categories": dict(self.categories),
+            "count": self._count,
+        }
+        return pack_model(
+            "sarsa",
+            features_of(self._encoding, self._count, self.categories),
+            self._subject,
+            weights,
+            params={"encoding": self._encoding},
+            relevance=self.relevance.source,
+            **about,
+        )
+
     def explain(self) -> Sequence[tuple[str, str, float]]:
         """Weights of the buckets, group by group; what relevance was measured by comes first."""
         rows = [("relevance is measured by", self.relevance.source, 1.0)]
@@ -991,27 +1009,6 @@ def train(
         policy = Sarsa(Task(task.rng, task.topic, model, vectors=task.vectors), **params)
         web = webs[step % len(webs)]
         crawl_known(web, policy, pages or max(1, len(web.graph.urls) // 4))
-        model = state = model_of(policy, task, params, step + 1, [web.name for web in webs])
+        model = state = policy.model(episodes=step + 1, webs=[web.name for web in webs])
         tell(step + 1, steps)
     return state
-
-
-def model_of(
-    policy: Sarsa, task: Task, params: dict[str, Any], episodes: int, webs: Sequence[str]
-) -> State:
-    """What a crawl has learned, as a model."""
-    weights = {
-        "w": policy.values.w,
-        "categories": dict(policy.categories),
-        "count": policy._count,
-    }
-    return pack_model(
-        "sarsa",
-        features_of(policy._encoding, policy._count, policy.categories),
-        task.topic,
-        weights,
-        params=params,
-        episodes=episodes,
-        webs=list(webs),
-        relevance=policy.relevance.source,
-    )

@@ -1,0 +1,364 @@
+"""Experiments of tasks: a policy crawls the same web again and again and keeps what it learned.
+
+After Han, Wuillemin and Senellart (2018, section 4): from task to task all is made anew but the
+weights. In the file of an experiment: `kind = "tasks"`, one of `[[webs]]`, the `[[policies]]`,
+`seeds` (trials), `pages` or `share` (the smaller budget holds), and under `settings` the number of
+`tasks` and the `topics`: tables with a `name`, the `words` of which any makes a page relevant, the
+`titles` of its main page (the first that the web has; none: the web's root), perhaps `categories`
+and, by policy, `params`. A policy that has no `model()` to keep crawls once. Finished trials are
+kept under a hash of what they were, of the code and of the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.replay import Replay
+from spoor.errors import InputError
+from spoor.judges.keywords import Keywords
+from spoor.judges.similarity import VectorCosine
+from spoor.lab.experiment import Contender, Experiment, data_folder
+from spoor.lab.figures import breadth_first_order
+from spoor.lab.fleet_experiment import interval
+from spoor.lab.pictures import curves
+from spoor.lab.sweep import code_digest, data_digest, web_folder
+from spoor.lab.webs import LabWorld, open_web
+from spoor.stores.memory import MemoryFrontier
+from spoor.text import Vectors
+from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
+
+Tell = Callable[[int], None]
+"""Trials done."""
+
+STEPS = 100
+"""Points of a curve."""
+
+
+@runtime_checkable
+class Teaches(Protocol):
+    """A policy whose learning can be handed to the next task."""
+
+    def model(self) -> State: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A topic of the experiment."""
+
+    name: str
+    words: str
+    titles: tuple[str, ...] = ()
+    categories: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """So many tasks of one policy on one topic, one after the other."""
+
+    folder: str
+    vectors: str
+    subject: Subject
+    contender: Contender
+    seed: int
+    tasks: int
+    pages: int | None
+    share: float | None
+
+    def file(self, out: Path) -> Path:
+        """Where its figures are kept."""
+        said = json.dumps([asdict(self), code_digest(), data_digest(self.folder)], sort_keys=True)
+        return out / "cells" / f"tasks-{hashlib.sha256(said.encode()).hexdigest()[:24]}.json"
+
+
+def plan(experiment: Experiment, out: Path) -> list[Trial]:
+    """All trials; a web that is missing is made under `out`. Raises InputError for bad settings."""
+    told = experiment.settings
+    for key in told:
+        if key not in ("tasks", "topics"):
+            offer = registry.nearest(key, ["tasks", "topics"])
+            raise InputError(f"{experiment.name}: unknown setting {key!r}{offer}")
+    subjects = [_subject(row, experiment.name) for row in told.get("topics", ())]
+    if len(experiment.webs) != 1 or not experiment.policies or not subjects:
+        raise InputError(f"{experiment.name}: name one web, policies, and topics under settings")
+    web = experiment.webs[0]
+    folder = web_folder(web, out)
+    vectors = str(data_folder() / web.vectors) if web.vectors else ""
+    return [
+        Trial(
+            str(folder),
+            vectors,
+            subject,
+            contender,
+            seed,
+            int(told.get("tasks", 1)),
+            experiment.pages,
+            experiment.share,
+        )
+        for subject in subjects
+        for contender in experiment.policies
+        for seed in range(contender.seeds or experiment.seeds)
+    ]
+
+
+def _subject(row: Mapping[str, Any], where: str) -> Subject:
+    for key in row:
+        if key not in Subject.__dataclass_fields__:
+            offer = registry.nearest(key, list(Subject.__dataclass_fields__))
+            raise InputError(f"{where}: a topic has no {key!r}{offer}")
+    if not row.get("name") or not row.get("words"):
+        raise InputError(f"{where}: each topic has a name and words")
+    titles = tuple(row.get("titles", ()))
+    return Subject(
+        row["name"], row["words"], titles, row.get("categories", {}), row.get("params", {})
+    )
+
+
+def run(
+    plan: Sequence[Trial], out: Path, *, jobs: int = 1, tell: Tell = lambda done: None
+) -> list[dict[str, Any]]:
+    """Run every trial that is not kept in `out` yet; one row a task, in the plan's order."""
+    try:
+        (out / "cells").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+    # One process runs all trials of a topic: it reads the web once.
+    batches: dict[str, list[Trial]] = {}
+    for trial in plan:
+        if not trial.file(out).exists():
+            batches.setdefault(trial.subject.name, []).append(trial)
+    done = len(plan) - sum(map(len, batches.values()))
+    tell(done)
+    if jobs == 1 or len(batches) < 2:
+        for batch in batches.values():
+            for trial in _work(batch, out):
+                done += trial
+                tell(done)
+    else:
+        with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn")) as pool:
+            futures = [pool.submit(_all, batch, out) for batch in batches.values()]
+            for future in as_completed(futures):
+                done += future.result()
+                tell(done)
+    rows: list[dict[str, Any]] = []
+    for trial in plan:
+        rows += json.loads(trial.file(out).read_text("utf-8"))
+    return rows
+
+
+def _all(batch: Sequence[Trial], out: Path) -> int:
+    return sum(_work(batch, out))
+
+
+def _work(batch: Sequence[Trial], out: Path) -> Any:
+    """Run the trials of one topic; yields 1 after each."""
+    ground = _Ground(batch[0])
+    for trial in batch:
+        rows = tasks(ground, trial)
+        file = trial.file(out)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(rows), encoding="utf-8")
+        part.replace(file)
+        yield 1
+
+
+class _Held:
+    """A world and a judge that parse and judge a page once, however many tasks fetch it."""
+
+    def __init__(self, world: LabWorld, words: str) -> None:
+        self._world = world
+        self._judge = Keywords(words.split(), threshold=1e-9)
+        self._replies: dict[str, Reply] = {}
+        self._judged: dict[str, Judgement] = {}
+
+    def answer(self, fetch: Fetch) -> Reply:
+        reply = self._replies.get(fetch.url)
+        if reply is None:
+            reply = self._world.answer(fetch)
+            if isinstance(reply, Fetched):
+                reply = replace(reply, page=replace(reply.page, links=tuple(reply.page.links)))
+            self._replies[fetch.url] = reply
+        return replace(reply, ticket=fetch.ticket)
+
+    def judge(self, page: Page) -> Judgement:
+        known = self._judged.get(page.url)
+        if known is None:
+            known = self._judged[page.url] = self._judge.judge(page)
+        return known
+
+
+class _Ground:
+    """One topic on one web, made ready."""
+
+    def __init__(self, trial: Trial) -> None:
+        subject = trial.subject
+        world = open_web(Path(trial.folder))
+        self.vectors = Vectors.read(trial.vectors) if trial.vectors else None
+        self.topic = Topic(subject.words, categories=subject.categories)
+        self.root = _main_page(world, subject)
+        graph = world.graph(Keywords(subject.words.split(), threshold=1e-9))
+        order = breadth_first_order(graph, graph.index()[self.root])
+        self.reachable = len(order)
+        self.targets = int(graph.targets[order].sum())
+        limits = [self.reachable]
+        if trial.pages is not None:
+            limits.append(trial.pages)
+        if trial.share is not None:
+            limits.append(max(1, round(trial.share * self.reachable)))
+        self.pages = min(limits)
+        self.world = _Held(world, subject.words)
+        self.near = VectorCosine(subject.words, self.vectors) if self.vectors else None
+
+
+def _main_page(world: LabWorld, subject: Subject) -> str:
+    titles: dict[str, str] = {}
+    if subject.titles:
+        for page in world.pages():
+            titles.setdefault(page.title, page.url)
+    for title in subject.titles:
+        if title in titles:
+            return titles[title]
+    roots = world.roots()
+    if not roots:
+        raise InputError(f"topic {subject.name!r}: the web has none of its titles, and no root")
+    return roots[0]
+
+
+def tasks(ground: _Ground, trial: Trial) -> list[dict[str, Any]]:
+    """One row a task: relevant pages found, their curve, and how near to the topic they are."""
+    contender, subject = trial.contender, trial.subject
+    params = {**subject.params.get(contender.policy, {}), **contender.params}
+    rows: list[dict[str, Any]] = []
+    model: State | None = None
+    for number in range(trial.tasks):
+        rng = np.random.default_rng([trial.seed, number])
+        task = Task(rng, ground.topic, model, vectors=ground.vectors)
+        policy = registry.build("policies", contender.policy, task, settings=params)
+        crawl = Crawl(policy, ground.world, MemoryFrontier(), pages=ground.pages)
+        crawl.seed([ground.root])
+        found: list[bool] = []
+        intervals = [0] * 10
+        began = time.process_time()
+        for outcome in Replay(crawl, ground.world):
+            if outcome.page is None or outcome.judgement is None:
+                continue
+            found.append(outcome.judgement.relevant)
+            if found[-1] and ground.near is not None:
+                near = ground.near.cosine(f"{outcome.page.title} {outcome.page.text}")
+                intervals[min(9, int(near * 10))] += 1
+        totals = [0, *accumulate(map(int, found))]
+        at = sorted({round(step) for step in np.linspace(0, len(found), STEPS + 1)})
+        rows.append(
+            {
+                "topic": subject.name,
+                "contender": contender.name,
+                "policy": contender.policy,
+                "seed": trial.seed,
+                "task": number + 1,
+                "root": ground.root,
+                "fetched": len(found),
+                "found": sum(found),
+                "reachable": ground.reachable,
+                "targets_reachable": ground.targets,
+                "intervals": intervals,
+                "curve": [[step, totals[step]] for step in at],
+                "cpu_seconds": round(time.process_time() - began, 3),
+            }
+        )
+        if not isinstance(policy, Teaches):
+            break
+        model = policy.model()
+    return rows
+
+
+# ---------------------------------------------------------------- what they say
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """By topic and policy: relevant pages of the first and the last task, and of all; means over
+    the trials ± half of the 95 % interval, and the ratio to the first policy's mean."""
+    lines = [
+        "| topic | policy | first task | last task | mean of all | against the first policy "
+        "| CPU s a task |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for topic in dict.fromkeys(row["topic"] for row in rows):
+        plain = 0.0
+        for contender, mine in _contenders(rows, topic).items():
+            last = max(row["task"] for row in mine)
+            mean = float(np.mean([row["found"] for row in mine]))
+            plain = plain or mean
+            first = _shown([row["found"] for row in mine if row["task"] == 1])
+            final = _shown([row["found"] for row in mine if row["task"] == last])
+            seconds = float(np.mean([row["cpu_seconds"] for row in mine]))
+            ratio = f"{mean / plain:.2f}" if plain else "–"
+            lines.append(
+                f"| {topic} | {contender} | {first} | {final} | {mean:.0f} | {ratio} "
+                f"| {seconds:.1f} |"
+            )
+    return "\n".join(lines)
+
+
+def _shown(counts: Sequence[int]) -> str:
+    mean, half = interval([float(count) for count in counts])
+    return f"{mean:.0f}" if half is None else f"{mean:.0f} ± {half:.0f}"
+
+
+def _contenders(
+    rows: Sequence[Mapping[str, Any]], topic: str
+) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["topic"] == topic:
+            found.setdefault(row["contender"], []).append(row)
+    return found
+
+
+def figures(rows: Sequence[Mapping[str, Any]], topic: str) -> dict[str, str]:
+    """The three figures of the paper for one topic, as SVG: relevant pages against step (mean of
+    all tasks), by relevance, and against task (mean of the trials)."""
+    fig1, fig2, fig3 = {}, {}, {}
+    last = max(row["task"] for row in rows)
+    for contender, mine in _contenders(rows, topic).items():
+        fig1[contender] = np.mean([row["curve"] for row in mine], axis=0).tolist()
+        levels = np.mean([row["intervals"] for row in mine], axis=0).tolist()
+        fig2[contender] = [[(at + 0.5) / 10, count] for at, count in enumerate(levels)]
+        own = max(row["task"] for row in mine)
+        means = [
+            float(np.mean([row["found"] for row in mine if row["task"] == min(task, own)]))
+            for task in range(1, last + 1)
+        ]
+        fig3[contender] = [[task, count] for task, count in enumerate(means, 1)]
+    return {
+        "fig1": curves(fig1, x="pages fetched", y="relevant pages found"),
+        "fig2": curves(fig2, x="relevance", y="relevant pages found"),
+        "fig3": curves(fig3, x="task", y="relevant pages found"),
+    }
+
+
+def write_pages(experiment: Experiment, rows: Sequence[Mapping[str, Any]], out: Path) -> Path:
+    """Write `table.md`, `tasks.json` and the pictures; returns their folder."""
+    folder = out / experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [f"# {experiment.title}", experiment.about.strip(), table(rows)]
+    for topic in dict.fromkeys(row["topic"] for row in rows):
+        for name, picture in figures(rows, topic).items():
+            file = f"{name}-{topic}.svg".lower().replace(" ", "-").replace("/", "-")
+            (folder / file).write_text(picture, encoding="utf-8")
+            parts.append(f"![{name} of {topic}]({file})")
+    (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (folder / "tasks.json").write_text(json.dumps(list(rows)), encoding="utf-8")
+    return folder

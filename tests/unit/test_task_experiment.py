@@ -1,0 +1,123 @@
+"""Experiments of tasks, on a MediaWiki dump made here."""
+
+from __future__ import annotations
+
+import bz2
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spoor.errors import InputError
+from spoor.lab.experiment import packaged, read
+from spoor.lab.record import record
+from spoor.lab.task_experiment import plan, run, table, write_pages
+
+HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
+<siteinfo><base>https://wiki.example/wiki/Main</base><case>first-letter</case><namespaces>
+<namespace key="14">Category</namespace></namespaces></siteinfo>
+"""
+EXPERIMENT = """
+kind = "tasks"
+title = "Poetry in a small wiki"
+seeds = 2
+share = 0.5
+
+[[webs]]
+path = "web"
+
+[settings]
+tasks = 3
+
+[[settings.topics]]
+name = "Poetry"
+words = "poetry"
+titles = ["Poetry of all ages", "Poetry"]
+categories = { Arts = "arts painting" }
+params = { sarsa = { alpha = 0.01 } }
+
+[[policies]]
+name = "no learning"
+policy = "best-first"
+seeds = 1
+
+[[policies]]
+policy = "sarsa"
+params = { update = "synchronous" }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wiki of 40 articles, of which a quarter speak of poetry and mostly link to one another."""
+    folder = tmp_path_factory.mktemp("wiki")
+    rng = np.random.default_rng(0)
+    titles = ["Poetry", *(f"Poem {at}" for at in range(9)), *(f"Town {at}" for at in range(30))]
+    with bz2.open(folder / "dump.xml.bz2", "wt", encoding="utf-8") as file:
+        file.write(HEAD)
+        for at, title in enumerate(titles):
+            own = titles[:10] if at < 10 else titles[10:]
+            linked = [*rng.choice(own, 4), *rng.choice(titles, 3), titles[(at + 1) % 40]]
+            word = "poetry and arts" if at < 10 else "streets and markets"
+            text = f"{title} is about {word}. " + " ".join(f"See [[{to}]]." for to in linked)
+            file.write(
+                f"<page><title>{title}</title><ns>0</ns><revision>"
+                f"<timestamp>2024-01-01T00:00:00Z</timestamp><text>{text}</text></revision></page>"
+            )
+        file.write("</mediawiki>")
+    record([folder / "dump.xml.bz2"], folder / "web")
+    (folder / "poetry.toml").write_text(EXPERIMENT, encoding="utf-8")
+    return folder
+
+
+def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
+    experiment = read(folder / "poetry.toml", "poetry")
+    out = folder / "out"
+    trials = plan(experiment, out)
+    names = [(trial.contender.name, trial.seed) for trial in trials]
+    assert names[0] == ("no learning", 0)
+    assert len(names) == 3
+    told: list[int] = []
+    rows = run(trials, out, tell=told.append)
+    assert told == [0, 1, 2, 3]
+    # Best-first learns nothing, and crawls once.
+    assert [row["task"] for row in rows] == [1, 1, 2, 3, 1, 2, 3]
+    for row in rows:
+        assert row["root"].endswith("/Poetry")
+        assert row["fetched"] == round(row["reachable"] / 2)
+        assert row["curve"][-1] == [row["fetched"], row["found"]]
+        assert row["targets_reachable"] >= 10, "a town that links to Poetry names it, too"
+        assert 0 < row["found"] <= row["targets_reachable"]
+    again = run(trials, out)
+    assert again == rows, "kept trials are read back"
+    shown = table(rows)
+    assert "| Poetry | no learning |" in shown
+    page = write_pages(experiment, rows, out) / "table.md"
+    assert page.read_text("utf-8").count(".svg") == 3
+    assert len(list(page.parent.glob("fig?-poetry.svg"))) == 3
+
+
+def test_the_paper_experiments_are_read() -> None:
+    for name, path in packaged().items():
+        if name.startswith("han2018/"):
+            experiment = read(path, name)
+            assert experiment.kind == "tasks"
+            assert len(experiment.settings["topics"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("tasks = 3", "task = 3", "did you mean 'tasks'"),
+        ('titles = ["Poetry of', 'title = ["Poetry of', "did you mean 'titles'"),
+        ('words = "poetry"', 'words = ""', "has a name and words"),
+    ],
+)
+def test_bad_settings_are_said_in_one_line(
+    folder: Path, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(EXPERIMENT.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=says) as error:
+        plan(read(file, "bad"), tmp_path)
+    assert "\n" not in str(error.value)
