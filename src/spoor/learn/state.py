@@ -34,9 +34,13 @@ def pack(state: State) -> bytes:
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray):
+            if value.dtype.hasobject:
+                raise TypeError("an array of Python objects cannot be saved")
             arrays.append(value)
             return {"__array__": len(arrays) - 1}
         if isinstance(value, Mapping):
+            if "__array__" in value:
+                raise TypeError("the key '__array__' stands for arrays and cannot be saved")
             return {str(key): plain(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [plain(item) for item in value]
@@ -61,9 +65,16 @@ def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:
     if not data.startswith(MAGIC):
         version = data[12:20].split(b"\n")[0].decode("ascii", "replace")
         raise InputError(f"{source}: format version {version}; this Spoor reads version 1")
-    digest, packed = data[len(MAGIC) : len(MAGIC) + 64], data[len(MAGIC) + 65 :]
-    if hashlib.sha256(packed).hexdigest().encode() != digest:
+    digest, packed = data[len(MAGIC) : len(MAGIC) + 65], data[len(MAGIC) + 65 :]
+    if hashlib.sha256(packed).hexdigest().encode() + b"\n" != digest:
         raise InputError(f"{source}: damaged (its digest does not fit its content)")
+    try:
+        return _content(packed)
+    except (zstandard.ZstdError, ValueError, LookupError, EOFError) as error:
+        raise InputError(f"{source}: damaged ({error})") from error
+
+
+def _content(packed: bytes) -> dict[str, Any]:
     body = io.BytesIO(zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES))
     header = json.loads(
         body.read(int.from_bytes(body.read(8), "little")).decode("utf-8", "surrogatepass")
