@@ -57,9 +57,7 @@ class HostQueue:
         if old == value:
             return
         if old is not None:
-            self._stale += 1
-            if self._stale > 64 and self._stale > len(self._values):
-                self._compact()
+            self._leave_stale()
         self._values[link] = value
         self._hosts[link] = host
         heap = self._heaps.setdefault(host, [])
@@ -71,7 +69,7 @@ class HostQueue:
         """Forget a link; nothing happens if it does not wait."""
         if self._values.pop(link, None) is not None:
             del self._hosts[link]
-            self._stale += 1
+            self._leave_stale()
 
     def pop(self, offer: Offer) -> tuple[LinkId, float]:
         """The best link on offer and its value, removed. Raises LookupError if none waits here."""
@@ -115,6 +113,12 @@ class HostQueue:
         if heap and self._best.get(host) != heap[0]:
             self._best[host] = heap[0]
             heapq.heappush(self._tops, (*heap[0], host))
+
+    def _leave_stale(self) -> None:
+        """One entry more holds no longer; when most do not, all are cleared away."""
+        self._stale += 1
+        if self._stale > 64 and self._stale > len(self._values):
+            self._compact()
 
     def _compact(self) -> None:
         """Build all heaps anew from the values that hold."""

@@ -1,0 +1,160 @@
+"""The queue of links by value against one that looks through everything."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from spoor.learn.queues import HostQueue
+from spoor.learn.state import pack, unpack
+from spoor.types import LinkId
+
+HOSTS = ["a", "b", "c"]
+
+
+class Free:
+    """An offer of what waits on free hosts, less what is gone."""
+
+    def __init__(self, queue: HostQueue, hosts: Collection[str], gone: Collection[LinkId]) -> None:
+        self._links = [link for link in queue if queue.host(link) in hosts and link not in gone]
+        self._hosts = frozenset(hosts)
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def __contains__(self, link: object) -> bool:
+        return link in self._links
+
+    def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
+        return [int(at) for at in rng.permutation(self._links)[:k]]
+
+    def hosts(self) -> Collection[str]:
+        return self._hosts
+
+
+class Queues(RuleBasedStateMachine):
+    """Link n lives on host n mod 3; few values, so that ties are common."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = HostQueue()
+        self.model: dict[LinkId, float] = {}
+        self.gone: set[LinkId] = set()
+
+    @rule(link=st.integers(0, 30), value=st.sampled_from([0.0, -1.0, 0.5, 2.0, float("inf")]))
+    def push(self, link: LinkId, value: float) -> None:
+        self.queue.push(link, HOSTS[link % 3], value)
+        self.model[link] = value
+        self.gone.discard(link)
+
+    @rule(link=st.integers(0, 30))
+    def discard(self, link: LinkId) -> None:
+        self.queue.discard(link)
+        self.model.pop(link, None)
+
+    @rule(link=st.integers(0, 30))
+    def is_redirected_to(self, link: LinkId) -> None:
+        # Another link led there: no more on offer, though the queue was not told.
+        self.gone.add(link)
+
+    @rule(hosts=st.sets(st.sampled_from(HOSTS)), take=st.booleans())
+    def pop(self, hosts: set[str], take: bool) -> None:
+        offer = Free(self.queue, hosts, self.gone)
+        waiting = [
+            (-value, link)
+            for link, value in self.model.items()
+            if HOSTS[link % 3] in hosts and link not in self.gone
+        ]
+        if not waiting:
+            with pytest.raises(LookupError):
+                self.queue.peek(offer)
+        else:
+            value, link = min(waiting)
+            assert self.queue.peek(offer) == (link, -value)
+            if take:
+                assert self.queue.pop(offer) == (link, -value)
+                del self.model[link]
+        # Links that are gone may be forgotten when they come up.
+        for link in self.gone & self.model.keys():
+            if link not in self.queue:
+                del self.model[link]
+
+    @rule()
+    def save_and_load(self) -> None:
+        state = unpack(pack(self.queue.save()))
+        assert state["links"].tolist() == list(self.queue)
+        self.queue = HostQueue()
+        self.queue.load(state)
+
+    @precondition(lambda self: self.model)
+    @rule(times=st.integers(60, 200), seed=st.integers(0, 9))
+    def many_values_change(self, times: int, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        links = list(self.model)
+        for _ in range(times):
+            link = links[int(rng.integers(len(links)))]
+            self.push(link, float(rng.integers(4)))
+
+    @invariant()
+    def holds_what_the_model_holds(self) -> None:
+        assert dict.fromkeys(self.queue) == dict.fromkeys(self.model)
+        assert len(self.queue) == len(self.model)
+        for link, value in self.model.items():
+            assert link in self.queue
+            assert self.queue.value(link) == value
+            assert self.queue.host(link) == HOSTS[link % 3]
+
+
+Queues.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestQueues = Queues.TestCase
+
+
+def test_the_best_link_first_and_ties_by_discovery() -> None:
+    queue = HostQueue()
+    for link, value in enumerate([1.0, 3.0, 3.0, 2.0]):
+        queue.push(link, "ab"[link % 2], value)
+    taken = []
+    while len(queue):
+        taken.append(queue.pop(Free(queue, {"a", "b"}, ())))
+    assert taken == [(1, 3.0), (2, 3.0), (3, 2.0), (0, 1.0)]
+
+
+def test_busy_hosts_wait_and_come_back() -> None:
+    queue = HostQueue()
+    queue.push(0, "a", 9.0)
+    queue.push(1, "b", 1.0)
+    assert queue.pop(Free(queue, {"b"}, ())) == (1, 1.0)
+    with pytest.raises(LookupError, match="no link on offer"):
+        queue.pop(Free(queue, {"b"}, ()))
+    queue.push(2, "a", 10.0)
+    assert queue.pop(Free(queue, {"a"}, ())) == (2, 10.0)
+    assert queue.pop(Free(queue, {"a"}, ())) == (0, 9.0)
+    assert list(queue) == []
+
+
+def test_what_does_not_wait() -> None:
+    queue = HostQueue()
+    queue.discard(5)
+    assert 5 not in queue
+    for ask in (queue.value, queue.host):
+        with pytest.raises(KeyError):
+            ask(5)
+
+
+def test_entries_that_hold_no_more_are_cleared_away() -> None:
+    queue = HostQueue()
+    for turn in range(200):
+        for link in range(10):
+            queue.push(link, "a", float((turn * 7 + link) % 13))
+    assert sum(map(len, queue._heaps.values())) < 200
+    # Links that are entered and forgotten leave nothing behind either.
+    for link in range(10, 5_000):
+        queue.push(link, "a", -1.0 - link)
+        queue.discard(link)
+    assert len(queue) == 10
+    assert sum(map(len, queue._heaps.values())) < 400
