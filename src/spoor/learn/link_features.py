@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spoor.text import STOP_WORDS, Vectors, stem, tokens
-from spoor.types import Anchor, Page, Topic
+from spoor.types import NO_PARENT, Anchor, Page, Topic
 from spoor.urls import words as url_words
 
 if TYPE_CHECKING:
@@ -106,7 +106,11 @@ class LinkFeatures:
         """Slot → what it stands for, of words and shapes."""
         self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
         self._page: Page | None = None
-        self._of_page: tuple[list[int], float, str, str] = ([], 0.0, "", "")
+        self._parent = NO_PARENT - 1
+        self._places: dict[tuple[str, str], list[int]] = {}
+        self._shapes: dict[tuple[str, str, str, bool], list[int]] = {}
+        self._spots: dict[tuple[str, str, str, bool], tuple[int, int, int]] = {}
+        self._lists: dict[tuple[str, str], tuple[int, int]] = {}
 
     def row(
         self,
@@ -119,13 +123,14 @@ class LinkFeatures:
         depth: int,
     ) -> tuple[list[int], tuple[float, ...]]:
         """Slots (COLUMNS) and dense numbers (len(DENSE)) of one sighting."""
-        title, like_title, parent_host, parent_directory = self._about(page)
+        if page is not self._page or parent != self._parent:
+            self._begin(page, parent, parent_score)
         path = url.split("/", 3)[3] if url.count("/") > 2 else ""
         directory, _, file = path.partition("?")[0].rpartition("/")
         slots = [0] * COLUMNS
         text, like_anchor = self._field("anchor", anchor.text, 8)
         _fill(slots, "anchor", text)
-        if anchor.text:
+        if len(text) > 1:
             _fill(slots, "anchor pair", self._field("anchor pair", anchor.text, 4)[0])
         parts, like_url = self._field("URL", path, 8)
         _fill(slots, "URL", parts)
@@ -134,17 +139,11 @@ class LinkFeatures:
         _fill(slots, "context", around)
         heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]), 6)
         _fill(slots, "heading", heading)
+        title, like_title = self._title
         _fill(slots, "title", title)
-        _fill(slots, "place", self._place(anchor))
-        shapes = _shapes(url, host, directory, file, parent_host, parent_directory, parent_score)
-        _fill(slots, "shape", [self._named("shape", shape) for shape in shapes])
-        pattern = f"{_DIGITS.sub('#', directory)} {file.rpartition('.')[2]} {'~' in file}"
-        slots[START["list"]] = self._slot(f"list {parent} {anchor.tag_path}")
-        slots[START["page"]] = self._slot(f"page {parent}")
-        slots[START["directory"]] = self._slot(f"directory {host}/{directory}")
-        slots[START["pattern"]] = self._slot(f"pattern {host}/{pattern}")
-        slots[START["tag path"]] = self._slot(f"tag path {host} {anchor.tag_path}")
-        slots[START["host"]] = self._slot(f"host {host}")
+        slots[START["place"] : START["shape"]] = self._place(anchor)
+        slots[START["shape"] : START["list"]] = self._shape(host, directory, file, "~" in url)
+        slots[START["list"] :] = self._groups(host, directory, file, anchor.tag_path)
         dense = (
             1.0,
             like_anchor,
@@ -159,16 +158,68 @@ class LinkFeatures:
         )
         return slots, dense
 
-    def _about(self, page: Page | None) -> tuple[list[int], float, str, str]:
-        """Title and place of the page that links stand on; the same for all of them."""
-        if page is not self._page:
-            self._page = page
-            title, like = self._field("title", page.title if page else "", 6)
-            parts = page.url.split("/", 3) if page else []
-            host = parts[2] if len(parts) > 2 else ""
-            path = parts[3] if len(parts) > 3 else ""
-            self._of_page = (title, like, host, path.partition("?")[0].rpartition("/")[0])
-        return self._of_page
+    def _begin(self, page: Page | None, parent: int, parent_score: float) -> None:
+        """What is the same for all links of a page is worked out once."""
+        self._page, self._parent = page, parent
+        self._title = self._field("title", page.title if page else "", 6)
+        parts = page.url.split("/", 3) if page else []
+        self._from = parts[2] if len(parts) > 2 else ""
+        path = parts[3] if len(parts) > 3 else ""
+        self._from_directory = path.partition("?")[0].rpartition("/")[0]
+        self._from_score = parent_score
+        self._on_page = self._slot(f"page {parent}")
+        self._places.clear()
+        self._shapes.clear()
+        self._spots.clear()
+        self._lists.clear()
+
+    def _place(self, anchor: Anchor) -> list[int]:
+        key = (anchor.region, anchor.tag_path)
+        known = self._places.get(key)
+        if known is None:
+            tail = _DIGITS.sub("", "/".join(anchor.tag_path.split("/")[-3:]))
+            known = [self._named("place", anchor.region), self._named("place", tail)]
+            self._places[key] = known
+        return known
+
+    def _shape(self, host: str, directory: str, file: str, person: bool) -> list[int]:
+        name, dot, ending = file.rpartition(".")
+        if not dot:
+            name, ending = file, ""
+        home = name.lower() in _HOMES or name.lower() == directory.rpartition("/")[2].lower()
+        shape = "home" if home else f"file.{ending.lower()[:8]}"
+        key = (shape, host, directory, person)
+        known = self._shapes.get(key)
+        if known is None:
+            said = _said(
+                shape,
+                directory.count("/") + (1 if directory else 0),
+                _lies(host, directory, self._from, self._from_directory),
+                "relevant" if self._from_score >= 0.5 else "irrelevant",
+                person,
+            )
+            known = self._shapes[key] = [self._named("shape", what) for what in said]
+        return known
+
+    def _groups(self, host: str, directory: str, file: str, tag_path: str) -> list[int]:
+        """Identities in the order of GROUPS."""
+        ending = file.rpartition(".")[2] if "." in file else ""
+        spot = (host, directory, ending, "~" in file)
+        of_spot = self._spots.get(spot)
+        if of_spot is None:
+            pattern = f"{_DIGITS.sub('#', directory)} {ending} {'~' in file}"
+            of_spot = self._spots[spot] = (
+                self._slot(f"directory {host}/{directory}"),
+                self._slot(f"pattern {host}/{pattern}"),
+                self._slot(f"host {host}"),
+            )
+        of_list = self._lists.get((host, tag_path))
+        if of_list is None:
+            of_list = self._lists[host, tag_path] = (
+                self._slot(f"list {self._parent} {tag_path}"),
+                self._slot(f"tag path {host} {tag_path}"),
+            )
+        return [of_list[0], self._on_page, of_spot[0], of_spot[1], of_list[1], of_spot[2]]
 
     def _field(self, name: str, text: str, columns: int) -> tuple[list[int], float]:
         """Slots of a field's words, and how like the topic they are in [0, 1]."""
@@ -203,10 +254,6 @@ class LinkFeatures:
         norm = float(np.linalg.norm(mean) * np.linalg.norm(self._mean))
         return max(0.0, float(mean @ self._mean) / norm) if norm else 0.0
 
-    def _place(self, anchor: Anchor) -> list[int]:
-        tail = _DIGITS.sub("", "/".join(anchor.tag_path.split("/")[-3:]))
-        return [self._named("place", anchor.region), self._named("place", tail)]
-
     def _named(self, field: str, what: str) -> int:
         slot = self._slot(f"{field} {what}")
         if slot not in self.names:
@@ -236,7 +283,7 @@ def _fill(slots: list[int], field: str, values: list[int]) -> None:
 
 
 def _words(text: str) -> list[str]:
-    return stem([word for word in tokens(text) if word not in STOP_WORDS])
+    return stem([_plain(word) for word in tokens(text) if word not in STOP_WORDS])
 
 
 def _url_parts(path: str) -> list[str]:
@@ -245,7 +292,12 @@ def _url_parts(path: str) -> list[str]:
 
 
 def _url_stems(path: str) -> list[str]:
-    return stem(_url_parts(path))
+    return stem(map(_plain, _url_parts(path)))
+
+
+def _plain(word: str) -> str:
+    """Numbers by their length only: which one it is tells nothing of the next."""
+    return "#" * len(word) if word.isdigit() else word
 
 
 def _tail(text: str) -> str:
@@ -256,40 +308,27 @@ def _head(text: str) -> str:
     return " ".join(text.split()[:4])
 
 
-def _shapes(
-    url: str,
-    host: str,
-    directory: str,
-    file: str,
-    parent_host: str,
-    parent_directory: str,
-    parent_score: float,
-) -> list[str]:
-    """What kind of URL this is, and how it lies to that of its page."""
-    name, _, ending = file.rpartition(".") if "." in file else (file, "", "")
-    last = directory.rpartition("/")[2].lower()
-    home = name.lower() in _HOMES or name.lower() == last
-    shape = "home" if home else f"file.{ending.lower()[:8]}"
-    deep = directory.count("/") + (1 if directory else 0)
-    if not parent_host:
-        lies = "seed"
-    elif parent_host != host:
-        lies = "other host"
-    elif directory == parent_directory:
-        lies = "same directory"
-    elif not parent_directory or directory.startswith(parent_directory + "/"):
-        lies = f"below by {min(3, directory.count('/') - parent_directory.count('/'))}"
-    elif not directory or parent_directory.startswith(directory + "/"):
-        lies = "above"
-    else:
-        lies = "elsewhere"
-    of = "relevant" if parent_score >= 0.5 else "irrelevant"
-    person = " ~" if "~" in url else ""
+def _lies(host: str, directory: str, from_host: str, from_directory: str) -> str:
+    """How a URL lies to that of its page."""
+    if not from_host:
+        return "seed"
+    if from_host != host:
+        return "other host"
+    if directory == from_directory:
+        return "same directory"
+    if not from_directory or directory.startswith(from_directory + "/"):
+        return f"below by {min(3, directory.count('/') - from_directory.count('/'))}"
+    if not directory or from_directory.startswith(directory + "/"):
+        return "above"
+    return "elsewhere"
+
+
+def _said(shape: str, deep: int, lies: str, of: str, person: bool) -> list[str]:
     return [
         shape,
         f"depth {min(deep, 6)}",
         lies,
         f"{lies} of a page that is {of}",
         f"{shape[:4]} {lies}",
-        f"{shape[:4]}{person}",
+        f"{shape[:4]}{' ~' if person else ''}",
     ]

@@ -1,0 +1,242 @@
+"""CPU a page of a live crawl: Spoor beside a bare Scrapy spider and Crawlee's HTTP crawler.
+
+    .venv/bin/python benchmarks/live.py FOLDER [--start en/index.html] [--runs 3] [--peers]
+
+serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/html`) by nginx on
+loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
+host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
+(text, judge, scores) for Spoor, in memory and without a WARC file. Each crawl runs in a process of
+its own, start-up left out, in turn, so often as `--runs` says; medians. `--peers` makes an
+environment for Crawlee in `build/peers` first (it wants other versions than we do); without it
+Crawlee is left out. Prints one JSON object.
+
+Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PEERS = ROOT / "build" / "peers"
+NGINX = """
+worker_processes 1;
+pid nginx.pid;
+error_log error.log;
+daemon off;
+events {{ worker_connections 512; }}
+http {{
+  types {{ text/html html htm; text/css css; application/javascript js; image/png png; }}
+  default_type application/octet-stream;
+  access_log off;
+  client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3;
+  uwsgi_temp_path t4; scgi_temp_path t5;
+  keepalive_requests 1000000;
+  server {{ listen 127.0.0.1:{port}; root {folder}; }}
+}}
+"""
+
+MEASURE = """
+import json, resource, time
+def measure(work):
+    wall, cpu = time.perf_counter(), time.process_time()
+    pages = work()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    urls = sorted(set(pages))
+    print("RESULT " + json.dumps({"pages": len(urls), "wall": wall, "cpu": cpu, "mb": peak,
+        "set": __import__("hashlib").sha256("\\n".join(urls).encode()).hexdigest()[:12]}))
+"""
+
+SPOOR = """
+import asyncio, sys
+import numpy as np
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.settings import HttpSettings
+from spoor.judges.keywords import Keywords
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Fetched, Outcome, Task, Topic
+start, policy = sys.argv[1], sys.argv[2]
+def work():
+    task = Task(np.random.default_rng(0), Topic(name="iterator"))
+    crawl = Crawl(registry.build("policies", policy, task), Keywords(["iterator"]),
+        MemoryFrontier(), admit=Admission.of([start], "host"))
+    crawl.seed([start])
+    pages = []
+    def step(fetch, outcome):
+        if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
+            pages.append(outcome.reply.page.url)
+    settings = HttpSettings(allow_private=frozenset(["127.0.0.1"]))
+    asyncio.run(Live(crawl, settings, on_step=step).run())
+    return pages
+measure(work)
+"""
+
+SCRAPY = """
+import sys
+import scrapy
+from ada_url import URL
+from scrapy.crawler import AsyncCrawlerProcess
+from selectolax.lexbor import LexborHTMLParser
+start = sys.argv[1]
+host = start.split("/", 3)[2]
+pages = []
+class Spider(scrapy.Spider):
+    name = "bare"
+    start_urls = [start]
+    def parse(self, response):
+        if b"html" not in (response.headers.get("Content-Type") or b""):
+            return
+        pages.append(response.url)
+        for node in LexborHTMLParser(response.body).css("a[href]"):
+            try:
+                url = URL(node.attributes["href"] or "", base=response.url)
+            except ValueError:
+                continue
+            if url.protocol in ("http:", "https:") and url.host == host:
+                url.hash = ""
+                yield scrapy.Request(url.href)
+def work():
+    process = AsyncCrawlerProcess(settings={"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": True,
+        "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "DOWNLOAD_DELAY": 0,
+        "TELNETCONSOLE_ENABLED": False})
+    process.crawl(Spider)
+    process.start()
+    return pages
+measure(work)
+"""
+
+CRAWLEE = """
+import asyncio, logging, sys
+from datetime import timedelta
+from ada_url import URL
+from crawlee import ConcurrencySettings, Request
+from crawlee.crawlers import HttpCrawler
+from selectolax.lexbor import LexborHTMLParser
+from crawlee.storage_clients import MemoryStorageClient
+start = sys.argv[1]
+host = start.split("/", 3)[2]
+pages = []
+async def main():
+    crawler = HttpCrawler(storage_client=MemoryStorageClient(), configure_logging=False,
+        concurrency_settings=ConcurrencySettings(min_concurrency=16, desired_concurrency=16,
+            max_concurrency=16))
+    logging.disable(logging.CRITICAL)
+    @crawler.router.default_handler
+    async def handle(context):
+        response = context.http_response
+        if "html" not in (response.headers.get("content-type") or ""):
+            return
+        pages.append(context.request.url)
+        body = await response.read()
+        found = {}
+        for node in LexborHTMLParser(body).css("a[href]"):
+            try:
+                url = URL(node.attributes["href"] or "", base=context.request.url)
+            except ValueError:
+                continue
+            if url.protocol in ("http:", "https:") and url.host == host:
+                url.hash = ""
+                found[url.href] = None
+        await context.add_requests(list(found))
+    await crawler.run([start])
+def work():
+    asyncio.run(main())
+    return pages
+measure(work)
+"""
+
+
+@contextmanager
+def nginx(folder: str, core: int) -> Iterator[int]:
+    """Serve a folder; yields the port. Ends the process that it began."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "nginx.conf").write_text(NGINX.format(port=port, folder=folder))
+        command = ["taskset", "-c", str(core), "nginx", "-p", place, "-c", "nginx.conf"]
+        server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.05)
+            yield port
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[str, Any]:
+    """One crawl in a process of its own."""
+    command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            result: dict[str, Any] = json.loads(line.removeprefix("RESULT "))
+            return result
+    raise SystemExit(f"{arguments}: no result\n{done.stderr[-2000:]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder")
+    parser.add_argument("--start", default="en/index.html")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
+    parser.add_argument("--peers", action="store_true")
+    told = parser.parse_args()
+    if shutil.which("nginx") is None:
+        raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
+    if told.peers and not (PEERS / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
+        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "ada-url"]
+        subprocess.run(pip, check=True)
+    cores = sorted(os.sched_getaffinity(0))
+    contenders: dict[str, tuple[Path | str, str, list[str]]] = {
+        **{f"spoor {name}": (sys.executable, SPOOR, [name]) for name in told.policies},
+        "scrapy + selectolax": (sys.executable, SCRAPY, []),
+    }
+    if (PEERS / "bin" / "python").exists():
+        contenders["crawlee + selectolax"] = (PEERS / "bin" / "python", CRAWLEE, [])
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
+    with nginx(told.folder, cores[-1]) as port:
+        start = f"http://127.0.0.1:{port}/{told.start}"
+        for _ in range(told.runs):
+            for name, (python, code, arguments) in contenders.items():
+                results[name].append(run(python, code, [start, *arguments], cores[0]))
+    print(json.dumps({name: summary(rows) for name, rows in results.items()}, indent=1))
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians of several runs."""
+    return {
+        "pages": rows[0]["pages"],
+        "set": sorted({row["set"] for row in rows}),
+        "cpu_ms_a_page": statistics.median(1000 * row["cpu"] / row["pages"] for row in rows),
+        "pages_a_second": statistics.median(row["pages"] / row["wall"] for row in rows),
+        "peak_mb": statistics.median(row["mb"] for row in rows),
+    }
+
+
+if __name__ == "__main__":
+    main()
