@@ -83,14 +83,14 @@ def live(seconds: float, fleets: list[str], pace: float) -> None:
             found = {
                 line["url"]: datetime.fromisoformat(line["found_at"]).timestamp()
                 for line in reversed(lines)
-                if line["kind"] == "new"
+                if line["forager"] is not None
             }
             delays = sorted(found[url] - at for url, at in new.items() if url in found)
             median = delays[len(delays) // 2] if delays else float("nan")
             print(
                 f"{name}: {len(delays)} of {len(new)} new articles found "
-                f"({len(delays) / max(1, len(new)):.0%}), median delay {median:.0f} s; {told['fetched']:,} documents fetched, "
-                f"{told['lines']} lines"
+                f"({len(delays) / max(1, len(new)):.0%}), median delay "
+                f"{median:.0f} s; {told['fetched']:,} documents fetched, {told['lines']} lines"
             )
 
 

@@ -39,8 +39,9 @@ FEED_ITEMS = 200
 CHANGES = ("found", "all", "none")
 
 News = dict[str, Any]
-"""A line of `news.jsonl`: kind (`new` or `changed`), url, title, date and found_at (RFC 3339; the
-date is None where it is not known), version, forager."""
+"""A line of `news.jsonl`: kind (`new`; `changed` where the fleet had seen an earlier content), url,
+title, date and found_at (RFC 3339; the date is None where it is not known), version, and the number
+of the forager that was paid for it, None for a later change."""
 
 
 class Newsroom:
@@ -81,7 +82,8 @@ class Newsroom:
         for entry in self._fleet.agent.found[self._told :]:
             title = self._titles.pop(entry.url, page.title if entry.url == url else "")
             self._versions[entry.url] = known.version[entry.url]
-            lines.append(self._line("new", entry.url, title, entry.date, now, entry.by))
+            kind = "new" if entry.version == 1 else "changed"
+            lines.append(self._line(kind, entry.url, title, entry.date, now, entry.by))
         self._told = len(self._fleet.agent.found)
         return lines
 
@@ -188,7 +190,7 @@ class Watch:
                 raise InputError(f"{path}: damaged line; move it away to go on") from error
             self._recent.append(line)
             self.lines += 1
-            if at > end and line["kind"] == "new":
+            if at > end and line["forager"] is not None:
                 date = _seconds(line["date"]) if line["date"] else 0.0
                 number = self.fleet.known.number(line["url"])
                 found_at = _seconds(line["found_at"])
@@ -197,9 +199,9 @@ class Watch:
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped; returns why it ended."""
         live = Live(self.fleet, self.http, record=self.folder.record, on_step=self._step)
-        reason = asyncio.run(self._supervise(live, seconds))
-        self._checkpoint()
-        self._news.close()
+        with self._news:
+            reason = asyncio.run(self._supervise(live, seconds))
+            self._checkpoint()
         return reason
 
     async def _supervise(self, live: Live, seconds: float | None) -> str:

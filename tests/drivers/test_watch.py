@@ -1,0 +1,194 @@
+"""`spoor watch` over real HTTP on loopback, and on evolving webs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from spoor.cli.main import run
+from spoor.drivers.http.serve import Server, serving
+from spoor.drivers.http.watch import feed
+from spoor.worlds.clocked import Clocked
+from spoor.worlds.evolving import EvolvingWorld, Version
+from spoor.worlds.newsweb import NewsSettings, news_web
+
+FRONT = "http://news.example/"
+
+
+def rolling(seconds: float, every: float) -> EvolvingWorld:
+    """A front page of ten stories; a new one every so many seconds, each changed once."""
+    versions = []
+    for at in range(int(seconds / every) + 10):
+        published = every * (at - 9)
+        url = f"{FRONT}story{at}.html"
+        versions.append(Version(published, url, f"Story {at}", f"text {at}", (FRONT,)))
+        versions.append(
+            Version(published + 3 * every, url, f"Story {at}", f"text {at}, corrected", (FRONT,))
+        )
+        links = tuple(f"{FRONT}story{other}.html" for other in range(at, max(-1, at - 10), -1))
+        versions.append(Version(published, FRONT, "Front", f"newest is {at}", links))
+    return EvolvingWorld(versions, roots=[FRONT], start=0.0, end=seconds)
+
+
+@contextmanager
+def served(world: EvolvingWorld) -> Iterator[int]:
+    """The port on which a world is served in real time by a thread."""
+    ready, over = threading.Event(), threading.Event()
+    ports: list[int] = []
+
+    async def serve() -> None:
+        clocked = Clocked(world, time.monotonic, speed=1.0)
+        async with serving(Server(clocked, robots="User-agent: *\nDisallow: /story3.html\n")) as at:
+            ports.append(at)
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield ports[0]
+    finally:
+        over.set()
+        thread.join()
+
+
+def command(port: int, out: Path, *more: str) -> list[str]:
+    told = ["watch", FRONT, "--out", str(out), "--connect-to", f"127.0.0.1:{port}", "--json"]
+    return [*told, "--delay", "0.01", "--recheck", "1s", "--param", "max_step=3", *more]
+
+
+def lines_of(out: Path) -> list[dict[str, Any]]:
+    with (out / "news.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_new_and_changed_documents_are_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    with served(rolling(60.0, 0.5)) as port:
+        assert run(command(port, out, "--for", "4s")) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stopped_because"] == "time is over"
+    lines = lines_of(out)
+    new = [line["url"] for line in lines if line["kind"] == "new"]
+    paid = [line["url"] for line in lines if line["forager"] is not None]
+    assert len(paid) == len(set(paid)) == told["found"]
+    assert len(new) == len(set(new))
+    # What stood there at the start says nothing of its age; what came after is new.
+    numbers = [int(url[len(FRONT) + 5 : -5]) for url in new if url != FRONT]
+    assert numbers
+    assert min(numbers) > 9
+    assert f"{FRONT}story3.html" not in new  # robots.txt forbids it
+    assert all(line["title"].startswith(("Story", "Front")) for line in lines)
+    changed = [line for line in lines if line["kind"] == "changed"]
+    assert {FRONT, f"{FRONT}story8.html"} <= {line["url"] for line in changed}
+    assert all(line["version"] > 1 for line in changed)
+    items = ElementTree.parse(out / "feed.xml").findall("channel/item")
+    assert [item.findtext("link") for item in items] == [line["url"] for line in lines[::-1]]
+    assert (out / "pages.warc.gz").stat().st_size > 0
+    assert (out / "spoor.toml").exists()
+
+
+def test_killed_it_goes_on_and_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    with served(rolling(60.0, 0.4)) as port:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "spoor",
+                *(part for part in command(port, out) if part != "--json"),
+            ],
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        for _ in range(3):
+            assert process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+        process.stdout.close()
+        process.wait()
+        before = lines_of(out)
+        assert run(command(port, out, "--for", "2s")) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["resumed"]
+    after = lines_of(out)
+    assert after[: len(before)] == before
+    paid = [line["url"] for line in after if line["forager"] is not None]
+    assert len(paid) == len(set(paid)) > sum(line["forager"] is not None for line in before)
+
+
+def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    with served(rolling(10.0, 1.0)) as port:
+        run(command(port, out, "--for", "0.5s"))
+        assert run(command(port, out, "--fleet", "RL")) == 2
+    assert "was begun with fleet = 'WLRL', not 'RL'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["watch"], "say what to watch"),
+        (["watch", FRONT, "--for", "soon"], "is no time; write 90s, 30m, 12h or 7d"),
+        (["watch", FRONT, "--fleet", "wl"], "unknown fleet 'wl'"),
+        (["watch", FRONT, "--param", "max_stepp=3"], "did you mean 'max_step'"),
+        (["watch", FRONT, "--replay", "x"], "not both"),
+        (["watch", "--replay", "nowhere"], "no such file or folder"),
+    ],
+)
+def test_bad_input(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fleet", ["WL", "change-rate"])
+def test_replay_on_an_evolving_web(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fleet: str
+) -> None:
+    web, out = tmp_path / "web", tmp_path / "out"
+    news_web(NewsSettings(days=1.0, backlog_days=1.0, sections=3, words=10)).save(web)
+    arguments = ["watch", "--replay", str(web), "--for", "6h", "--fleet", fleet, "--json"]
+    assert run([*arguments, "--out", str(out)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["downloaded"] + told["failed"] == 6 * 3600 / 2.5
+    lines = lines_of(out)
+    paid = [line["url"] for line in lines if line["forager"] is not None]
+    assert len(paid) == len(set(paid)) == told["found"] > 10
+    assert all(line["date"] <= line["found_at"] for line in lines)
+    assert run(["web", "info", str(web), "--json", "--sources", "20"]) == 0
+    info = json.loads(capsys.readouterr().out)
+    assert info["at_start"] <= info["pages"] <= info["versions"]
+
+
+def test_a_feed_of_hostile_titles() -> None:
+    line = {
+        "kind": "new",
+        "url": "http://h.example/?a=1&b=<",
+        "title": "A <b>\x00 & \x1b[31m",
+        "date": None,
+        "found_at": "2024-05-01T10:00:00Z",
+        "version": 1,
+        "forager": 0,
+    }
+    item = ElementTree.fromstring(feed([line], "t")).find("channel/item")
+    assert item is not None
+    assert item.findtext("title") == "A <b> & [31m"
+    assert item.findtext("link") == line["url"]
+    assert item.findtext("pubDate") == "Wed, 01 May 2024 10:00:00 +0000"
