@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
+from numbers import Integral, Real
 from typing import Any
 
 from spoor.errors import InputError, PluginError
@@ -124,20 +126,48 @@ def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def build(
     kind: str, name: str, *fixed: object, settings: Mapping[str, object] | None = None
 ) -> Any:
-    """Make a plug-in: `factory(*fixed, **settings)`.
+    """Make a plug-in: `factory(*fixed, **settings)`. Raises InputError as `check` does."""
+    return check(kind, name, settings)(*fixed, **(settings or {}))
 
-    Raises InputError for a setting that the plug-in does not have (the nearest one is offered).
+
+def check(kind: str, name: str, settings: Mapping[str, object] | None = None) -> Callable[..., Any]:
+    """The factory of this name, which will take these settings.
+
+    Raises InputError for a setting that the plug-in does not have (the nearest one is offered), and
+    for a value that is not of the kind of its default.
     """
     factory = find(kind, name)
     known = parameters(factory)
-    for key in settings or {}:
+    for key, value in (settings or {}).items():
         if key not in known:
             have = ", ".join(known) or "none"
             raise InputError(
                 f"{SINGULAR[kind]} {name!r} has no parameter {key!r}{nearest(key, known)}; "
                 f"it has: {have}"
             )
-    return factory(*fixed, **(settings or {}))
+        expected = _expected(known[key], value)
+        if expected:
+            raise InputError(f"{SINGULAR[kind]} {name!r}: {key} is {expected}, not {value!r}")
+    return factory
+
+
+def _expected(parameter: inspect.Parameter, value: object) -> str:
+    """What a value should have been, by the default of its parameter; empty where it is that."""
+    default = parameter.default
+    if isinstance(default, bool):
+        return "" if isinstance(value, bool) else "true or false"
+    if isinstance(default, Real):
+        whole = parameter.annotation in (int, "int")
+        fits = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+        # What is no number at all would come up in every comparison, much later.
+        if fits and not (isinstance(value, float) and math.isnan(value)):
+            return ""
+        return "a whole number" if whole else "a number"
+    if isinstance(default, str):
+        return "" if isinstance(value, str) else "a string"
+    if isinstance(default, tuple | list):
+        return "" if isinstance(value, tuple | list) else "a list"
+    return ""
 
 
 def nearest(name: str, among: Mapping[str, object] | list[str]) -> str:

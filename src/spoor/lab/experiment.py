@@ -144,11 +144,11 @@ def read(path: Path, name: str) -> Experiment:
             for at, item in _tables(table, "policies", where)
         ),
         seeds=_whole(table.get("seeds", 1), f"{where}: seeds"),
-        pages=table.get("pages"),
-        share=table.get("share"),
+        pages=None if "pages" not in table else _whole(table["pages"], f"{where}: pages"),
+        share=_share(table, "share", where),
         in_flight=_whole(table.get("in_flight", 1), f"{where}: in_flight"),
         kind=_text(table, "kind", where) or "harvest",
-        settings=table.get("settings", {}),
+        settings=_table(table, "settings", where),
     )
     if experiment.kind == "harvest":
         for key in ("webs", "targets", "policies"):
@@ -167,14 +167,14 @@ def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
     given = [key for key in ("path", "sources", "generated", "company") if key in item]
     if len(given) != 1:
         raise InputError(f"{where}: give one of path, sources, generated and company")
-    path = str(base / item["path"]) if "path" in item else ""
-    name = item.get("name") or (Path(path).name if path else given[0])
+    path = str(base / _text(item, "path", where)) if "path" in item else ""
+    name = _text(item, "name", where) or (Path(path).name if path else given[0])
     return WebSpec(
         name,
         path,
         _strings(item, "sources", where),
-        item.get("generated", {}),
-        item.get("company", {}),
+        _table(item, "generated", where),
+        _table(item, "company", where),
         _strings(item, "sites", where),
         _strings(item, "roots", where),
         _text(item, "vectors", where),
@@ -199,12 +199,14 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     train = _text(item, "train", where)
     if train not in ("", "leave-one-out"):
         raise InputError(f"{where}: train is 'leave-one-out' or left out, not {train!r}")
-    params = item.get("params", {})
+    params = _table(item, "params", where)
     said = " ".join(f"{key}={value}" for key, value in params.items())
     name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))
     seeds = None if "seeds" not in item else _whole(item["seeds"], f"{where}: seeds")
-    free = item.get("free_look_ahead", False) is True
-    return Contender(policy, name, params, train, item.get("training", {}), seeds, free)
+    free = item.get("free_look_ahead", False)
+    if not isinstance(free, bool):
+        raise InputError(f"{where}: free_look_ahead is true or false, not {free!r}")
+    return Contender(policy, name, params, train, _table(item, "training", where), seeds, free)
 
 
 def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
@@ -223,6 +225,22 @@ def _tables(
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise InputError(f"{where}: {key} are tables, written [[{key}]]")
     return list(enumerate(items, 1))
+
+
+def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: {key} is a table, as in {key} = {{ … }}, not {value!r}")
+    return value
+
+
+def _share(table: Mapping[str, Any], key: str, where: str) -> float | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise InputError(f"{where}: {key} is a share of the pages in (0, 1], not {value!r}")
+    return float(value)
 
 
 def _text(table: Mapping[str, Any], key: str, where: str) -> str:

@@ -20,7 +20,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from spoor import registry
 from spoor.errors import InputError
+from spoor.judges.spec import judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare, replay_cell
 from spoor.lab.experiment import Contender, Experiment, TargetSpec, WebSpec, data_folder
@@ -63,8 +65,17 @@ class Planned:
 def plan(experiment: Experiment, out: Path) -> list[Planned]:
     """All cells of an experiment; webs that are missing are made under `out`.
 
-    Raises InputError for data that is missing and names what it looked for.
+    Raises InputError for data that is missing and names what it looked for, and for a policy, a
+    parameter or a target that there is not: now, not hours later in its cell.
     """
+    if experiment.kind != "harvest":
+        raise InputError(f"experiment {experiment.name}: unknown kind {experiment.kind!r}")
+    for contender in experiment.policies:
+        registry.check("policies", contender.policy, contender.params)
+        if contender.train:
+            registry.find("trainers", contender.policy)
+    for target in experiment.targets:
+        judge_of(target.want)
     try:
         (out / "cells").mkdir(parents=True, exist_ok=True)
         (out / "models").mkdir(exist_ok=True)

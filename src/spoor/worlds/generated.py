@@ -472,9 +472,20 @@ class GeneratedWorld:
 
 
 def settings_of(given: Mapping[str, Any], where: str) -> GeneratedSettings:
-    """Settings from a TOML table. Raises InputError for an unknown key, naming `where`."""
+    """Settings from a TOML table. Raises InputError for an unknown key and for a value of another
+    kind, naming `where`."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: the settings of a generated web are a table, not {given!r}")
     known = {field.name: field for field in fields(GeneratedSettings)}
-    for key in given:
+    for key, value in given.items():
         if key not in known:
             raise InputError(f"{where}: unknown key {key!r}{nearest(key, known)}")
+        default = known[key].default
+        numbers = (int, float) if isinstance(default, float) else int
+        if key == "traps":
+            if not isinstance(value, list | tuple):
+                raise InputError(f"{where}: traps are a list, not {value!r}")
+        elif not isinstance(value, numbers) or isinstance(value, bool):
+            what = "a number" if isinstance(default, float) else "a whole number"
+            raise InputError(f"{where}: {key} is {what}, not {value!r}")
     return GeneratedSettings(**{**given, "traps": tuple(given.get("traps", ()))})
