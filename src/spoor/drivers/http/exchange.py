@@ -129,6 +129,7 @@ class Client:
 
     def __init__(self, settings: HttpSettings, gate: Gate) -> None:
         self._settings = settings
+        self._gate = gate
         self._request_headers = (
             ("User-Agent", settings.user_agent),
             ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"),
@@ -168,8 +169,10 @@ class Client:
         grows too large is cut, and says why.
         """
         started = self._loop.time()
+        target = URL(url, encoded=True)
+        self._gate.check(target.host or "", target.port or 0)
         try:
-            reply = await self._session.get(URL(url, encoded=True), allow_redirects=False)
+            reply = await self._session.get(target, allow_redirects=False)
         except aiohttp.ClientConnectorError as error:
             blocked = error.os_error
             if isinstance(blocked, BlockedAddressError):

@@ -1,7 +1,8 @@
 """Which addresses may be connected to. What is refused here is refused before any connection.
 
-Two gates: names pass the resolver, which refuses a name whose addresses are not public; every
-address, literal ones too, passes the socket factory just before the connection.
+Three gates: an address in a URL is looked at before the request, since it passes no resolver; a
+name passes the resolver, which refuses one whose addresses are not public; and every address passes
+the socket factory just before the connection, whatever the other two were told.
 """
 
 from __future__ import annotations
@@ -46,7 +47,24 @@ def is_public(text: str) -> bool:
 
 
 def _normal(name: str) -> str:
-    return name.strip().strip("[]").rstrip(".").lower()
+    """A host's name or address in one spelling."""
+    name = name.strip().strip("[]").rstrip(".").lower()
+    return str(ipaddress.ip_address(name)) if is_address(name) else name
+
+
+def is_address(name: str) -> bool:
+    """Whether a host is an address and no name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_host(text: str) -> bool:
+    """Whether a text can be a host: an address, or a name without scheme, port and path."""
+    name = _normal(text)
+    return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
 
 
 class Gate(AbstractResolver):
@@ -54,12 +72,22 @@ class Gate(AbstractResolver):
 
     def __init__(self, settings: HttpSettings, resolver: AbstractResolver | None = None) -> None:
         self._names = frozenset(_normal(name) for name in settings.allow_private)
-        self._connect_to = settings.connect_to
-        # Literal addresses never pass the resolver; names add theirs when they are resolved.
-        self._open = {name for name in self._names if _is_address(name)}
+        self._connect_to: tuple[str, int] | None = None
         if settings.connect_to is not None:
-            self._open.add(_normal(settings.connect_to[0]))
+            self._connect_to = (_normal(settings.connect_to[0]), settings.connect_to[1])
+        # Names add their addresses when they are resolved.
+        self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
+
+    def check(self, host: str, port: int) -> None:
+        """Raises BlockedAddressError for an address in a URL that may not be connected to.
+
+        That a name was let in lets in nobody who calls it by its address.
+        """
+        name = _normal(host)
+        known = is_public(name) or name in self._names or (name, port) == self._connect_to
+        if is_address(name) and not known:
+            raise BlockedAddressError(f"{name} is not a public address")
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -72,7 +100,7 @@ class Gate(AbstractResolver):
             self._resolver = ThreadedResolver()
         found = await self._resolver.resolve(host, port, family)
         if _normal(host) in self._names:
-            self._open |= {result["host"] for result in found}
+            self._open |= {_normal(result["host"]) for result in found}
             return found
         public = [result for result in found if is_public(result["host"])]
         if found and not public:
@@ -82,22 +110,15 @@ class Gate(AbstractResolver):
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         """A socket for an address about to be connected to. Raises BlockedAddressError."""
         family, kind, proto, _, sockaddr = info
-        address = str(sockaddr[0])
-        if not is_public(address) and _normal(address) not in self._open:
+        address = _normal(str(sockaddr[0]))
+        known = address in self._open or (address, sockaddr[1]) == self._connect_to
+        if not is_public(address) and not known:
             raise BlockedAddressError(f"{address} is not a public address")
         return socket.socket(family=family, type=kind, proto=proto)
 
     async def close(self) -> None:
         if self._resolver is not None:
             await self._resolver.close()
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _result(name: str, address: str, port: int) -> ResolveResult:
