@@ -1,9 +1,10 @@
 """The folder of a live run: settings, state, pages, results.
 
-`spoor.toml` settings as used; `state.db` SQLite with what was fetched and two generations of the
-crawl's state; `pages.warc.gz` the exchanges; `relevant.jsonl` what was found. A checkpoint names
-the ends of the files that belong to it; opening the folder cuts them back to the last one, so that
-all four agree whenever the process died.
+`state.db` (SQLite) is the truth: what was fetched, the journal of all that went into the crawl, two
+generations of its state, and how far the WARC files reach. A commit brings the WARC records onto
+the disk first, then everything else in one transaction. `spoor.toml` says the settings and
+`relevant.jsonl` what was found, both for the reader; opening the folder cuts the WARC files back to
+the last commit and mends the rest, so that all agree whenever the process died.
 """
 
 from __future__ import annotations
@@ -12,157 +13,312 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from spoor.archive.warc import Captured, WarcWriter, number_of
+from spoor.archive.warc import Captured, WarcWriter
 from spoor.drivers.http.exchange import Exchange
 from spoor.drivers.http.settings import user_agent
-from spoor.errors import InputError
+from spoor.errors import InputError, PausedError
 from spoor.learn.state import pack, unpack
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
 
 FORMAT = 1
 
+POINTS = (
+    "opened",
+    "checked",
+    "created",
+    "warc cut",
+    "results mended",
+    "state read",
+    "gone through",
+    "resumed",
+    "exchange recorded",
+    "reply received",
+    "commit begun",
+    "warc synced",
+    "rows written",
+    "committed",
+    "results written",
+    "sending",
+    "state packed",
+    "state written",
+    "state committed",
+    "log emptied",
+)
+"""Steps of opening, of a finish and of a checkpoint, told to the folder's `at` as they are reached:
+where a test may end the process."""
+
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS pages (
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE pages (
     seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, at REAL,
     seconds REAL, size INTEGER, score REAL, relevant INTEGER, title TEXT, path TEXT, why TEXT,
-    probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER);
-CREATE TABLE IF NOT EXISTS failures (
+    probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER,
+    ticket INTEGER NOT NULL UNIQUE);
+CREATE TABLE failures (
     seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, kind TEXT, reason TEXT,
-    status INTEGER, at REAL);
-CREATE TABLE IF NOT EXISTS checkpoints (
-    generation INTEGER PRIMARY KEY, at REAL, requests INTEGER, warc_file TEXT, warc_end INTEGER,
-    relevant_end INTEGER, state BLOB NOT NULL);
+    status INTEGER, at REAL, ticket INTEGER NOT NULL UNIQUE);
+CREATE TABLE journal (seq INTEGER PRIMARY KEY, events BLOB NOT NULL);
+CREATE TABLE checkpoints (
+    generation INTEGER PRIMARY KEY, at REAL, requests INTEGER, seq INTEGER NOT NULL,
+    settings TEXT NOT NULL, state BLOB NOT NULL);
+CREATE TABLE ends (
+    seq INTEGER NOT NULL, pages INTEGER NOT NULL, failures INTEGER NOT NULL, warc TEXT NOT NULL);
+INSERT INTO ends VALUES (0, 0, 0, '{}');
 """
 
 
 @dataclass(slots=True)
 class _Ends:
-    """How far the files of a run reach."""
+    """How far a run got."""
 
-    warc_file: str = "pages.warc.gz"
-    warc_end: int = 0
-    relevant_end: int = 0
+    seq: int
+    """Of the journal."""
+    pages: int
+    failures: int
+    warc: dict[str, int]
+    """Where each WARC file ends."""
 
 
 @dataclass(slots=True)
 class _Rows:
-    """What was fetched since the last checkpoint."""
+    """What was fetched since the last commit."""
 
     pages: list[tuple[Any, ...]] = field(default_factory=list)
     failures: list[tuple[Any, ...]] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
 
 
 class RunFolder:
     """Opens a run's folder, new or old. Only one process may hold it.
 
     Raises InputError where it cannot be written, is held by another process, belongs to another
-    version, or was begun with other settings.
+    version, was begun with other settings, or is damaged; PausedError where later the disk is full.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], *, warc: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: Mapping[str, Any],
+        *,
+        warc: bool = True,
+        at: Callable[[str], None] = lambda point: None,
+    ) -> None:
         self.path = path
+        self.settings = settings
+        self.at = at
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = (path / "lock").open("w")
         except OSError as error:
             raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+        with ExitStack() as undo:
+            undo.callback(self._lock.close)
+            try:
+                self._open(warc, undo)
+            except OSError as error:
+                raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+            undo.pop_all()
+
+    def _open(self, warc: bool, undo: ExitStack) -> None:
+        path = self.path
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(
                 f"{path} is in use by another process; wait for it or end it"
             ) from None
-        self.resumed = (path / "spoor.toml").exists()
-        if self.resumed:
-            self._compare(settings)
-        else:
-            self._write_settings(settings)
-        self._db = self._open_db()
-        self._ends = self._last_ends()
+        told = (path / "spoor.toml").exists()
+        if told:
+            self._compare(read_settings(path))
+        self.at("opened")
+        try:
+            self._db = sqlite3.connect(path / "state.db")
+            undo.callback(self._db.close)
+            self.resumed = self._open_db()
+            if not self.resumed:
+                self._create()
+            elif not told:
+                self._compare(self._begun())
+            self._ends = self._last_ends()
+        except sqlite3.Error as error:
+            raise self._damaged(str(error)) from error
+        if not told:
+            self._write_settings()
         self._cut_back()
+        self.at("warc cut")
         self._rows = _Rows()
-        self._relevant = (path / "relevant.jsonl").open("a", encoding="utf-8")
+        self._mend_results()
+        self._results = (path / "relevant.jsonl").open("a", encoding="utf-8")
+        undo.callback(self._results.close)
+        self.at("results mended")
         self._warc = WarcWriter(path, software=user_agent()) if warc else None
         self._place: tuple[str, int, int] | None = None
+        self._after = 0
 
     # -- opening
 
-    def _write_settings(self, settings: Mapping[str, Any]) -> None:
-        text = tomli_w.dumps({"format": FORMAT, **settings})
+    def _damaged(self, what: str) -> InputError:
+        file = self.path / "state.db"
+        return InputError(
+            f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
+        )
+
+    def _write_settings(self) -> None:
+        text = tomli_w.dumps({"format": FORMAT, **self.settings})
         part = self.path / "spoor.toml.part"
         part.write_text(text, encoding="utf-8")
         part.replace(self.path / "spoor.toml")
 
-    def _compare(self, settings: Mapping[str, Any]) -> None:
-        known = read_settings(self.path)
-        if known.get("format") != FORMAT:
+    def _compare(self, known: Mapping[str, Any]) -> None:
+        if "format" not in known or not isinstance(known.get("crawl"), dict):
+            raise InputError(f"{self.path / 'spoor.toml'} is damaged: it is not that of a run")
+        if known["format"] != FORMAT:
             raise InputError(
-                f"{self.path} is of run format {known.get('format')}; this Spoor writes {FORMAT}; "
+                f"{self.path} is of run format {known['format']}; this Spoor writes {FORMAT}; "
                 "go on with the version that began it, or choose another --out"
             )
+        new = self.settings["crawl"]
         changed = sorted(
-            key
-            for key in {*known["crawl"], *settings["crawl"]}
-            if known["crawl"].get(key) != settings["crawl"].get(key)
+            key for key in {*known["crawl"], *new} if known["crawl"].get(key) != new.get(key)
         )
         if changed:
             key = changed[0]
             raise InputError(
                 f"{self.path} was begun with {key} = {known['crawl'].get(key)!r}, not "
-                f"{settings['crawl'].get(key)!r}; use the same settings or another --out"
+                f"{new.get(key)!r}; use the same settings or another --out"
             )
 
-    def _open_db(self) -> sqlite3.Connection:
-        try:
-            db = sqlite3.connect(self.path / "state.db")
-            db.execute("PRAGMA journal_mode=WAL")
-            db.execute("PRAGMA synchronous=NORMAL")
-            db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise InputError(f"{self.path / 'state.db'} cannot be used: {error}") from error
-        return db
+    def _open_db(self) -> bool:
+        """Whether there is a run in it."""
+        db = self._db
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=FULL")
+        # The log is emptied with each checkpoint of ours and never half-way: what is in the
+        # database itself then belongs together even where the log is lost.
+        db.execute("PRAGMA wal_autocheckpoint=0")
+        known = db.execute("PRAGMA user_version").fetchone()[0]
+        if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return False
+        if known != FORMAT:
+            raise InputError(
+                f"{self.path / 'state.db'} is of run format {known}; this Spoor writes {FORMAT}; "
+                "go on with the version that began it, or choose another --out"
+            )
+        problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise self._damaged(problem)
+        self.at("checked")
+        return True
+
+    def _create(self) -> None:
+        left = [self.path / "spoor.toml", *self.path.glob("pages*.warc.gz")]
+        for file in left:
+            if file.exists() and file.stat().st_size:
+                raise self._damaged(f"no state in it, but {file.name} is there")
+        begun = json.dumps({"format": FORMAT, **self.settings})
+        self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT};")
+        self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
+        self._db.execute("INSERT INTO meta VALUES ('version', ?)", (version("spoor"),))
+        self._db.commit()
+        self._empty_log()
+        self.at("created")
+
+    def _begun(self) -> dict[str, Any]:
+        row = self._db.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
+        known: dict[str, Any] = json.loads(row[0])
+        return known
 
     def _last_ends(self) -> _Ends:
-        row = self._db.execute(
-            "SELECT warc_file, warc_end, relevant_end FROM checkpoints"
-            " ORDER BY generation DESC LIMIT 1"
-        ).fetchone()
-        return _Ends(*row) if row else _Ends()
+        db = self._db
+        seq, pages, failures, warc = db.execute("SELECT * FROM ends").fetchone()
+        for table, rows in (("pages", pages), ("failures", failures)):
+            found = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
+            if found != (rows, rows):
+                raise self._damaged(f"its table {table} does not hold the {rows} rows committed")
+        return _Ends(seq, pages, failures, json.loads(warc))
 
     def _cut_back(self) -> None:
-        """Drop what was written after the last checkpoint: it will be fetched again."""
+        """Drop what was archived after the last commit: it will be fetched again."""
         for file in sorted(self.path.glob("pages*.warc.gz")):
-            if number_of(file) > number_of(self.path / self._ends.warc_file):
+            if file.name not in self._ends.warc:
                 file.unlink()
-        for name, end in (
-            (self._ends.warc_file, self._ends.warc_end),
-            ("relevant.jsonl", self._ends.relevant_end),
-        ):
+        for name, end in self._ends.warc.items():
             file = self.path / name
-            if file.exists() and file.stat().st_size > end:
+            size = file.stat().st_size if file.exists() else 0
+            if size < end:
+                raise InputError(
+                    f"{file} is damaged: {size} of the {end} bytes committed are left; put it back "
+                    "from a copy or choose another --out"
+                )
+            if size > end:
                 os.truncate(file, end)
 
-    def state(self) -> dict[str, Any] | None:
-        """The crawl's state at the last checkpoint; None for a new run.
+    def _mend_results(self) -> None:
+        """Make `relevant.jsonl` say what the database says."""
+        rows = self._db.execute(
+            "SELECT url, score, title, path, why FROM pages WHERE relevant ORDER BY seq"
+        )
+        wanted = "".join(
+            _result(url, score, title, json.loads(path), json.loads(why))
+            for url, score, title, path, why in rows
+        ).encode()
+        file = self.path / "relevant.jsonl"
+        if file.exists() and file.read_bytes() == wanted:
+            return
+        part = self.path / "relevant.jsonl.part"
+        part.write_bytes(wanted)
+        part.replace(file)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The crawl's state at the last checkpoint and the settings that it ran with; None before
+        the first. `tail` then gives what came after it.
 
         A damaged generation gives way to the one before it.
         """
-        rows = self._db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchall()
-        for at, (blob,) in enumerate(rows, 1):
+        found = self._generations()
+        for at, (seq, settings, blob) in enumerate(found, 1):
             try:
-                return unpack(blob, source=str(self.path / "state.db"))
+                state = unpack(blob, source=str(self.path / "state.db"))
             except InputError:
-                if at == len(rows):
+                if at == len(found):
                     raise
+            else:
+                self._after = seq
+                self.at("state read")
+                return state, json.loads(settings)
+        if self._ends.seq:
+            raise self._damaged("it holds a journal without a state")
         return None
+
+    def _generations(self) -> list[tuple[int, str, bytes]]:
+        return self._db.execute(
+            "SELECT seq, settings, state FROM checkpoints ORDER BY generation DESC"
+        ).fetchall()
+
+    def tail(self) -> Iterator[bytes]:
+        """The journal after the state that `state` gave."""
+        rows = self._db.execute(
+            "SELECT seq, events FROM journal WHERE seq > ? ORDER BY seq", (self._after,)
+        )
+        expected = self._after
+        for seq, events in rows:
+            expected += 1
+            if seq != expected:
+                break
+            yield events
+        else:
+            if expected == self._ends.seq:
+                return
+        raise self._damaged(f"entry {expected} of its journal is missing")
 
     # -- writing
 
@@ -178,18 +334,21 @@ class RunFolder:
             _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         )
         metadata = {"ticket": fetch.ticket, "attempt": fetch.attempt}
-        place = self._warc.write(captured, metadata)
+        with self._pausing():
+            place = self._warc.write(captured, metadata)
         self._place = (place.file, place.offset, place.length)
+        self.at("exchange recorded")
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], at: float) -> None:
-        """Note what came of a reply; it becomes durable with the next checkpoint."""
+        """Note what came of a reply; it becomes durable with the next commit."""
         place, self._place = self._place, None
         if isinstance(step, Deferred):
             return
         if isinstance(step.reply, Failed):
             reply = step.reply
-            row = (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, at)
-            self._rows.failures.append(row)
+            self._rows.failures.append(
+                (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, at, fetch.ticket)
+            )
             return
         page, judgement = step.reply.page, step.judgement
         assert judgement is not None
@@ -211,64 +370,104 @@ class RunFolder:
                 step.choice.probability,
                 json.dumps(chosen),
                 *(place or (None, None, None)),
+                fetch.ticket,
             )
         )
         if judgement.relevant:
-            line = {
-                "url": page.url,
-                "score": round(judgement.score, 4),
-                "title": page.title,
-                "path": path,
-                "why": why,
-            }
-            self._relevant.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._rows.results.append(_result(page.url, judgement.score, page.title, path, why))
 
-    def checkpoint(self, state: State, requests: int, at: float) -> None:
-        """Make everything so far durable: files first, then one transaction."""
-        self._relevant.flush()
-        os.fsync(self._relevant.fileno())
-        if self._warc is not None:
-            self._warc.sync()
-            self._ends.warc_file, self._ends.warc_end = self._warc.end
-        self._ends.relevant_end = self._relevant.tell()
+    def commit(self, events: bytes) -> None:
+        """Make everything so far durable, with its part of the journal."""
+        self._write(events, None)
+
+    def checkpoint(self, state: State, requests: int, at: float, events: bytes = b"") -> None:
+        """Make everything so far durable, and the crawl's state with it."""
         blob = pack(state)
-        with self._db:
-            self._db.executemany(
-                "INSERT INTO pages (url, host, status, at, seconds, size, score, relevant, title,"
-                " path, why, probability, choice_why, warc_file, warc_offset, warc_length)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                self._rows.pages,
-            )
-            self._db.executemany(
-                "INSERT INTO failures (url, host, kind, reason, status, at)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                self._rows.failures,
-            )
-            self._db.execute(
-                "INSERT INTO checkpoints (at, requests, warc_file, warc_end, relevant_end, state)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    at,
-                    requests,
-                    self._ends.warc_file,
-                    self._ends.warc_end,
-                    self._ends.relevant_end,
-                    blob,
-                ),
-            )
-            self._db.execute(
-                "DELETE FROM checkpoints WHERE generation <="
-                " (SELECT max(generation) FROM checkpoints) - 2"
-            )
-        self._rows = _Rows()
+        self.at("state packed")
+        self._write(events, (at, requests, json.dumps(self.settings), blob))
+        self.at("state committed")
+        with self._pausing():
+            self._empty_log()
+        self.at("log emptied")
+
+    def _write(self, events: bytes, checkpoint: tuple[float, int, str, bytes] | None) -> None:
+        """WARC files first, then one transaction, then the results, which are there to be read."""
+        rows, ends, db = self._rows, self._ends, self._db
+        self.at("commit begun")
+        with self._pausing():
+            if self._warc is not None:
+                self._warc.sync()
+                ends.warc |= self._warc.ends
+            self.at("warc synced")
+            with db:
+                for table, columns, new in (
+                    ("pages", 18, rows.pages),
+                    ("failures", 8, rows.failures),
+                ):
+                    first = getattr(ends, table) + 1
+                    marks = ", ".join("?" * columns)
+                    db.executemany(
+                        f"INSERT INTO {table} VALUES ({marks})",
+                        [(seq, *row) for seq, row in enumerate(new, first)],
+                    )
+                    setattr(ends, table, first - 1 + len(new))
+                if events:
+                    ends.seq += 1
+                    db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))
+                db.execute(
+                    "UPDATE ends SET seq = ?, pages = ?, failures = ?, warc = ?",
+                    (ends.seq, ends.pages, ends.failures, json.dumps(ends.warc)),
+                )
+                if checkpoint is not None:
+                    self._write_state(*checkpoint)
+                self.at("rows written")
+            self.at("committed")
+            self._rows = _Rows()
+            self._results.writelines(rows.results)
+            self._results.flush()
+            self.at("results written")
+
+    def _write_state(self, at: float, requests: int, settings: str, blob: bytes) -> None:
+        db = self._db
+        db.execute(
+            "INSERT INTO checkpoints (at, requests, seq, settings, state) VALUES (?, ?, ?, ?, ?)",
+            (at, requests, self._ends.seq, settings, blob),
+        )
+        newest = "SELECT max(generation) FROM checkpoints"
+        db.execute(f"DELETE FROM checkpoints WHERE generation <= ({newest}) - 2")
+        db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
+        self.at("state written")
+
+    def _empty_log(self) -> None:
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    @contextmanager
+    def _pausing(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.OperationalError) as error:
+            what = error.strerror if isinstance(error, OSError) else str(error)
+            raise PausedError(
+                f"paused: cannot write {self.path} ({what}); make room and give the same command "
+                "to go on"
+            ) from error
 
     def close(self) -> None:
-        """Close the files; what came after the last checkpoint is dropped at the next opening."""
-        if self._warc is not None:
-            self._warc.close()
-        self._relevant.close()
-        self._db.close()
+        """Close the files; what came after the last commit is dropped at the next opening."""
+        with suppress(OSError):
+            if self._warc is not None:
+                self._warc.close()
+        with suppress(OSError):
+            self._results.close()
+        with suppress(sqlite3.Error):
+            self._db.close()
         self._lock.close()
+
+
+def _result(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:
+    """A line of `relevant.jsonl`."""
+    line = {"url": url, "score": round(score, 4), "title": title, "path": path, "why": why}
+    return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 _TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}

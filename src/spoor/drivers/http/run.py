@@ -18,6 +18,7 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.gate import is_address, is_host
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import InputError
@@ -43,14 +44,17 @@ def read_seeds(given: Sequence[str]) -> list[str]:
         path = Path(item)
         lines = [(item, "")]
         if "://" not in item:
-            if not path.is_file():
+            if not _is_file(path):
                 raise InputError(
-                    f"seed {item!r} is neither a URL (http://…) nor a file of URLs that exists"
+                    f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
+                    "exists"
                 )
             try:
                 text = path.read_text("utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise InputError(f"cannot read the seed file {path}: {error}") from error
+            except OSError as error:
+                raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
+            except UnicodeDecodeError as error:
+                raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
             numbered = enumerate(text.splitlines(), 1)
             lines = [
                 (line.strip(), f"{path}, line {number}: ")
@@ -65,6 +69,18 @@ def read_seeds(given: Sequence[str]) -> list[str]:
             except ValueError as error:
                 raise InputError(f"{where}{error}") from None
     return list(dict.fromkeys(urls))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for one
+        return False
+
+
+def shortened(text: str) -> str:
+    """A text cut for a message."""
+    return text if len(text) <= 100 else f"{text[:99]}…"
 
 
 def run_settings(
@@ -163,12 +179,20 @@ def make_http(settings: Mapping[str, Any]) -> HttpSettings:
     manners = settings["manners"]
     connect: tuple[str, int] | None = None
     if manners["connect_to"]:
-        address, colon, port = manners["connect_to"].rpartition(":")
-        if not colon or not port.isdigit():
+        address, _, port = manners["connect_to"].rpartition(":")
+        address = "127.0.0.1" if address == "localhost" else address.strip("[]")
+        number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
+        if not is_address(address) or not 0 < number < 1 << 16:
             raise InputError(
                 f"--connect-to {manners['connect_to']!r} is not ADDRESS:PORT, as in 127.0.0.1:8080"
             )
-        connect = (address.strip("[]"), int(port))
+        connect = (address, number)
+    for name in manners["allow_private"]:
+        if not is_host(name):
+            raise InputError(
+                f"--allow-private {name!r} is not a host; give its name or address alone, "
+                "as in localhost or 127.0.0.1"
+            )
     return HttpSettings(
         contact=manners["contact"],
         in_flight=manners["in_flight"],
