@@ -247,8 +247,9 @@ class Naive:
                     target += 0.9 * self.q(actions[int(self.rng.integers(len(actions)))])
                 else:
                     target += 0.9 * max(map(self.q, actions))
+            amount = round(self.alpha * (target - q) * GRID) / GRID
             for key, x in self.x(pair):
-                value = self.w.get(key, 0.0) + self.alpha * (target - q) * x
+                value = self.w.get(key, 0.0) + amount * x
                 self.w[key] = round(value * GRID) / GRID
         for link, predicted in outlinks:
             self.open[link] = None

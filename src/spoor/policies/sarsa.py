@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from pathlib import Path
@@ -190,14 +190,8 @@ class Values:
         self.state_digits, self.action_digits = len(state), len(action)
         self._exact = encoding == "one-hot"  # then x is 1, and w · x stands on the grid
         self._columns = [columns(feature, encoding) for feature in self.features]
-        # Digits that share a weight with each digit of a feature, and so change with it.
-        self._sharing = [
-            [
-                [k for k in range(10) if rows[k][0] == row[0] or rows[k][2] == row[2] != DUMMY]
-                for row in rows
-            ]
-            for rows in self._columns
-        ]
+        # (digit, weights it shares) of the digits that share a weight with each digit of a feature.
+        self._sharing = [[_sharing(rows, digit) for digit in range(10)] for rows in self._columns]
         self.states = _Keys(len(state))
         self.actions = _Keys(len(action))
         self.set(np.zeros((len(state) + len(action), DUMMY + 1)))
@@ -212,7 +206,7 @@ class Values:
         self._w: list[list[float]] = w.tolist()
         self._table = [[0.0] * 10 for _ in self._w]
         for row in range(len(self._w)):
-            self._tabulate(row, range(10))
+            self._tabulate(row)
         self._of_state = self._table[: self.state_digits]
         self._of_action = self._table[self.state_digits :]
 
@@ -228,17 +222,11 @@ class Values:
                 w[self.state_digits, first + at] = _to_grid(prior / 2 * share)
         self.set(w)
 
-    def _tabulate(self, row: int, digits: Iterable[int]) -> None:
-        """What these digits of one feature add to a value."""
-        w, columns, table = self._w[row], self._columns[row], self._table[row]
-        if self._exact:
-            for digit in digits:
-                first, _, second, _ = columns[digit]
-                table[digit] = w[first] + w[second]
-        else:
-            for digit in digits:
-                first, x_first, second, x_second = columns[digit]
-                table[digit] = _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
+    def _tabulate(self, row: int) -> None:
+        """What the digits of one feature add to a value."""
+        w, table = self._w[row], self._table[row]
+        for digit, (first, x_first, second, x_second) in enumerate(self._columns[row]):
+            table[digit] = _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
 
     def f(self, state: int) -> float:
         """The state's part of a value."""
@@ -251,11 +239,19 @@ class Values:
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
         digits = (*self.states.digits[state], *self.actions.digits[action])
+        amount = _to_grid(amount)
         for row, (w, digit) in enumerate(zip(self._w, digits, strict=True)):
             first, x_first, second, x_second = self._columns[row][digit]
-            w[first] = _to_grid(w[first] + amount * x_first)
-            w[second] = _to_grid(w[second] + amount * x_second)
-            self._tabulate(row, self._sharing[row][digit])
+            if self._exact:
+                w[first] += amount
+                w[second] += amount * x_second
+                table = self._table[row]
+                for shared, times in self._sharing[row][digit]:
+                    table[shared] += times * amount
+            else:
+                w[first] = _to_grid(w[first] + amount * x_first)
+                w[second] = _to_grid(w[second] + amount * x_second)
+                self._tabulate(row)
 
     def all_f(self) -> NDArray[np.float64]:
         """f of every state known."""
@@ -303,6 +299,15 @@ class _Keys:
 
     def keys(self) -> NDArray[np.int64]:
         return np.fromiter(self._number, dtype=np.int64, count=len(self._number))
+
+
+def _sharing(rows: Sequence[Column], digit: int) -> list[tuple[int, float]]:
+    first, _, second, _ = rows[digit]
+    shared = [
+        (other, float((row[0] == first) + (row[2] == second != DUMMY)))
+        for other, row in enumerate(rows)
+    ]
+    return [(other, times) for other, times in shared if times]
 
 
 def _to_grid(weight: float) -> float:
