@@ -231,7 +231,15 @@ class Engine(Protocol):
     def frontier(self) -> Manners: ...
     def next(self, now: float) -> NextStep: ...
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred: ...
-    def stop(self, reason: str) -> None: ...
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """A world with a clock."""
+
+    def advance(self, now: float) -> None:
+        """The world as it stands at `now`, which never goes back."""
+        ...
 
 
 class World(Protocol):

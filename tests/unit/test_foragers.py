@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spoor import registry
+from spoor.drivers.replay import Replay
 from spoor.errors import CallerError, InputError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
@@ -450,6 +451,19 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(name: str, cut: int) -> None:
     other_end, other_rest = drive(other, other_world, 150, now=now)
     assert (rest, end) == (other_rest, other_end)
     assert pack(other.save()) == pack(whole.save())
+
+
+@pytest.mark.parametrize("name", registry.names("fleets"))
+def test_replay_drives_a_fleet_too(name: str) -> None:
+    world = small_world()
+    fleet = fleet_on(world, name)
+    _, asked = drive(fleet, world, 300, now=world.start)
+    other_world = small_world()
+    other = fleet_on(other_world, name)
+    replay = Replay(other, other_world, start=other_world.start)
+    outcomes = [outcome for _, outcome in zip(range(300), replay, strict=False)]
+    assert [other.known.urls[outcome.choice.link] for outcome in outcomes] == asked
+    assert other.agent.counts == fleet.agent.counts
 
 
 def test_saved_with_requests_in_flight() -> None:

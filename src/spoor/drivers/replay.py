@@ -8,14 +8,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from spoor.crawl import Crawl
 from spoor.errors import PluginError
-from spoor.protocols import World
+from spoor.protocols import Changing, Engine, World
 from spoor.types import Deferred, Fetch, Finished, Outcome, Reply, Sleep
 
 
 class Replay:
-    """Iterates over the outcomes of a crawl; `now` is the simulated time in seconds.
+    """Iterates over the outcomes of a crawl or a fleet; `now` is the simulated time in seconds,
+    by which a world that changes goes too.
 
     Leave the loop at any time: the crawl can be saved, and another Replay goes on with it, given
     the replies that were in the air (`flying`).
@@ -23,7 +23,7 @@ class Replay:
 
     def __init__(
         self,
-        crawl: Crawl,
+        crawl: Engine,
         world: World,
         *,
         in_flight: int = 1,
@@ -36,6 +36,7 @@ class Replay:
         self.finished: Finished | None = None
         self.flying: list[tuple[float, int, Reply]] = [] if flying is None else list(flying)
         self._in_flight = in_flight
+        self._changing = world if isinstance(world, Changing) else None
 
     def __iter__(self) -> Iterator[Outcome]:
         while self.finished is None:
@@ -48,6 +49,8 @@ class Replay:
         while len(self.flying) < self._in_flight:
             answer = self.crawl.next(self.now)
             if isinstance(answer, Fetch):
+                if self._changing is not None:
+                    self._changing.advance(self.now)
                 reply = self.world.answer(answer)
                 arrival = self.now + reply.seconds
                 heapq.heappush(self.flying, (arrival, reply.ticket, reply))
