@@ -19,6 +19,7 @@ from spoor.judges.spec import words_of
 from spoor.registry import nearest
 
 PACKAGED = "experiments"
+TRAININGS = ("leave-one-out", "leave-one-crawled-out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ class Contender:
     name: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     train: str = ""
-    """`leave-one-out`: trained on the other sites of the same web."""
+    """`leave-one-out`: trained on all other sites of the same web; `leave-one-crawled-out`: on the
+    other sites that the experiment crawls."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the training."""
     seeds: int | None = None
@@ -197,8 +199,8 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     if not policy:
         raise InputError(f"{where}: policy is missing")
     train = _text(item, "train", where)
-    if train not in ("", "leave-one-out"):
-        raise InputError(f"{where}: train is 'leave-one-out' or left out, not {train!r}")
+    if train not in ("", *TRAININGS):
+        raise InputError(f"{where}: train is {' or '.join(TRAININGS)} or left out, not {train!r}")
     params = _table(item, "params", where)
     said = " ".join(f"{key}={value}" for key, value in params.items())
     name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))

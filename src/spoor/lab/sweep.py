@@ -55,6 +55,8 @@ class Planned:
     share: float | None
     in_flight: int
     vectors: str
+    trained_on: tuple[str, ...] = ()
+    """Sites that a training may see, but for the cell's own; none named: all."""
 
     def key(self) -> str:
         """What the finished cell is kept under."""
@@ -158,6 +160,7 @@ def _planned(
         experiment.share,
         experiment.in_flight,
         str(data_folder() / web.vectors) if web.vectors else "",
+        web.sites if contender.train == "leave-one-crawled-out" else (),
     )
 
 
@@ -280,12 +283,18 @@ def _model(planned: Planned, out: Path) -> State | None:
         planned.want,
         planned.topic,
         planned.seed,
+        planned.trained_on,
     ]
     said += [code_digest(), data_digest(planned.folder)]
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
     file = out / "models" / digest
     if not file.exists():
-        webs = known_webs([Path(planned.folder)], planned.want, without=[planned.site])
+        webs = known_webs(
+            [Path(planned.folder)],
+            planned.want,
+            only=planned.trained_on,
+            without=[planned.site],
+        )
         topic = topic_of(planned.topic).topic if planned.topic else None
         model = train(
             contender.policy,
