@@ -334,14 +334,13 @@ class Pairs:
         self._links: list[list[tuple[float, LinkId]]] = []
         self.size = array("q")
         # Pairs that hold a link, and where each stands among them.
-        self.live: list[int] = []
+        self.live = array("q")
+        self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
         self._place = array("q")
         # Entries that stand in a heap, but whose links have moved to another pair.
         self._moved: set[tuple[int, LinkId]] = set()
         self.waiting: dict[LinkId, int] = {}
         """Host number of every link in B."""
-        self._open = array("q")
-        """Number of the state while the pair holds a link, else -1."""
 
     def host_number(self, name: str) -> int:
         number = self._host_number.get(name)
@@ -362,7 +361,6 @@ class Pairs:
             self._links.append([])
             self.size.append(0)
             self._place.append(-1)
-            self._open.append(-1)
         return known
 
     def enter(self, pair: int, link: LinkId, order: float) -> None:
@@ -374,9 +372,7 @@ class Pairs:
             heapq.heappush(self._links[pair], (order, link))
         self.size[pair] += 1
         if self.size[pair] == 1:
-            self._place[pair] = len(self.live)
-            self.live.append(pair)
-            self._open[pair] = self.state[pair]
+            self._revive(pair)
 
     def leave(self, pair: int, link: LinkId) -> None:
         """A link leaves a pair that it is in."""
@@ -387,11 +383,19 @@ class Pairs:
         for _, other in self._links[pair]:
             self._moved.discard((pair, other))
         self._links[pair].clear()
-        place, last = self._place[pair], self.live.pop()
-        if last != pair:
-            self.live[place] = last
-            self._place[last] = place
-        self._open[pair] = -1
+        place, end = self._place[pair], len(self.live) - 1
+        self._place[self.live[end]] = place
+        for column in (self.live, self._live_state, self._live_action, self._live_host):
+            column[place] = column[end]
+            column.pop()
+
+    def _revive(self, pair: int) -> None:
+        """Enter a pair among those that hold a link."""
+        self._place[pair] = len(self.live)
+        self.live.append(pair)
+        self._live_state.append(self.state[pair])
+        self._live_action.append(self.action[pair])
+        self._live_host.append(self.host[pair])
 
     def head(self, pair: int) -> LinkId:
         """The link that a live pair gives."""
@@ -410,18 +414,20 @@ class Pairs:
         """The live pair of the highest f[state] + g[action] whose host is free (None: all are),
         and that value; a tie goes to the pair that was entered first. LookupError if none is live.
 
-        One pass over all pairs: two look-ups, one addition and one comparison each.
+        A few passes over the live pairs: two look-ups, an addition, the highest, its equals.
         """
-        # An index of -1 reads the last entry: the state of a pair without links.
-        values = np.append(f, -np.inf).take(np.frombuffer(self._open, dtype=np.int64), mode="wrap")
-        values += g.take(np.frombuffer(self.action, dtype=np.int64))
+        if not self.live:
+            raise LookupError("no pair holds a link")
+        values = f.take(np.frombuffer(self._live_state, dtype=np.int64))
+        values += g.take(np.frombuffer(self._live_action, dtype=np.int64))
         if free is not None:
             busy = np.array([0.0 if name in free else -np.inf for name in self.hosts])
-            values += busy.take(np.frombuffer(self.host, dtype=np.int64))
-        at = int(values.argmax()) if len(values) else -1
-        if at < 0 or values[at] == -np.inf:
+            values += busy.take(np.frombuffer(self._live_host, dtype=np.int64))
+        highest = float(values.max())
+        if highest == -np.inf:
             raise LookupError("no pair holds a link on offer")
-        return at, float(values[at])
+        equal = np.flatnonzero(values == highest)
+        return int(np.frombuffer(self.live, dtype=np.int64)[equal].min()), highest
 
     def save(self) -> State:
         """Links of each pair in the order they would leave."""
@@ -441,7 +447,7 @@ class Pairs:
             "size": np.array(self.size),
             "links": np.array([link for links in flat for _, link in links], dtype=np.int64),
             "order": np.array([order for links in flat for order, _ in links], dtype=np.float64),
-            "live": np.array(self.live, dtype=np.int64),
+            "live": np.array(self.live),
             "waiting": np.array(list(self.waiting.items()), dtype=np.int64).reshape(-1, 2),
         }
 
@@ -459,10 +465,8 @@ class Pairs:
         for pair, size in enumerate(state["size"].tolist()):
             pairs.size[pair] = size
             pairs._links[pair] = [next(links) for _ in range(size)]
-        pairs.live = state["live"].tolist()
-        for place, pair in enumerate(pairs.live):
-            pairs._place[pair] = place
-            pairs._open[pair] = pairs.state[pair]
+        for pair in state["live"].tolist():
+            pairs._revive(pair)
         return pairs
 
 
