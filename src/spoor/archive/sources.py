@@ -87,6 +87,7 @@ class File(io.RawIOBase):
         self._decoder: _Decoder | None = None
         self._left = b""
         self._ready = memoryview(b"")
+        self._given = 0
 
     @property
     def done(self) -> int:
@@ -100,6 +101,10 @@ class File(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        """Decompressed bytes read so far; readers of WARC ask for it."""
+        return self._given
+
     def readinto(self, buffer: Any, /) -> int:
         while not self._ready:
             data = self._more()
@@ -108,6 +113,7 @@ class File(io.RawIOBase):
             self._ready = memoryview(data)
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
+        self._given += count
         self._ready = self._ready[count:]
         return count
 
