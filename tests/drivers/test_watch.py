@@ -102,6 +102,11 @@ def test_new_and_changed_documents_are_told_once(
     assert [item.findtext("link") for item in items] == [line["url"] for line in lines[::-1]]
     assert (out / "pages.warc.gz").stat().st_size > 0
     assert (out / "spoor.toml").exists()
+    # What it archived is an evolving web itself: every content of the front page, each once.
+    assert run(["web", "evolve", str(out), str(tmp_path / "web")]) == 0
+    versions = EvolvingWorld.open(tmp_path / "web").versions
+    fronts = [version.text for version in versions if version.url == FRONT]
+    assert len(fronts) == len(set(fronts)) == max(line["version"] for line in changed)
 
 
 def test_killed_it_goes_on_and_loses_nothing(
