@@ -30,6 +30,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "random": "spoor.policies.random:Random",
         "sarsa": "spoor.policies.sarsa:Sarsa",
         "shark-search": "spoor.policies.shark_search:SharkSearch",
+        "tag-path-bandit": "spoor.policies.tag_path_bandit:TagPathBandit",
         "td-lambda": "spoor.policies.td_lambda:TDLambda",
         "trail": "spoor.policies.trail:Trail",
     },

@@ -40,6 +40,7 @@ GOES_BY_NO_TOPIC = {
     "depth-first": "the order of discovery",
     "random": "chance",
     "pagerank": "how well linked a page is",
+    "tag-path-bandit": "where links stand on their pages",
     "oracle": "the graph; it is held to be the best on recorded webs",
 }
 """Policies that need not find more than random choice, and what they go by."""
@@ -57,6 +58,8 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sarsa", {"update": "synchronous"}),
     ("sarsa", {"update": "moderated", "epsilon": 0.5}),
     ("shark-search", {"gamma": 0.9, "delta": 0.9}),
+    ("tag-path-bandit", {"theta": 1.1, "batch": 3}),
+    ("tag-path-bandit", {"theta": 0.0, "batch": 0}),
     ("td-lambda", {"scoring": "look-ahead"}),
 )
 """Settings that take another way through a policy."""

@@ -1,0 +1,294 @@
+"""A bandit whose arms are the places of links on their pages.
+
+SB-CLASSIFIER of Gauquier, Manolescu and Senellart (EDBT 2026): links whose tag paths are alike form
+an arm, and an arm is worth the targets that its pages led to. What a classifier of URLs takes for a
+target is fetched at once. Card: docs/algorithms/tag-path-bandit.md.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.learn.hashed import HashedLinear, grams
+from spoor.learn.queues import HostQueue
+from spoor.learn.state import generator_state, restore_generator
+from spoor.protocols import Offer
+from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Sparse = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+BITS = 12
+URL_BITS = 16
+MOST_ARMS = 4096
+"""Beyond so many a tag path joins the nearest arm, however far it is."""
+
+
+# ---------------------------------------------------------------- tag paths → arms
+
+
+def projection(tag_path: str) -> Sparse:
+    """2-grams of the elements of a tag path, hashed into 2^12: places and counts."""
+    steps = ["", *tag_path.split("/"), ""]
+    pairs = Counter(f"{a}/{b}" for a, b in pairwise(steps))
+    counts: Counter[int] = Counter()
+    for pair, n in pairs.items():
+        counts[zlib.crc32(pair.encode("utf-8", "surrogatepass")) & ((1 << BITS) - 1)] += n
+    places = sorted(counts)
+    return np.array(places), np.array([counts[place] for place in places], dtype=np.float64)
+
+
+class Arms:
+    """Clusters of tag paths: a path joins the nearest centroid by cosine if that is at least
+    `theta`, else it begins a cluster.
+
+    A centroid is kept as the sum of its members, since a cosine does not depend on lengths. Equal
+    tag paths stay in one cluster.
+    """
+
+    def __init__(self, theta: float) -> None:
+        self._theta = theta
+        self._sums = np.zeros((16, 1 << BITS))
+        self._squares = np.zeros(16)
+        self._of: dict[str, int] = {}
+        self.count = 0
+
+    def of(self, tag_path: str) -> int:
+        """The arm of one more link with this tag path. O(arms) for one never seen."""
+        places, counts = projection(tag_path)
+        arm = self._of.get(tag_path)
+        if arm is None:
+            arm = self._of[tag_path] = self._nearest(places, counts)
+        row = self._sums[arm]
+        self._squares[arm] += 2.0 * float(row[places] @ counts) + float(counts @ counts)
+        row[places] += counts
+        return arm
+
+    def _nearest(self, places: NDArray[np.int64], counts: NDArray[np.float64]) -> int:
+        if self.count:
+            dots = self._sums[: self.count, places] @ counts
+            cosines = dots / np.sqrt(self._squares[: self.count] * float(counts @ counts))
+            best = int(np.argmax(cosines))
+            if cosines[best] >= self._theta or self.count >= MOST_ARMS:
+                return best
+        if self.count == len(self._sums):
+            self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+            self._squares = np.concatenate([self._squares, np.zeros_like(self._squares)])
+        self.count += 1
+        return self.count - 1
+
+    def save(self) -> State:
+        return {
+            "sums": self._sums[: self.count],
+            "squares": self._squares[: self.count],
+            "paths": list(self._of),
+            "of": list(self._of.values()),
+        }
+
+    def load(self, state: State) -> None:
+        self.count = len(state["sums"])
+        size = 16
+        while size < self.count:
+            size *= 2
+        self._sums, self._squares = np.zeros((size, 1 << BITS)), np.zeros(size)
+        self._sums[: self.count], self._squares[: self.count] = state["sums"], state["squares"]
+        self._of = dict(zip(state["paths"], state["of"], strict=True))
+
+
+# ---------------------------------------------------------------- URLs → targets
+
+
+class UrlClassifier:
+    """Which URLs are targets: logistic regression on their character 2-grams, learned in batches.
+
+    Says 0 until it has been told of targets and of others.
+    """
+
+    def __init__(self, batch: int, rate: float) -> None:
+        self._batch = batch
+        self._rate = rate
+        self._model = HashedLinear(URL_BITS)
+        self._told: list[tuple[str, bool]] = []
+        self._seen = [0, 0]
+
+    def chance(self, url: str) -> float:
+        if not all(self._seen):
+            return 0.0
+        return _logistic(self._model.value(self._row(url)))
+
+    def learn(self, url: str, target: bool) -> None:
+        self._told.append((url, target))
+        if len(self._told) >= self._batch:
+            for told, wanted in self._told:
+                row = self._row(told)
+                error = float(wanted) - _logistic(self._model.value(row))
+                self._model.step(row, self._rate * error)
+                self._seen[wanted] += 1
+            self._told.clear()
+
+    def _row(self, url: str) -> NDArray[np.int32]:
+        return self._model.row(grams(url.partition("://")[2], 2, 2))
+
+    def save(self) -> State:
+        told = [[url, target] for url, target in self._told]
+        return {"model": self._model.save(), "told": told, "seen": list(self._seen)}
+
+    def load(self, state: State) -> None:
+        self._model.load(state["model"])
+        self._told = [(url, target) for url, target in state["told"]]
+        self._seen = list(state["seen"])
+
+
+def _logistic(odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))
+
+
+# ---------------------------------------------------------------- the crawl
+
+
+class TagPathBandit:
+    """The awake arm of the highest upper confidence bound, a link of it at random.
+
+    `theta`: least cosine of a tag path with its cluster. `alpha`: weight of the uncertainty.
+    `batch`: pages after which the classifier of URLs learns, with step size `rate`; 0: no
+    classifier, links are chosen through the arms only.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        theta: float = 0.75,
+        alpha: float = 2.8284271247461903,
+        batch: int = 10,
+        rate: float = 0.5,
+    ) -> None:
+        if batch < 0:
+            raise InputError(f"tag-path-bandit: batch is {batch}; it must be at least 0")
+        self._rng = task.rng
+        self._alpha = alpha
+        self._arms = Arms(theta)
+        self._urls = UrlClassifier(batch, rate) if batch else None
+        self._urgent = HostQueue()
+        self._bags: dict[int, dict[str, list[LinkId]]] = {}
+        self._pulls = 0
+        self._tried: list[int] = []
+        self._found: list[float] = []
+        # The arm that an answer will be credited to, and that its links inherit.
+        self._credit: dict[LinkId, int] = {}
+
+    def observe(self, seen: Sightings) -> None:
+        arm_of_page = self._credit.get(seen.parent)
+        for at, link in enumerate(seen.links):
+            if not seen.first[at]:
+                continue
+            host = seen.hosts[at]
+            chance = self._urls.chance(seen.urls[at]) if self._urls else 0.0
+            if chance > 0.5:
+                self._urgent.push(link, host, chance)
+                if arm_of_page is not None:
+                    self._credit[link] = arm_of_page
+                continue
+            arm = self._arms.of(seen.anchor(at).tag_path)
+            while len(self._tried) < self._arms.count:
+                self._tried.append(0)
+                self._found.append(0.0)
+            self._bags.setdefault(arm, {}).setdefault(host, []).append(link)
+
+    def choose(self, offer: Offer) -> Choice:
+        try:
+            link, chance = self._urgent.pop(offer)
+        except LookupError:
+            return self._pull(offer)
+        return Choice(link, 1.0, (("chance of a target by its URL", chance),))
+
+    def _pull(self, offer: Offer) -> Choice:
+        bounds = {arm: self._bound(arm) for arm in self._bags}
+        # Sorting is stable: a tie goes to the arm that woke first.
+        for arm in sorted(bounds, key=lambda arm: -bounds[arm]):
+            link = self._draw(arm, offer)
+            if link is not None:
+                self._pulls += 1
+                self._tried[arm] += 1
+                self._credit[link] = arm
+                tried = self._tried[arm] - 1
+                why = (("targets a page of its tag paths", self._found[arm] / max(1, tried)),)
+                return Choice(link, None, why)
+        raise LookupError("no link on offer waits in an arm")
+
+    def _bound(self, arm: int) -> float:
+        """Mean reward + α √(ln t / n); an arm that was never tried comes first."""
+        n = self._tried[arm]
+        if not n:
+            return math.inf
+        return self._found[arm] / n + self._alpha * math.sqrt(math.log(max(1, self._pulls)) / n)
+
+    def _draw(self, arm: int, offer: Offer) -> LinkId | None:
+        """A link of the arm that is on offer, each as likely as the next, removed."""
+        bag, free = self._bags[arm], offer.hosts()
+        while True:
+            hosts = [host for host in bag if host in free]
+            total = sum(len(bag[host]) for host in hosts)
+            if not total:
+                return None
+            drawn = int(self._rng.integers(total))
+            for host in hosts:
+                if drawn < len(bag[host]):
+                    break
+                drawn -= len(bag[host])
+            links = bag[host]
+            link, links[drawn] = links[drawn], links[-1]
+            links.pop()
+            if not links:
+                del bag[host]
+                if not bag:
+                    del self._bags[arm]
+            # One that is not on offer is gone: another link was redirected to it.
+            if link in offer:
+                return link
+            if not bag:
+                return None
+
+    def learn(self, outcome: Outcome) -> None:
+        arm = self._credit.pop(outcome.choice.link, None)
+        if arm is not None:
+            self._found[arm] += outcome.reward
+        if self._urls and outcome.page is not None:
+            self._urls.learn(outcome.page.url, outcome.reward > 0)
+
+    def save(self) -> State:
+        return {
+            "rng": generator_state(self._rng),
+            "arms": self._arms.save(),
+            "urls": self._urls.save() if self._urls else None,
+            "urgent": self._urgent.save(),
+            "bags": [
+                [arm, [[host, list(links)] for host, links in bag.items()]]
+                for arm, bag in self._bags.items()
+            ],
+            "pulls": self._pulls,
+            "tried": list(self._tried),
+            "found": list(self._found),
+            "credit": [[link, arm] for link, arm in self._credit.items()],
+        }
+
+    def load(self, state: State) -> None:
+        restore_generator(self._rng, state["rng"])
+        self._arms.load(state["arms"])
+        if self._urls:
+            self._urls.load(state["urls"])
+        self._urgent.load(state["urgent"])
+        self._bags = {arm: {host: list(links) for host, links in bag} for arm, bag in state["bags"]}
+        self._pulls = state["pulls"]
+        self._tried = list(state["tried"])
+        self._found = list(state["found"])
+        self._credit = dict(state["credit"])
