@@ -81,15 +81,14 @@ class Relevance:
                 if mean is not None and norm:
                     aims[row] = mean / norm
             self._aims = aims
-
-    @property
-    def source(self) -> str:
+        if vectors is None:
+            said = "counts of words, as there are no word vectors yet"
+        elif self._aims is None:
+            said = f"counts of words, as no word of the topic is in {vectors.source}"
+        else:
+            said = f"word vectors: {vectors.source or 'given'}"
+        self.source = said
         """What relevance is measured by, in words."""
-        if self.vectors is None:
-            return "counts of words, as there are no word vectors yet"
-        if self._aims is None:
-            return f"counts of words, as no word of the topic is in {self.vectors.source}"
-        return f"word vectors: {self.vectors.source or 'given'}"
 
     def of_text(self, text: str) -> list[float]:
         """Cosines with all texts, as long as `texts`. O(words)."""

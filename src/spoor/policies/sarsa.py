@@ -643,7 +643,11 @@ class Sarsa:
         f, g = self.values.f(state), self.values.g(action)
         self._take(link)
         self._in_flight[link] = (state, action)
-        why = (("the page it stands on, and those before", f), ("its words and parents", g))
+        why = (
+            ("the page it stands on, and those before", f),
+            ("its words and parents", g),
+            (f"measured by {self.relevance.source}", 0.0),
+        )
         return Choice(link, probability, why)
 
     def _best(self, offer: Offer) -> int:
