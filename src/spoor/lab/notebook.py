@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,29 +84,33 @@ def run(
     judge, subject = wanted(topic or None, None, want)
     told = run_settings(urls, topic=topic, want=want, **settings)
     engine, http = make_crawl(told, judge, subject), make_http(told)
-    folder = RunFolder(Path(out), told)
-    try:
-        live = Run(folder, engine, http, urls)
-        reason = _outside_of_loops(live)
-    finally:
-        folder.close()
+
+    def crawl() -> Mapping[str, Any]:
+        # The folder's database belongs to the thread that opened it.
+        folder = RunFolder(Path(out), told)
+        try:
+            live = Run(folder, engine, http, urls)
+            return live.summary(live.run())
+        finally:
+            folder.close()
+
+    figures = _outside_of_loops(crawl)
     report_of_run(Path(out))
     with reading(Path(out)) as db:
         curve = harvest(db)
-    figures = live.summary(reason)
     return Result(told["crawl"]["policy"], figures["fetched"], figures["found"], curve, figures)
 
 
-def _outside_of_loops(live: Run) -> str:
+def _outside_of_loops(crawl: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return live.run()
-    ended: list[str | BaseException] = []
+        return crawl()
+    ended: list[Mapping[str, Any] | BaseException] = []
 
     def work() -> None:
         try:
-            ended.append(live.run())
+            ended.append(crawl())
         except BaseException as error:
             ended.append(error)
 
