@@ -11,6 +11,7 @@ from typing import Protocol
 
 import aiohttp
 import zstandard
+from aiohttp.http_exceptions import LineTooLong
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
@@ -177,6 +178,10 @@ class Client:
             blocked = error.os_error
             if isinstance(blocked, BlockedAddressError):
                 raise blocked from error
+            raise
+        except aiohttp.ClientResponseError as error:
+            if isinstance(error.__cause__, LineTooLong):
+                raise LimitError("a line of its headers is too long") from error
             raise
         try:
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)

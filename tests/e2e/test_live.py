@@ -1,0 +1,473 @@
+"""A live crawl over real HTTP on loopback, end to end."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from fastwarc.warc import ArchiveIterator as FastIterator
+from fastwarc.warc import WarcRecordType
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
+
+import spoor
+from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, reply, site
+from spoor.cli.main import run
+from spoor.crawl import Crawl
+from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.serve import Server, serving
+from spoor.drivers.http.settings import HttpSettings
+from spoor.drivers.replay import Replay
+from spoor.judges.keywords import Keywords
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.urls import canonical
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+WANTED = "pottery, kiln, glaze, clay, porcelain, stoneware"
+WORLD = GeneratedWorld(GeneratedSettings(pages=120, hosts=4, seed=5, target_share=0.3))
+
+Capture = pytest.CaptureFixture[str]
+
+
+# ---------------------------------------------------------------- a generated web, by the command
+
+
+class Logged(Server):
+    """`spoor web serve`, with a log."""
+
+    def __init__(self) -> None:
+        def source(url: str) -> str | None:
+            found = WORLD.document(url)
+            return None if found is None else found[1]
+
+        super().__init__(WORLD, source=source, roots=WORLD.roots())
+        self.asked: list[str] = []
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.asked.append(f"http://{request.host}{request.path_qs}")
+        return await super().handle(request)
+
+    @property
+    def pages(self) -> list[str]:
+        return [url for url in self.asked if not url.endswith("/robots.txt")]
+
+
+@pytest.fixture
+def served() -> Iterator[Logged]:
+    server = Logged()
+    with beside(lambda: serving(server)):
+        yield server
+
+
+def crawl(server: Logged, out: Path, pages: int, *more: str) -> list[str]:
+    return [
+        *("crawl", WORLD.url_of(0), "--topic", WANTED, "--out", str(out), "--pages", str(pages)),
+        *("--connect-to", f"{ADDRESS}:{server.port}", "--scope", "anywhere", "--delay", "0"),
+        *("--per-host", "4", "--json", *more),
+    ]
+
+
+def said(capsys: Capture, command: Sequence[str], code: int = 0) -> dict[str, Any]:
+    """The one JSON object that a command prints."""
+    capsys.readouterr()
+    assert run(list(command)) == code
+    out, _ = capsys.readouterr()
+    assert out.endswith("}\n")
+    told: dict[str, Any] = json.loads(out)
+    return told
+
+
+def rows(out: Path, query: str) -> list[Any]:
+    db = sqlite3.connect(out / "state.db")
+    try:
+        return db.execute(query).fetchall()
+    finally:
+        db.close()
+
+
+def test_a_crawl_leaves_what_it_says(served: Logged, tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "run"
+    told = said(capsys, crawl(served, out, 30))
+    assert told["fetched"] == 30, "the budget holds, with 16 in flight"
+    assert told["stopped_because"] == "budget of 30 pages reached"
+    assert not told["resumed"]
+    assert len(served.pages) == told["requests"] == 30
+
+    pages = rows(out, "SELECT url, relevant, score, path, warc_file, warc_offset FROM pages")
+    assert {url for url, *_ in pages} == set(served.pages)
+    assert sum(relevant for _, relevant, *_ in pages) == told["found"] > 0
+    for url, _, _, path, *_ in pages:
+        way = json.loads(path)
+        assert way[0] == WORLD.url_of(0)
+        assert way[-1] == url
+        for above, below in pairwise(way):
+            assert below in [link.url for link in WORLD.page(above).links]
+
+    found = [json.loads(line) for line in (out / "relevant.jsonl").read_text("utf-8").splitlines()]
+    assert {row["url"] for row in found} == {url for url, relevant, *_ in pages if relevant}
+    assert all(row["score"] > 0 and row["why"] and row["title"] for row in found)
+
+    report = (out / "report.html").read_text("utf-8")
+    assert all(row["url"] in report for row in found[:50])
+    assert not re.search(r"<(?:script|link|img|iframe)\b", report), "it asks nothing of anyone"
+
+    archived = warc_pages(out / "pages.warc.gz")
+    assert archived == {url: WORLD.document(url)[1].encode() for url in served.pages}  # type: ignore[index]
+    by_offset = {offset: url for url, *_, offset in pages}
+    with (out / "pages.warc.gz").open("rb") as file:
+        for offset, url in by_offset.items():
+            file.seek(offset)
+            record = next(iter(ArchiveIterator(file)))
+            assert record.rec_headers["WARC-Target-URI"] == url, "a page is found by its offset"
+
+
+def warc_pages(file: Path) -> dict[str, bytes]:
+    """URL → body, read by two readers that must agree."""
+    gzip.decompress(file.read_bytes())
+    by_warcio: dict[str, bytes] = {}
+    kinds: list[str] = []
+    with file.open("rb") as stream:
+        for record in ArchiveIterator(stream, check_digests="raise"):
+            kinds.append(record.rec_type)
+            if record.rec_type == "response":
+                assert record.rec_headers["WARC-Target-URI"] not in by_warcio
+                body = record.content_stream().read()
+                by_warcio[record.rec_headers["WARC-Target-URI"]] = body
+    assert kinds[0] == "warcinfo"
+    assert kinds.count("request") == kinds.count("response") == len(by_warcio)
+    by_fastwarc: dict[str, bytes] = {}
+    with file.open("rb") as stream:
+        for record in FastIterator(stream, record_types=WarcRecordType.response, parse_http=True):
+            by_fastwarc[record.headers["WARC-Target-URI"]] = record.reader.read()
+    assert by_fastwarc == by_warcio
+    return by_warcio
+
+
+def test_a_crawl_goes_on_and_asks_for_nothing_twice(
+    served: Logged, tmp_path: Path, capsys: Capture
+) -> None:
+    out = tmp_path / "run"
+    said(capsys, crawl(served, out, 25))
+    told = said(capsys, crawl(served, out, 60))
+    assert told["resumed"]
+    assert (told["fetched"], told["requests"]) == (60, 60)
+    assert len(served.pages) == len(set(served.pages)) == 60
+    assert rows(out, "SELECT count(*), count(DISTINCT url) FROM pages") == [(60, 60)]
+    assert set(warc_pages(out / "pages.warc.gz")) == set(served.pages)
+    lines = (out / "relevant.jsonl").read_text("utf-8").splitlines()
+    found = [json.loads(line)["url"] for line in lines]
+    assert len(found) == len(set(found)) == told["found"]
+    again = said(capsys, crawl(served, out, 60))
+    assert again["fetched"] == 60, "what is finished stays as it is"
+    assert len(served.pages) == 60
+
+
+def test_a_live_crawl_is_the_replayed_one(served: Logged, tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "run"
+    said(capsys, crawl(served, out, 40, "--policy", "breadth-first", "--in-flight", "1"))
+    live = [url for (url,) in rows(out, "SELECT url FROM pages ORDER BY seq")]
+    engine = Crawl(BreadthFirst(_task()), Keywords(["kiln"]), MemoryFrontier(), pages=40)
+    engine.seed([WORLD.url_of(0)])
+    assert live == [outcome.page.url for outcome in Replay(engine, WORLD) if outcome.page]
+
+
+def test_a_crawl_ends_where_the_web_does(served: Logged, tmp_path: Path, capsys: Capture) -> None:
+    told = said(capsys, crawl(served, tmp_path / "run", 1000))
+    assert told["stopped_because"] == "no open link left"
+    assert set(served.pages) == {WORLD.url_of(number) for number in range(120)}
+    assert told["fetched"] == 120
+
+
+def test_a_notebook_crawls_with_and_without_a_loop(served: Logged, tmp_path: Path) -> None:
+    def one(name: str) -> spoor.Result:
+        return spoor.run(
+            WORLD.url_of(0),
+            WANTED,
+            out=tmp_path / name,
+            pages=20,
+            delay=0.0,
+            per_host=4,
+            scope="anywhere",
+            connect_to=f"{ADDRESS}:{served.port}",
+        )
+
+    async def cell() -> spoor.Result:
+        return one("within")
+
+    for result in (one("without"), asyncio.run(cell())):
+        assert result.fetched == result.figures["fetched"] == 20
+        assert list(result.curve[-1]) == [20, result.found]
+    with pytest.raises(spoor.InputError, match="unknown policy"):
+        spoor.run(WORLD.url_of(0), WANTED, out=tmp_path / "none", policy="nearst")
+
+
+# ---------------------------------------------------------------- a few pages, by the driver
+
+
+def _task() -> Task:
+    import numpy as np
+
+    return Task(np.random.default_rng(0))
+
+
+class Clock:
+    """Stands still, but for what a test lets pass."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def fetched(
+    server: Loopback,
+    *seeds: str,
+    clock: Clock | None = None,
+    attempts: int = 3,
+    serving: AbstractAsyncContextManager[object] | None = None,
+    **settings: Any,
+) -> list[tuple[str, Outcome | Deferred]]:
+    """(URL asked for, what came of it) of a whole crawl; a wait is over at once."""
+    time = clock or Clock()
+    steps: list[tuple[str, Outcome | Deferred]] = []
+
+    def step(fetch: Fetch, done: Outcome | Deferred) -> None:
+        steps.append((fetch.url, done))
+        if isinstance(done, Deferred):
+            time.now = max(time.now, done.until)
+
+    async with server.serving():
+        engine = Crawl(
+            BreadthFirst(_task()),
+            Keywords(["clay"]),
+            MemoryFrontier(),
+            attempts=attempts,
+            admit=Admission(),
+        )
+        engine.seed(seeds)
+        http = HttpSettings(connect_to=(ADDRESS, server.port), **settings)
+        await Live(engine, http, clock=time, on_step=step).run()
+    return steps
+
+
+def ended(
+    answer: Answer, *seeds: str, **settings: Any
+) -> tuple[Loopback, list[tuple[str, Outcome | Deferred]]]:
+    server = Loopback(answer)
+    return server, asyncio.run(fetched(server, *seeds, **settings))
+
+
+def failures(steps: Sequence[tuple[str, Outcome | Deferred]]) -> dict[str, str]:
+    """URL → kind of its failure."""
+    return {
+        url: step.reply.kind
+        for url, step in steps
+        if isinstance(step, Outcome) and isinstance(step.reply, Failed)
+    }
+
+
+A = "http://a.example"
+SIX = site(
+    {
+        "/": page("/open", "/shut", "/shut/in", "http://b.example/shut"),
+        "/open": page("/shut", text="clay"),
+        "/shut": page(),
+        "/shut/in": page(),
+    }
+)
+
+
+def with_robots(robots: bytes, host: str = "a.example") -> Answer:
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return robots if asked.host == host else MISSING
+        return SIX(asked)
+
+    return answer
+
+
+def test_robots_txt_is_obeyed_by_host() -> None:
+    rules = reply("User-agent: *\nDisallow: /shut\n", media="text/plain")
+    server, steps = ended(with_robots(rules), f"{A}/")
+    assert failures(steps) == {f"{A}/shut": "robots", f"{A}/shut/in": "robots"}
+    asked = [item.url for item in server.asked]
+    assert f"{A}/shut" not in asked
+    assert f"{A}/shut/in" not in asked
+    assert "http://b.example/shut" in asked, "another host has rules of its own"
+    assert asked.count(f"{A}/robots.txt") == asked.count("http://b.example/robots.txt") == 1
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_robots_txt_that_cannot_be_had_forbids_all(status: int) -> None:
+    server, steps = ended(with_robots(reply("", status)), f"{A}/")
+    assert server.pages == []
+    assert failures(steps) == {f"{A}/": "robots"}
+    told = next(step for _, step in steps)
+    assert isinstance(told, Outcome)
+    assert isinstance(told.reply, Failed)
+    assert "could not be had" in told.reply.reason
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_no_robots_txt_forbids_nothing(status: int) -> None:
+    server, steps = ended(with_robots(reply("User-agent: *\nDisallow: /", status)), f"{A}/open")
+    assert server.pages == ["/open", "/shut"]
+    assert not failures(steps)
+
+
+def test_robots_txt_may_stand_elsewhere() -> None:
+    rules = reply("User-agent: *\nDisallow: /shut\n", media="text/plain")
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return reply("", 301, Location="http://c.example/rules")
+        if asked.path == "/rules":
+            return rules
+        return SIX(asked)
+
+    server, steps = ended(answer, f"{A}/open")
+    assert failures(steps) == {f"{A}/shut": "robots"}
+    assert server.pages == ["/rules", "/open"]
+
+
+def test_robots_txt_can_be_left_out_on_request() -> None:
+    rules = reply("User-agent: *\nDisallow: /\n", media="text/plain")
+    server, _ = ended(with_robots(rules), f"{A}/open", robots=False)
+    assert [asked.path for asked in server.asked] == ["/open", "/shut"]
+
+
+def test_redirects_go_hop_by_hop() -> None:
+    pages = {f"/{hop}": reply("", 302, Location=f"/{hop + 1}") for hop in range(4)}
+    server, steps = ended(site({**pages, "/4": page(text="<h1>clay</h1>")}), f"{A}/0")
+    assert [type(step) for _, step in steps] == [Deferred] * 4 + [Outcome]
+    assert server.pages == ["/0", "/1", "/2", "/3", "/4"]
+    last = steps[-1][1]
+    assert isinstance(last, Outcome)
+    assert last.page is not None
+    assert last.page.url == f"{A}/4"
+    assert last.judgement is not None
+    assert last.judgement.relevant
+
+
+@pytest.mark.parametrize(
+    "location", ["http://127.0.0.1:9/", "http://[::1]/", "http://169.254.169.254/latest/"]
+)
+def test_a_redirect_to_a_private_address_is_refused(location: str) -> None:
+    server, steps = ended(site({"/": reply("", 302, Location=location)}), f"{A}/")
+    assert failures(steps) == {location: "blocked"}
+    assert server.pages == ["/"]
+
+
+def test_a_redirect_to_no_url_is_a_failure() -> None:
+    for location in ("mailto:x@a.example", "http://[", "javascript:void(0)"):
+        _, steps = ended(site({"/": reply("", 302, Location=location)}), f"{A}/")
+        assert failures(steps) == {f"{A}/": "redirect"}
+    _, steps = ended(site({"/": reply("", 302)}), f"{A}/")
+    assert failures(steps) == {f"{A}/": "redirect"}
+
+
+def test_redirects_end_after_ten() -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return MISSING
+        return reply("", 302, Location=f"{asked.path}0")
+
+    server, steps = ended(answer, f"{A}/1")
+    assert len(server.pages) == 11
+    assert list(failures(steps).values()) == ["redirect"]
+
+
+def test_a_redirect_in_a_circle_ends_at_once() -> None:
+    pages = {"/a": reply("", 302, Location="/b"), "/b": reply("", 302, Location="/a")}
+    server, steps = ended(site(pages), f"{A}/a")
+    assert server.pages == ["/a", "/b"]
+    assert list(failures(steps).values()) == ["duplicate"]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_host_says_how_long_to_wait(status: int) -> None:
+    clock, times = Clock(), []
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return MISSING
+        times.append((asked.path, clock.now))
+        if len(times) == 1:
+            return reply("", status, Retry_After="120")
+        return page("/two") if asked.path == "/one" else page()
+
+    server, steps = ended(answer, f"{A}/one", f"{A}/two", clock=clock, in_flight=1)
+    first = steps[0][1]
+    assert isinstance(first, Deferred)
+    assert first.until == 1000.0 + 120
+    assert times[0] == ("/one", 1000.0)
+    assert all(at >= 1120.0 for _, at in times[1:]), "nothing else of the host is asked meanwhile"
+    assert sorted(server.pages) == ["/one", "/one", "/two"]
+    assert not failures(steps)
+
+
+def test_a_date_in_retry_after_is_understood() -> None:
+    waits = []
+    for value in ("Thu, 01 Jan 1970 00:20:00 GMT", "soon", "-5"):
+        answers = [reply("", 503, Retry_After=value), page()]
+
+        def answer(asked: Asked, left: list[bytes] = answers) -> bytes:
+            return MISSING if asked.path == "/robots.txt" else left.pop(0)
+
+        _, steps = ended(answer, f"{A}/")
+        assert isinstance(steps[0][1], Deferred)
+        waits.append(steps[0][1].until - 1000.0)
+    assert waits == [200.0, 5.0, 5.0], "what is no time is waited for as any failure"
+
+
+def test_a_failing_server_is_asked_three_times_ever_later() -> None:
+    server, steps = ended(
+        lambda asked: MISSING if asked.path == "/robots.txt" else reply("", 500), f"{A}/"
+    )
+    waits = [step.until for _, step in steps if isinstance(step, Deferred)]
+    assert waits == [1005.0, 1015.0]
+    assert server.pages == ["/", "/", "/"]
+    assert failures(steps) == {f"{A}/": "http"}
+
+
+def test_what_is_not_wanted_is_not_read() -> None:
+    big = reply(b"x" * 4_000_000, media="video/mp4")
+    _, steps = ended(site({"/": big}), f"{A}/")
+    outcome = steps[0][1]
+    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome.reply, Fetched)
+    assert outcome.reply.size == 0
+    assert outcome.reply.page.content_type == "video/mp4"
+
+
+def test_nofollow_of_a_page_a_header_and_a_link_is_obeyed() -> None:
+    pages = {
+        "/": page("/meta", "/header"),
+        "/meta": reply('<meta name=robots content=nofollow><a href="/1">1</a>'),
+        "/header": reply('<a href="/2">2</a>', X_Robots_Tag="nofollow"),
+        "/link": reply('<a rel="nofollow" href="/3">3</a><a href="/4">4</a>'),
+    }
+    server, _ = ended(site(pages), f"{A}/", f"{A}/link")
+    assert sorted(server.pages) == ["/", "/4", "/header", "/link", "/meta"]
+
+
+def test_no_cookie_and_no_secret_is_sent_back() -> None:
+    pages = {"/": reply('<a href="/b">b</a>', Set_Cookie="a=b"), "/b": page()}
+    server, _ = ended(site(pages), canonical("http://user:secret@a.example/"))
+    assert len(server.heads) == 3
+    for head in server.heads:
+        text = head.lower()
+        assert "user-agent: spoor/" in text
+        for word in ("cookie", "authorization", "secret", "referer"):
+            assert word not in text

@@ -1,0 +1,128 @@
+"""A server on loopback whose every byte a test decides, and which writes down what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import NamedTuple
+
+ADDRESS = "127.0.0.1"
+
+
+class Asked(NamedTuple):
+    """One request."""
+
+    host: str
+    path: str
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}{self.path}"
+
+
+Answer = Callable[[Asked], bytes | AsyncIterator[bytes]]
+"""What goes over the wire for a request; then the connection is closed."""
+
+
+def reply(
+    body: bytes | str = b"",
+    status: int = 200,
+    *,
+    media: str = "text/html; charset=utf-8",
+    **headers: str,
+) -> bytes:
+    """A whole reply; `Location="…"` and the like are headers, `_` stands for `-`."""
+    data = body.encode() if isinstance(body, str) else body
+    lines = [f"HTTP/1.1 {status} Told", f"Content-Type: {media}", f"Content-Length: {len(data)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join([*lines, "Connection: close"]) + "\r\n\r\n").encode() + data
+
+
+def page(*links: str, text: str = "") -> bytes:
+    """A page of links."""
+    return reply(text + "".join(f'<p><a href="{link}">{link}</a></p>' for link in links))
+
+
+MISSING = reply("not here", 404)
+
+
+def site(pages: dict[str, bytes]) -> Callable[[Asked], bytes]:
+    """The same few pages on every host; all else is missing."""
+    return lambda asked: pages.get(asked.path, MISSING)
+
+
+class Loopback:
+    """The server; `asked` has every request, in order of arrival."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.asked: list[Asked] = []
+        self.heads: list[str] = []
+        """Request lines and headers."""
+        self.connections = 0
+        self.port = 0
+
+    @property
+    def pages(self) -> list[str]:
+        """Paths asked for, those of robots.txt left out."""
+        return [asked.path for asked in self.asked if asked.path != "/robots.txt"]
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Loopback]:
+        server = await asyncio.start_server(self._handle, ADDRESS, 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
+            head = self.heads[-1].split("\r\n")
+            host = next(line[5:].strip() for line in head if line.lower().startswith("host:"))
+            asked = Asked(host, head[0].split(" ")[1])
+            self.asked.append(asked)
+            data = self.answer(asked)
+            if isinstance(data, bytes):
+                writer.write(data)
+            else:
+                async for piece in data:
+                    writer.write(piece)
+                    await writer.drain()
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+
+@contextmanager
+def beside(serving: Callable[[], AbstractAsyncContextManager[object]]) -> Iterator[None]:
+    """A server at work in a thread of its own, so that the test itself may block."""
+    started, over = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def work() -> None:
+        async with serving():
+            started.set()
+            await over.wait()
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(work())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        assert started.wait(30)
+        yield
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(30)
