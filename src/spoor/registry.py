@@ -25,6 +25,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
         "depth-first": "spoor.policies.depth_first:DepthFirst",
         "naive-bayes": "spoor.policies.naive_bayes:NaiveBayesPolicy",
+        "online-svm": "spoor.policies.online_svm:OnlineSvm",
         "oracle": "spoor.policies.oracle:Oracle",
         "pagerank": "spoor.policies.pagerank:PageRank",
         "random": "spoor.policies.random:Random",

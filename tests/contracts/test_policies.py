@@ -55,6 +55,8 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best-n-first", {"n": 1}),
     ("naive-bayes", {"join": "last"}),
     ("naive-bayes", {"join": "mean"}),
+    ("online-svm", {"every": 7}),
+    ("online-svm", {"every": 15, "mended": True, "drop": False}),
     ("sarsa", {"update": "synchronous"}),
     ("sarsa", {"update": "moderated", "epsilon": 0.5}),
     ("shark-search", {"gamma": 0.9, "delta": 0.9}),
