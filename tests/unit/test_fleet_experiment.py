@@ -1,0 +1,108 @@
+"""Experiments with fleets: planned, kept, summed up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from spoor.cli.main import run as spoor
+from spoor.errors import InputError
+from spoor.lab import fleet_experiment as fleets
+from spoor.lab.experiment import find, read
+
+SMALL = """
+kind = "fleets"
+title = "Small"
+seeds = 2
+[settings]
+days = 0.25
+fleets = ["WL", "RL", { fleet = "round-robin", seeds = 1 }]
+[settings.webs]
+plain = { news = { days = 1.0, backlog_days = 1.0, sections = 3, words = 10 } }
+mixed = { news = { days = 1.0, backlog_days = 1.0, sections = 3, words = 10 }, rewired = 1 }
+"""
+
+
+def experiment_file(folder: Path, text: str = SMALL) -> Path:
+    file = folder / "small.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_an_experiment_is_run_once_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = experiment_file(tmp_path), tmp_path / "out"
+    assert spoor(["lab", "run", str(file), "--out", str(out), "--jobs", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    cells = told["cells"]
+    assert [(c["web"], c["params"]["fleet"], c["seed"]) for c in cells] == [
+        (web, fleet, seed)
+        for web in ("plain", "mixed")
+        for fleet, seed in (("WL", 0), ("WL", 1), ("RL", 0), ("RL", 1), ("round-robin", 0))
+    ]
+    names = "downloaded sent relevant found_urls download_efficiency sent_efficiency"
+    names += " relative_found_url freshness age_hours"
+    assert all(name in cell for name in names.split() for cell in cells)
+    kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
+    assert len(kept) == 10
+    experiment = read(file, "small")
+    again = fleets.run(fleets.plan(experiment), out)
+    assert again == cells
+    assert {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == kept
+    page = (out / "small" / "table.md").read_text("utf-8")
+    assert "| plain | sent efficiency |" in page
+    drawn = {path.name for path in (out / "small").glob("*.svg")}
+    assert {"plain-fig1.svg", "plain-fig2.svg", "mixed-fig3-age.svg"} <= drawn
+    assert all(f"({name})" in page for name in drawn)
+
+
+def test_differences_are_welchs() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(3, 1, 5).tolist(), rng.normal(1, 2, 8).tolist()
+    gap, half = fleets.difference(one, other)
+    said = ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    assert half is not None
+    assert (gap - half, gap + half) == pytest.approx((said.low, said.high))
+    assert fleets.difference([1.0], [2.0, 3.0]) == (-1.5, None)
+    assert fleets.interval([2.0, 2.0]) == (2.0, 0.0)
+
+
+def test_claims_say_undecided_where_they_are() -> None:
+    def cell(fleet: str, sent: float, age: float) -> dict[str, Any]:
+        zero = dict.fromkeys(fleets.MEASURES, 0.0)
+        return {**zero, "web": "w", "fleet": fleet, "sent_efficiency": sent, "age_hours": age}
+
+    cells = [cell("WL", 0.5, 1.0), cell("WL", 0.51, 3.0), cell("RL", 0.3, 1.5), cell("RL", 0.29, 3)]
+    lines = fleets.claims(cells).splitlines()
+    assert any("sent efficiency" in line and line.endswith("| WL |") for line in lines)
+    assert any("| age |" in line and line.endswith("| undecided |") for line in lines)
+    older = [cell("WL", 0.5, 1.0), cell("WL", 0.5, 1.1), cell("RL", 0.5, 3.0), cell("RL", 0.5, 3.1)]
+    ages = [line for line in fleets.claims(older).splitlines() if "| age |" in line]
+    assert ages[0].endswith("| WL |")  # the younger is better
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SMALL.replace("days = 0.25", "day = 0.25"), "unknown setting 'day'"),
+        (SMALL.replace('"WL"', '"Wl"'), "unknown fleet 'Wl'"),
+        (SMALL.replace("[settings.webs]", "[settings.web]"), "unknown setting 'web'"),
+        ('kind = "fleets"\ntitle = "x"\n', "settings name webs and fleets"),
+    ],
+)
+def test_bad_experiments(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        fleets.plan(read(experiment_file(tmp_path, text), "small"))
+
+
+def test_the_papers_experiments_are_planned() -> None:
+    found = {experiment.name: fleets.plan(experiment) for experiment in find("palotai2005")}
+    assert set(found) == {f"palotai2005/{name}" for name in ("fig2", "fig3", "rewired", "table2")}
+    assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])
+    assert {params["fleet"] for params in found["palotai2005/table2"]} >= {"WL", "RL", "WLRL"}
