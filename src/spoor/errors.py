@@ -2,7 +2,7 @@
 
 `InputError` is the user's or the data's: the command line prints its one line and exits with 2.
 `PluginError` is a plug-in's: it names the class and the call. `CallerError` is ours or that of the
-program that drives the core: a call that its protocol forbids.
+program that drives the core: a call that its protocol forbids. `PausedError` is the machine's.
 """
 
 
@@ -29,3 +29,8 @@ class PluginError(SpoorError):
 
 class CallerError(SpoorError):
     """The driver called the core in a way that its protocol forbids."""
+
+
+class PausedError(SpoorError):
+    """The machine cannot go on for now: a full disk, say. What was committed is safe, and the same
+    command goes on once that is mended. The message says what and how."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 
 ROTATE_AT = 1 << 30
 """Bytes from which on a new file is begun."""
+
+MOST_WAITING = 8 << 20
+"""Bytes that may wait in memory for `sync`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,8 @@ class Captured:
 class WarcWriter:
     """Appends to `pages.warc.gz` of a folder, and to `pages-00001.warc.gz`, … as it fills.
 
-    `new_id` gives record identifiers; a run passes its own, so that a seed gives the same bytes.
+    What is written waits in memory until `sync`. `new_id` gives record identifiers; a run passes
+    its own, so that a seed gives the same bytes.
     """
 
     def __init__(
@@ -60,7 +65,19 @@ class WarcWriter:
         self._software = software
         self._new_id = new_id
         self._number = max((number_of(path) for path in folder.glob("pages*.warc.gz")), default=0)
-        self._file = self.path.open("ab")
+        self._waiting = bytearray()
+        self.ends: dict[str, int] = {}
+        """Where each file ends that was written to."""
+        self._open()
+
+    def _open(self) -> None:
+        self._file = self.path.open("ab", buffering=0)
+        self._end = self._file.tell()
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     @property
     def path(self) -> Path:
@@ -68,18 +85,13 @@ class WarcWriter:
         name = f"pages-{self._number:05}.warc.gz" if self._number else "pages.warc.gz"
         return self._folder / name
 
-    @property
-    def end(self) -> tuple[str, int]:
-        """File and offset where the next record will stand."""
-        return self.path.name, self._file.tell()
-
     def write(self, captured: Captured, metadata: Mapping[str, object] | None = None) -> Place:
         """Append one exchange; returns where its response record stands."""
-        if self._file.tell() >= self._rotate_at:
-            self._file.close()
+        if self._end >= self._rotate_at:
+            self.close()
             self._number += 1
-            self._file = self.path.open("ab")
-        if not self._file.tell():
+            self._open()
+        if not self._end:
             self._info(captured.at)
         response_id = self._new_id()
         place = self._record(
@@ -107,14 +119,28 @@ class WarcWriter:
                 self._new_id(),
                 concurrent,
             )
+        if len(self._waiting) > MOST_WAITING:
+            self.sync()
         return place
 
     def sync(self) -> None:
-        """Hand everything to the operating system."""
-        self._file.flush()
+        """Bring everything onto the disk. Raises OSError where it does not fit; what part of it
+        was written is not to be relied upon."""
+        if not self._waiting:
+            return
+        with memoryview(self._waiting) as rest:
+            done = 0
+            while done < len(rest):
+                done += self._file.write(rest[done:]) or 0
+        self._waiting.clear()
+        os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        self._file.close()
+        """Bring everything onto the disk and end. Raises OSError as `sync` does."""
+        try:
+            self.sync()
+        finally:
+            self._file.close()
 
     def _info(self, at: float) -> None:
         fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n"
@@ -150,9 +176,11 @@ class WarcWriter:
         writer = GzipWriter(member, compression_level=1)
         record.write(writer, checksum_data=True)
         writer.finish()
-        offset = self._file.tell()
-        length = self._file.write(member.getvalue())
-        return Place(self.path.name, offset, length)
+        place = Place(self.path.name, self._end, member.tell())
+        self._waiting += member.getbuffer()
+        self._end += place.length
+        self.ends[place.file] = self._end
+        return place
 
 
 def number_of(path: Path) -> int:

@@ -163,6 +163,7 @@ class RunFolder:
         self._warc = WarcWriter(path, software=user_agent()) if warc else None
         self._place: tuple[str, int, int] | None = None
         self._after = 0
+        self.ran_with: Mapping[str, Any] = self.settings
 
     # -- opening
 
@@ -278,9 +279,9 @@ class RunFolder:
         part.write_bytes(wanted)
         part.replace(file)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The crawl's state at the last checkpoint and the settings that it ran with; None before
-        the first. `tail` then gives what came after it.
+    def state(self) -> dict[str, Any] | None:
+        """The crawl's state at the last checkpoint, None before the first; `ran_with` then holds
+        the settings of that time, and `tail` gives what came after it.
 
         A damaged generation gives way to the one before it.
         """
@@ -293,16 +294,16 @@ class RunFolder:
                     raise
             else:
                 self._after = seq
+                self.ran_with = json.loads(settings)
                 self.at("state read")
-                return state, json.loads(settings)
+                return state
         if self._ends.seq:
             raise self._damaged("it holds a journal without a state")
         return None
 
     def _generations(self) -> list[tuple[int, str, bytes]]:
-        return self._db.execute(
-            "SELECT seq, settings, state FROM checkpoints ORDER BY generation DESC"
-        ).fetchall()
+        rows = "SELECT seq, settings, state FROM checkpoints ORDER BY generation DESC"
+        return self._db.execute(rows).fetchall()
 
     def tail(self) -> Iterator[bytes]:
         """The journal after the state that `state` gave."""

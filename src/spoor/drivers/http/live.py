@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ssl
 import time
 from collections import deque
@@ -19,6 +20,7 @@ import aiohttp
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import HttpSettings
+from spoor.errors import PausedError
 from spoor.page import parse
 from spoor.protocols import Engine
 from spoor.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
@@ -43,6 +45,8 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ROBOTS_HOPS = 5
 UNREACHABLE_AGE = 1800.0
 """Seconds after which a robots.txt that could not be had is asked for again."""
+GRACE = 7.0
+"""Seconds that a stopped crawl waits for what is in flight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,47 @@ class Admission:
         return registrable_domain(name) in self.domains
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """All that a page is made of: the same source gives the same page."""
+
+    url: str
+    body: bytes
+    content_type: str
+    status: int
+    fetched_at: float
+    truncated: bool
+    robots: str
+    """X-Robots-Tag."""
+    modified: float | None
+
+    @classmethod
+    def of(cls, exchange: Exchange) -> Source:
+        return cls(
+            exchange.url,
+            exchange.body,
+            exchange.headers.get("Content-Type", ""),
+            exchange.status,
+            exchange.began,
+            bool(exchange.truncated),
+            ",".join(exchange.headers.getall("X-Robots-Tag", [])),
+            last_modified(exchange),
+        )
+
+    def page(self, joiner: Joiner) -> Page:
+        page = parse(
+            self.body,
+            self.url,
+            content_type=self.content_type,
+            status=self.status,
+            fetched_at=self.fetched_at,
+            truncated=self.truncated,
+            robots=self.robots,
+            joiner=joiner,
+        )
+        return page if self.modified is None else replace(page, modified=self.modified)
+
+
 @dataclass(slots=True)
 class _Robots:
     rules: Rules
@@ -96,7 +141,8 @@ class Live:
     """Runs one crawl, or one fleet, over HTTP.
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
-    sees what came of each reply. `clock` gives seconds and must go on across restarts of a run.
+    sees what came of each reply. `commit` is called after replies were taken in and fetches chosen,
+    before any of these is asked for. `clock` gives seconds and must go on across restarts of a run.
     """
 
     def __init__(
@@ -107,6 +153,7 @@ class Live:
         clock: Clock = time.time,
         record: Callable[[Fetch, Exchange], None] | None = None,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
+        commit: Callable[[], None] = lambda: None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -114,24 +161,30 @@ class Live:
         self._clock = clock
         self._record = record
         self._on_step = on_step
+        self._commit = commit
         self._robots: dict[str, _Robots] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._joiner = Joiner()
         self._tasks: set[asyncio.Task[None]] = set()
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
         self._wake = asyncio.Event()
-        self._aborted = False
+        self._stopped: str | None = None
+        self._patience = 0.0
         self._fault: BaseException | None = None
 
     def stop(self, reason: str) -> None:
-        """Ask for nothing new; what is in flight comes in."""
-        self.crawl.stop(reason)
-        self._wake.set()
+        """Ask for nothing new; what is in flight comes in, or is asked for again when the run goes
+        on: after `GRACE` seconds it is waited for no more."""
+        self._end(reason, GRACE)
 
     def abort(self, reason: str) -> None:
         """End at once; what is in flight is asked for again when the run goes on."""
-        self.crawl.stop(reason)
-        self._aborted = True
+        self._end(reason, 0.0)
+
+    def _end(self, reason: str, grace: float) -> None:
+        # The crawl itself is not stopped: what waits for another attempt goes on with the run.
+        self._stopped = reason
+        self._patience = self._clock() + grace
         self._wake.set()
 
     async def run(self) -> Finished:
@@ -149,24 +202,37 @@ class Live:
 
     async def _loop(self) -> Finished:
         while True:
-            if self._fault is not None:
-                raise self._fault
             while self._arrived:
                 self._take_in(*self._arrived.popleft())
-            if self._aborted:
-                return Finished("aborted")
-            until: float | None = None
-            while len(self._tasks) < self.settings.in_flight:
+            until = None if self._stopped is None else self._patience
+            over, chosen = self._over(), list[Fetch]()
+            room = 0 if self._stopped is not None else self.settings.in_flight - len(self._tasks)
+            while len(chosen) < room:
                 answer = self.crawl.next(self._clock())
                 if isinstance(answer, Finished):
-                    return answer
-                if not isinstance(answer, Fetch):
-                    until = answer.until if isinstance(answer, Sleep) else None
+                    over = answer
                     break
-                task = asyncio.create_task(self._exchange(answer))
+                if isinstance(answer, Fetch):
+                    chosen.append(answer)
+                    continue
+                until = answer.until if isinstance(answer, Sleep) else None
+                break
+            self._commit()
+            if self._fault is not None:
+                raise self._fault
+            if over:
+                return over
+            for fetch in chosen:
+                task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
                 task.add_done_callback(self._landed)
             await self._rest(until)
+
+    def _over(self) -> Finished | None:
+        if self._stopped is None:
+            return None
+        waiting = self._tasks and self._clock() < self._patience
+        return None if waiting else Finished(self._stopped)
 
     async def _rest(self, until: float | None) -> None:
         """Until a reply comes in, or a host becomes free."""
@@ -201,8 +267,11 @@ class Live:
         reply: Reply
         exchange: Exchange | None = None
         try:
-            if self.settings.robots and not (await self._rules(fetch)).allowed(fetch.url):
-                reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
+            rules = await self._rules(fetch) if self.settings.robots else ALLOW_ALL
+            if not rules.allowed(fetch.url):
+                unreachable = rules is DISALLOW_ALL
+                why = "could not be had, so all is forbidden" if unreachable else "forbids it"
+                reply = Failed(fetch.ticket, "robots", f"robots.txt {why}")
             else:
                 exchange = await self._client.get(
                     fetch.url, self._clock(), accept=self.settings.accept
@@ -233,19 +302,7 @@ class Live:
         if exchange.truncated in ("time", "disconnect") and not exchange.body:
             kind = "timeout" if exchange.truncated == "time" else "connection"
             return Failed(ticket, kind, "the body broke off", status, transient=True)
-        page = parse(
-            exchange.body,
-            fetch.url,
-            content_type=exchange.headers.get("Content-Type", ""),
-            status=status,
-            fetched_at=exchange.began,
-            truncated=bool(exchange.truncated),
-            robots=",".join(exchange.headers.getall("X-Robots-Tag", [])),
-            joiner=self._joiner,
-        )
-        modified = last_modified(exchange)
-        if modified is not None:
-            page = replace(page, modified=modified)
+        page = Source.of(exchange).page(self._joiner)
         return Fetched(ticket, page, seconds, len(exchange.body))
 
     def _retry_after(self, exchange: Exchange) -> float | None:
@@ -288,7 +345,8 @@ class Live:
         for _ in range(ROBOTS_HOPS + 1):
             self.robots_requests += 1
             try:
-                exchange = await self._client.get(url, self._clock(), limit=LIMIT)
+                # One byte more, so that a file that was cut is known to be.
+                exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:
                 raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError):
@@ -325,7 +383,10 @@ def _http_date(value: str) -> float | None:
 
 
 def failure(ticket: int, error: Exception) -> Failed:
-    """What an exception of one request means to the crawl. Raises it again if it is our own."""
+    """What an exception of one request means to the crawl. Raises it again if it is our own, and
+    PausedError where this machine is to blame."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise PausedError("too many open files: raise `ulimit -n`, or lower --in-flight") from error
     if isinstance(error, BlockedAddressError):
         return Failed(ticket, "blocked", str(error))
     if isinstance(error, LimitError):

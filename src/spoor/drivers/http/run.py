@@ -19,6 +19,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.gate import is_address, is_host
+from spoor.drivers.http.journal import Journal
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import InputError
@@ -28,13 +29,14 @@ from spoor.learn.state import read
 from spoor.protocols import Judge
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
-from spoor.types import Deferred, Failed, Fetch, Outcome, Task, Topic
+from spoor.types import Deferred, Failed, Fetch, Outcome, State, Task, Topic
 from spoor.urls import canonical
 
-CHECKPOINT_SHARE = 0.05
+CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
 
-CHECKPOINT_SECONDS = 5.0
+CHECKPOINT_SECONDS = 20.0
+"""Nothing is lost between two: they only shorten what is gone through again after a crash."""
 
 
 def read_seeds(given: Sequence[str]) -> list[str]:
@@ -153,7 +155,7 @@ def wanted(
 
 def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | None) -> Crawl:
     """The crawl of a run's settings. Raises InputError as the registry does."""
-    told, manners = settings["crawl"], settings["manners"]
+    told = settings["crawl"]
     name = told["policy"]
     if name in registry.LAB_ONLY:
         raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")
@@ -168,10 +170,15 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
     return Crawl(
         policy,
         judge,
-        MemoryFrontier(delay=manners["delay"], per_host=manners["per_host"]),
+        _frontier(settings),
         pages=settings["pages"],
         admit=Admission.of(told["seeds"], told["scope"], depth),
     )
+
+
+def _frontier(settings: Mapping[str, Any]) -> MemoryFrontier:
+    manners = settings["manners"]
+    return MemoryFrontier(delay=manners["delay"], per_host=manners["per_host"])
 
 
 def make_http(settings: Mapping[str, Any]) -> HttpSettings:
@@ -223,21 +230,65 @@ class Run:
         self._cost = 0.0
         self._failure = ""
         self._told = 0
+        self._ahead = 0.0
         self.on_step = on_step
         self.on_interrupt: Callable[[], None] = lambda: None
+        self.journal = Journal(engine, folder, self._resume)
         state = folder.state()
         if state is None:
             engine.seed(seeds)
+            self._checkpoint()
         else:
-            engine.load(state)
-            engine.reissue(time.time())
-            self._pages_before = engine.counts.pages
+            self._go_on(state)
+
+    def _go_on(self, state: State) -> None:
+        """The last checkpoint, and what was done since then, done again."""
+        self._configure(self.folder.ran_with)
+        self.crawl.load(state)
+        self.journal.replay()
+        # The crawl's clock never goes back, even where the machine's did.
+        self._ahead = max(0.0, self.journal.last - time.time())
+        settings = {key: self.folder.settings[key] for key in ("pages", "manners")}
+        self.journal.resume(self._now(), settings)
+        self._pages_before = self.crawl.counts.pages
+
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        self._settings = {key: settings[key] for key in ("pages", "manners")}
+        self.crawl.frontier = _frontier(settings)
+        self.crawl.pages = settings["pages"]
+
+    def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
+        """Ask again for what was in flight, a whole delay from now: nobody knows when the process
+        before sent its last request. Manners and budget may have changed."""
+        if settings != self._settings:
+            state = self.crawl.save()
+            self._configure(settings)
+            self.crawl.load(state)
+        self.crawl.reissue(now)
+        frontier = self.crawl.frontier
+        assert isinstance(frontier, MemoryFrontier)
+        for host, *_ in frontier.hosts():
+            frontier.pace(host, settings["manners"]["delay"])
+            delay = frontier.delay(host)
+            if delay:
+                frontier.hold(host, now + delay)
+
+    def _now(self) -> float:
+        return time.time() + self._ahead
 
     def run(self) -> str:
         """To the end; returns the reason."""
-        live = Live(self.crawl, self.http, record=self.folder.record, on_step=self._step)
+        live = Live(
+            self.journal,
+            self.http,
+            clock=self._now,
+            record=self.journal.record,
+            on_step=self._step,
+            commit=self._commit,
+        )
         reason = asyncio.run(self._supervise(live))
-        self._checkpoint()
+        if reason != "aborted":
+            self._checkpoint()
         return reason
 
     async def _supervise(self, live: Live) -> str:
@@ -263,13 +314,17 @@ class Run:
             self._failure = f"{fetch.url}: {step.reply.reason or step.reply.kind}"
             if step.reply.kind == "blocked":
                 self._failure += "; name the host by --allow-private if you mean it"
+
+    def _commit(self) -> None:
         since = time.monotonic() - self._saved
         if since > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
             self._checkpoint()
+        else:
+            self.journal.commit()
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
-        self.folder.checkpoint(self.crawl.save(), self.crawl.counts.requests, time.time())
+        self.journal.checkpoint(time.time())
         self._saved = time.monotonic()
         self._cost = self._saved - began
 

@@ -1,0 +1,216 @@
+"""The journal of a run: all that goes into its crawl, in order, so that it can be done again.
+
+The crawl is a pure object: the same calls bring the same crawl to the same state, bit for bit. So
+what has to be durable is the calls, and not what they change: a page costs its own bytes, however
+many links are open. After a crash the last checkpoint is loaded, and the calls since then are made
+once more, through the very same code; the policy ends with the weights that it had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import zstandard
+
+from spoor.crawl import Crawl
+from spoor.drivers.http.exchange import Exchange
+from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.live import Source
+from spoor.errors import InputError
+from spoor.learn.state import page_row, revive_page
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    NextStep,
+    Outcome,
+    Redirected,
+    Reply,
+)
+from spoor.urls import Joiner
+
+Event = list[Any]
+"""Its kind, its moment, and what else went in or must come out again."""
+
+Resume = Callable[[float, Mapping[str, Any]], None]
+"""(now, settings): what a process does when it takes over from one before it."""
+
+
+class Journal:
+    """Stands between a driver and its crawl and notes every call; an Engine like the crawl itself.
+
+    Nothing is durable before `commit`, which a driver calls before it sends anything.
+    """
+
+    def __init__(self, crawl: Crawl, folder: RunFolder, resume: Resume) -> None:
+        self.crawl = crawl
+        self.last = 0.0
+        """The moment of the last call that was gone through."""
+        self._folder = folder
+        self._resume = resume
+        self._events: list[Event] = []
+        self._bodies: list[bytes] = []
+        self._exchange: Exchange | None = None
+        self._joiner = Joiner()
+        self._pack = zstandard.ZstdCompressor(level=1, write_checksum=True)
+
+    # -- the calls of a driver
+
+    def next(self, now: float) -> NextStep:
+        """As the crawl's. Answers without a Fetch are noted too: they may have changed it."""
+        answer = self.crawl.next(now)
+        if isinstance(answer, Fetch):
+            self._events.append(["fetch", now, answer.ticket, answer.url])
+        elif not self._events or self._events[-1] != ["idle", now]:
+            self._events.append(["idle", now])
+        return answer
+
+    def record(self, fetch: Fetch, exchange: Exchange) -> None:
+        """What the next reply was made of."""
+        self._folder.record(fetch, exchange)
+        self._exchange = exchange
+
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+        """As the crawl's."""
+        exchange, self._exchange = self._exchange, None
+        step = self.crawl.receive(reply, now)
+        if isinstance(reply, Redirected):
+            self._events.append(["redirected", now, _row(reply)])
+        elif isinstance(reply, Failed):
+            self._events.append(["failed", now, _row(reply)])
+        else:
+            row: Any
+            if exchange is None:
+                row = page_row(reply.page)
+            else:
+                row = [value for _, value in _items(Source.of(exchange))]
+                row[_BODY] = len(exchange.body)
+                self._bodies.append(exchange.body)
+            told = [reply.ticket, reply.seconds, reply.size, _score(step)]
+            self._events.append(["page", now, *told, row])
+        self._folder.at("reply received")
+        return step
+
+    @property
+    def frontier(self) -> Journal:
+        """The manners of its frontier, noted as well."""
+        return self
+
+    def hold(self, host: str, until: float) -> None:
+        self.crawl.frontier.hold(host, until)
+        self._events.append(["hold", host, until])
+
+    def pace(self, host: str, delay: float) -> None:
+        self.crawl.frontier.pace(host, delay)
+        self._events.append(["pace", host, delay])
+
+    def delay(self, host: str) -> float:
+        return self.crawl.frontier.delay(host)
+
+    # -- durability
+
+    def resume(self, now: float, settings: Mapping[str, Any]) -> None:
+        """This process takes over."""
+        self._resume(now, settings)
+        self._events.append(["resume", now, settings])
+        self._folder.at("resumed")
+
+    def commit(self) -> None:
+        """Make all calls so far durable, unless they only asked whether there is anything to do."""
+        if any(event[0] not in ("idle", "pace") for event in self._events):
+            self._folder.commit(self._packed())
+            self._folder.at("sending")
+
+    def checkpoint(self, at: float) -> None:
+        """Make the state of the crawl durable, and all calls so far."""
+        state, requests = self.crawl.save(), self.crawl.counts.requests
+        self._folder.checkpoint(state, requests, at, self._packed())
+
+    def _packed(self) -> bytes:
+        if not self._events:
+            return b""
+        head = json.dumps(self._events).encode()
+        events = b"".join((len(head).to_bytes(8, "little"), head, *self._bodies))
+        self._events, self._bodies = [], []
+        return self._pack.compress(events)
+
+    def replay(self) -> None:
+        """Make the calls since the state that the folder gave once more.
+
+        Raises InputError where the journal is damaged, or something answers otherwise than before:
+        another version of the program, another model.
+        """
+        for packed in self._folder.tail():
+            for event, page in self._unpacked(packed):
+                self._again(event, page)
+        self._folder.at("gone through")
+
+    def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
+        try:
+            data = zstandard.ZstdDecompressor().decompress(packed)
+            at = 8 + int.from_bytes(data[:8], "little")
+            events: list[Event] = json.loads(data[8:at])
+        except (zstandard.ZstdError, ValueError) as error:
+            raise self._broken("is damaged") from error
+        for event in events:
+            row = event.pop() if event[0] == "page" else None
+            if isinstance(row, list):
+                size = row[_BODY]
+                row[_BODY] = data[at : at + size]
+                at += size
+            yield event, row
+
+    def _again(self, event: Event, row: Any) -> None:
+        crawl = self.crawl
+        kind, *told = event
+        if kind == "hold":
+            crawl.frontier.hold(*told)
+        elif kind == "pace":
+            crawl.frontier.pace(*told)
+        elif kind == "resume":
+            self._resume(*told)
+        elif kind in ("fetch", "idle"):
+            now, *expected = told
+            answer = crawl.next(now)
+            got = [answer.ticket, answer.url] if isinstance(answer, Fetch) else []
+            self._same("chose", got, expected)
+        elif kind == "page":
+            now, ticket, seconds, size, score = told
+            page = Source(*row).page(self._joiner) if isinstance(row, list) else revive_page(row)
+            step = crawl.receive(Fetched(ticket, page, seconds, size), now)
+            self._same(f"scored {page.url}", _score(step), score)
+        else:
+            now, values = told
+            crawl.receive((Failed if kind == "failed" else Redirected)(*values), now)
+        if kind not in ("hold", "pace"):
+            self.last = max(self.last, event[1])
+
+    def _same(self, what: str, got: object, expected: object) -> None:
+        if got != expected:
+            raise self._broken(
+                f"cannot be gone through again: this Spoor {what} {got}, the one that wrote it "
+                f"{expected}; go on with the version, model and topic that began it"
+            )
+
+    def _broken(self, what: str) -> InputError:
+        return InputError(f"the journal in {self._folder.path / 'state.db'} {what}")
+
+
+_BODY = [field.name for field in fields(Source)].index("body")
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(value, field.name)) for field in fields(value)]
+
+
+def _row(reply: Failed | Redirected) -> list[Any]:
+    return [value for _, value in _items(reply)]
+
+
+def _score(step: Outcome | Deferred) -> float | None:
+    judged = step.judgement if isinstance(step, Outcome) else None
+    return None if judged is None else judged.score
