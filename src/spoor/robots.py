@@ -111,9 +111,16 @@ def _path(rule: str) -> str:
 
 
 def _decode(robots_txt: str | bytes) -> str:
+    text = _text(robots_txt[:LIMIT])
+    if len(robots_txt) <= LIMIT:
+        return text
+    # A rule that was cut may forbid more than it did: "Disallow: /" is the beginning of any.
+    return text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+
+
+def _text(robots_txt: str | bytes) -> str:
     if isinstance(robots_txt, str):
-        return robots_txt[:LIMIT].removeprefix("\ufeff")
-    robots_txt = robots_txt[:LIMIT]
+        return robots_txt.removeprefix("\ufeff")
     for mark, encoding in _UTF16:
         if robots_txt.startswith(mark):
             return robots_txt[2:].decode(encoding, "replace")
