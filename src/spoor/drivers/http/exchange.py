@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Protocol
 
 import aiohttp
 import zstandard
-from aiohttp.http_exceptions import LineTooLong
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
@@ -19,6 +19,7 @@ from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import MIB, HttpSettings
 
 _CHUNK = 1 << 16
+_MOST_ENCODINGS = 4
 _HEADERS_ALLOWED = 500
 
 
@@ -57,59 +58,85 @@ class _Inflater(Protocol):
         """At most `room` bytes more; raises ValueError for broken data."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """False where the data breaks off in the middle."""
+        ...
+
 
 class _Plain:
+    whole = True
+
     def feed(self, data: bytes, room: int) -> bytes:
         return data[:room]
 
 
-class _Zlib:
-    """gzip, zlib, or the bare deflate that some servers send."""
-
-    def __init__(self, bits: int) -> None:
-        self._bits = bits
-        self._inflate = zlib.decompressobj(bits)
-        self._fed = False
-
-    def feed(self, data: bytes, room: int) -> bytes:
-        out = b""
-        try:
-            while data and len(out) < room:
-                out += self._inflate.decompress(data, room - len(out))
-                if not self._inflate.eof:
-                    break
-                # Another gzip member may follow.
-                data = self._inflate.unused_data.lstrip(b"\0")
-                self._inflate = zlib.decompressobj(self._bits)
-        except zlib.error as error:
-            if self._fed or self._bits == -15 or self._bits == 31:
-                if out:
-                    return out
-                raise ValueError(str(error)) from error
-            self._bits = -15
-            self._inflate = zlib.decompressobj(-15)
-            self._fed = True
-            return self.feed(data, room)
-        self._fed = True
-        return out
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
-class _Zstandard:
-    def __init__(self) -> None:
-        decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
-        self._inflate = decompressor.decompressobj(write_size=_CHUNK)
+class _Members:
+    """Compressed data in one or more parts that follow one another; what comes after them and is no
+    part is left out, as browsers do."""
+
+    def __init__(self, *make: Callable[[], _Decoder], piece: int = 1 << 10) -> None:
+        self._make = list(make)
+        """How a part is read; a second way is tried where the first knows nothing of the data."""
+        self._size = piece
+        self._decoder: _Decoder | None = None
+        self._began = False
+        self._parts = 0
+        self._over = False
+
+    @property
+    def whole(self) -> bool:
+        return self._decoder is None and (self._parts > 0 or not self._began)
 
     def feed(self, data: bytes, room: int) -> bytes:
-        # Small pieces: one may grow a thousandfold before it can be counted.
+        # Small pieces: one may grow a thousandfold and more before it can be counted, and what a
+        # broken one holds is lost.
         out = bytearray()
-        try:
-            for at in range(0, len(data), 1024):
-                out += self._inflate.decompress(data[at : at + 1024])
-                if len(out) >= room:
-                    break
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from error
+        for at in range(0, len(data), self._size):
+            piece = data[at : at + self._size]
+            while piece and not self._over:
+                out += self._some(piece)
+                piece = b""
+                if self._decoder is not None and self._decoder.eof:
+                    piece = self._decoder.unused_data.lstrip(b"\0")
+                    self._decoder = None
+                    self._parts += 1
+            if len(out) >= room:
+                break
         return bytes(out[:room])
+
+    def _some(self, piece: bytes) -> bytes:
+        first = self._decoder is None
+        if self._decoder is None:
+            self._decoder = self._make[0]()
+        self._began = True
+        try:
+            return self._decoder.decompress(piece)
+        except (zlib.error, zstandard.ZstdError) as error:
+            if not first:
+                raise ValueError(str(error)) from error
+            self._decoder = None
+            if self._parts:
+                self._over = True
+                return b""
+            if len(self._make) == 1:
+                raise ValueError(str(error)) from error
+            del self._make[0]
+            return self._some(piece)
+
+
+def _zstandard() -> _Decoder:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
+    decoder: _Decoder = decompressor.decompressobj(write_size=_CHUNK)
+    return decoder
 
 
 def _inflater(encoding: str) -> _Inflater:
@@ -117,11 +144,12 @@ def _inflater(encoding: str) -> _Inflater:
     if encoding in ("", "identity"):
         return _Plain()
     if encoding in ("gzip", "x-gzip"):
-        return _Zlib(31)
+        return _Members(partial(zlib.decompressobj, 31))
     if encoding == "deflate":
-        return _Zlib(15)
+        # Some servers send it bare, without the head that it should have.
+        return _Members(partial(zlib.decompressobj, 15), partial(zlib.decompressobj, -15))
     if encoding == "zstd":
-        return _Zstandard()
+        return _Members(_zstandard, piece=1 << 8)
     raise ValueError(f"unknown content encoding {encoding!r}")
 
 
@@ -180,8 +208,9 @@ class Client:
                 raise blocked from error
             raise
         except aiohttp.ClientResponseError as error:
-            if isinstance(error.__cause__, LineTooLong):
-                raise LimitError("a line of its headers is too long") from error
+            # aiohttp has no class of its own for it that reaches us.
+            if error.message.startswith(("Too many", "Got more than")):
+                raise LimitError("headers without end") from error
             raise
         try:
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
@@ -217,6 +246,8 @@ class Client:
             if part.strip()
         ]
         raw, body = bytearray(), bytearray()
+        if len(encodings) > _MOST_ENCODINGS:
+            return b"", b"", "encoding"
         try:
             inflaters = [_inflater(encoding) for encoding in reversed(encodings)]
         except ValueError:
@@ -224,11 +255,13 @@ class Client:
         try:
             async for chunk in reply.content.iter_chunked(_CHUNK):
                 raw += chunk
-                room = limit + 1 - len(body)
                 for inflater in inflaters:
-                    chunk = inflater.feed(chunk, room)
+                    chunk = inflater.feed(chunk, limit + 1)
+                    if len(chunk) > limit:
+                        break
                 body += chunk
-                if len(body) > limit:
+                # What is received counts too: a stream may go on for ever and stand for nothing.
+                if len(body) > limit or len(raw) > limit:
                     return bytes(raw), bytes(body[:limit]), "length"
                 if len(body) > MIB and len(body) > self._settings.ratio_limit * len(raw):
                     return bytes(raw), bytes(body), "ratio"
@@ -238,4 +271,5 @@ class Client:
             return bytes(raw), bytes(body), "time"
         except aiohttp.ClientError:
             return bytes(raw), bytes(body), "disconnect"
-        return bytes(raw), bytes(body), ""
+        whole = all(inflater.whole for inflater in inflaters)
+        return bytes(raw), bytes(body), "" if whole else "encoding"
