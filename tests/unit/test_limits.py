@@ -283,7 +283,7 @@ def test_endless_headers_are_a_failure_of_the_kind_limit() -> None:
 
 def test_headers_have_a_limit_in_total() -> None:
     heavy = {f"X-{at}": "y" * 1000 for at in range(40)}
-    answer = lambda asked: reply(TEXT, **heavy)  # noqa: E731  # type: ignore[arg-type]  # header names, none of them `status`
+    answer = lambda asked: reply(TEXT, 200, **heavy)  # noqa: E731
     assert failed(answer, header_limit=30_000) == ("limit", False)
     told = outcomes(answer, header_limit=60_000)["/"]
     assert isinstance(told, Fetched)
