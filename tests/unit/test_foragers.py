@@ -581,7 +581,8 @@ def test_settings_that_no_fleet_can_have() -> None:
 
 def test_change_rates_by_hand() -> None:
     known = Known(Letters())
-    crew = ChangeRate([known.number(url("x"))], known, PAPER)
+    known.number(url("x"))
+    crew = ChangeRate(known, PAPER)
     for at in range(5):
         assert crew.visit(100.0 * at) == 0
         known.see(0, page("x", f"text {min(at, 2)}"), 100.0 * at)  # changes twice, then never
@@ -591,6 +592,34 @@ def test_change_rates_by_hand() -> None:
     rate = crew.rates()[0]
     x = rate * 50.0
     assert crew.worth(450.0)[0] == pytest.approx((1 - (1 + x) * math.exp(-x)) / rate)
+
+
+@pytest.mark.parametrize("name", ["round-robin", "change-rate"])
+def test_revisits_ask_hosts_abreast(name: str) -> None:
+    """With four a step, three go abreast after its first; everything is found."""
+    hosts = [f"http://{host}.example/" for host in "wxyz"]
+    versions = [
+        Version(float(at), host + str(at) if at else host, text=f"{host} {at}", links=tuple(hosts))
+        for host in hosts
+        for at in range(0, 400, 50)
+    ]
+    hubs = [
+        Version(float(at), host, text=f"hub {at}", links=(*hosts, host + str(at)))
+        for host in hosts
+        for at in range(50, 400, 50)
+    ]
+    world = EvolvingWorld([*versions, *hubs], roots=hosts, start=1.0, end=400.0, seconds=2.0)
+    task = FleetTask(hosts, Letters(), np.random.default_rng(0), hosts=Hosts(delay=1.0, per_host=1))
+    fleet: Fleet = registry.build("fleets", name, task, settings={"abreast": 4})
+    busiest = 0
+    replay = Replay(fleet, world, in_flight=8, start=1.0)
+    for _ in replay:
+        flying = [reply.ticket for _, _, reply in replay.flying]
+        busiest = max(busiest, len(flying) + 1)
+        if replay.now > 380:
+            break
+    assert busiest == 3
+    assert fleet.agent.counts.relevant >= 4 * 8 - 4
 
 
 # ---------------------------------------------------------------- pages hold together

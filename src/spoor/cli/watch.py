@@ -113,9 +113,13 @@ def make_fleet(told: dict[str, Any], seeds: list[str], **rest: Any) -> Any:
     from spoor.lab.cell import parse_params
 
     task = FleetTask(seeds, SelfTaught(), np.random.default_rng(told["seed"]), **rest)
-    params = {"new_hours": told["new_for"] / 3600.0}
-    if "recheck" in registry.parameters(registry.find("fleets", told["fleet"])):
-        params["recheck"] = told["recheck"]
+    known = registry.parameters(registry.find("fleets", told["fleet"]))
+    offered = {
+        "new_hours": told["new_for"] / 3600.0,
+        "recheck": told["recheck"],
+        "abreast": told.get("abreast", 1),
+    }
+    params = {name: value for name, value in offered.items() if name in known}
     return registry.build(
         "fleets", told["fleet"], task, settings=params | parse_params(told["params"])
     )
@@ -144,7 +148,7 @@ def live(
     urls = read_seeds(seeds)
     settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": manners}
     fleet = make_fleet(
-        told,
+        {**told, "abreast": manners["in_flight"]},
         urls,
         admit=Admission.of(urls, scope),
         hosts=Hosts(delay=manners["delay"], per_host=manners["per_host"]),

@@ -19,6 +19,8 @@ from spoor.types import State
 class Colony:
     """Algorithm 9, as a crew of a `Fleet`: which URL is visited next, and what its pages bring."""
 
+    expands = False
+
     def __init__(
         self, seeds: Sequence[int], known: Known, settings: FleetSettings, rng: np.random.Generator
     ) -> None:

@@ -40,12 +40,17 @@ class Crew(Protocol):
 
     @property
     def agent(self) -> ReinforcingAgent: ...
+    @property
+    def expands(self) -> bool:
+        """Whether the links of all pages of a step are taken in, not only its own page's."""
+        ...
+
     def visit(self, now: float) -> int:
         """The URL number of the next step."""
         ...
 
     def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """Which of the step's links are downloaded with it."""
+        """What is downloaded with the step's own page, which links to these."""
         ...
 
     def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
@@ -133,6 +138,8 @@ class Fleet:
                     self._links = links = [link for link in links if link != url]
                 if self._stopped is None:
                     self._queue.extend(self.crew.wanted(url, links, now))
+            elif self.crew.expands:
+                self.known.links(url, reply.page, now)
         else:
             self.counts.failed += 1
             self.known.fetched[url] = now

@@ -133,17 +133,32 @@ def _colony(task: FleetTask, settings: FleetSettings) -> Fleet:
     return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
 
 
-def round_robin(task: FleetTask, *, identity: str = "url", new_hours: float = 24.0) -> Fleet:
+def round_robin(
+    task: FleetTask, *, identity: str = "url", new_hours: float = 24.0, abreast: int = 1
+) -> Fleet:
     """No foragers: every known page in turn."""
-    known, seeds = _begin(task)
-    settings = _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))
-    return Fleet(known, RoundRobin(seeds, known, settings), task.hosts)
+    known, _ = _begin(task)
+    settings = _revisits(identity, new_hours, abreast)
+    return Fleet(known, RoundRobin(known, settings, abreast=abreast), task.hosts)
 
 
 def change_rate(
-    task: FleetTask, *, identity: str = "url", new_hours: float = 24.0, batch: int = 100
+    task: FleetTask,
+    *,
+    identity: str = "url",
+    new_hours: float = 24.0,
+    batch: int = 100,
+    abreast: int = 1,
 ) -> Fleet:
     """No foragers: pages by their estimated rates of change."""
-    known, seeds = _begin(task)
-    settings = _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))
-    return Fleet(known, ChangeRate(seeds, known, settings, batch=batch), task.hosts)
+    known, _ = _begin(task)
+    settings = _revisits(identity, new_hours, abreast)
+    if batch < 2:
+        raise InputError("a batch has at least 2 visits")
+    return Fleet(known, ChangeRate(known, settings, batch=batch, abreast=abreast), task.hosts)
+
+
+def _revisits(identity: str, new_hours: float, abreast: int) -> FleetSettings:
+    if abreast < 1:
+        raise InputError("abreast is 1 or more")
+    return _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))

@@ -18,17 +18,18 @@ from spoor.types import State
 
 
 class _Submits:
-    """What both have: a page that is new is sent to the agent once."""
+    """What both have: a page that is new is sent to the agent once. `abreast` pages make a step,
+    so that as many hosts can be asked at a time."""
 
-    def __init__(self, known: Known, settings: FleetSettings) -> None:
+    expands = True
+
+    def __init__(self, known: Known, settings: FleetSettings, abreast: int) -> None:
         self.settings = settings
+        self._abreast = abreast
+        self._asked: list[int] = []
         self.agent = ReinforcingAgent(settings)
         self._known = known
         self._marked: set[tuple[int, int]] = set()
-
-    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """Links are followed in their turn only."""
-        return ()
 
     def _submit(self, pages: Sequence[int], now: float) -> None:
         known, settings = self._known, self.settings
@@ -40,23 +41,29 @@ class _Submits:
 
     def _save(self) -> dict[str, object]:
         marked = np.array(sorted(self._marked), dtype=np.int64).reshape(-1, 2)
-        return {"agent": self.agent.save(), "marked": marked}
+        return {"agent": self.agent.save(), "marked": marked, "asked": list(self._asked)}
 
     def _load(self, state: State) -> None:
         self.agent.load(state["agent"])
         self._marked = {(page, version) for page, version in state["marked"].tolist()}
+        self._asked = list(state["asked"])
 
 
 class RoundRobin(_Submits):
     """Every known URL in turn, in the order of discovery, again and again."""
 
-    def __init__(self, seeds: Sequence[int], known: Known, settings: FleetSettings) -> None:
-        super().__init__(known, settings)
+    def __init__(self, known: Known, settings: FleetSettings, *, abreast: int = 1) -> None:
+        super().__init__(known, settings, abreast)
         self._at = -1
 
     def visit(self, now: float) -> int:
         self._at = (self._at + 1) % len(self._known.urls)
         return self._at
+
+    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """Links are followed in their turn only; the next URLs in turn go along."""
+        count = min(self._abreast, len(self._known.urls)) - 1
+        return [self.visit(now) for _ in range(count)]
 
     def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
@@ -80,9 +87,9 @@ class ChangeRate(_Submits):
     """
 
     def __init__(
-        self, seeds: Sequence[int], known: Known, settings: FleetSettings, *, batch: int = 100
+        self, known: Known, settings: FleetSettings, *, batch: int = 100, abreast: int = 1
     ) -> None:
-        super().__init__(known, settings)
+        super().__init__(known, settings, abreast)
         self._batch = batch
         self._queue: deque[int] = deque()
         self._next_new = 0
@@ -106,7 +113,14 @@ class ChangeRate(_Submits):
             if count > 0:
                 best = np.argpartition(-worth, count - 1)[:count]
                 self._queue.extend(best[np.argsort(-worth[best], kind="stable")].tolist())
-        return self._queue.popleft()
+        self._asked = [self._queue.popleft()]
+        return self._asked[0]
+
+    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """Links are followed in their turn only; what comes next in the batch goes along."""
+        while self._queue and len(self._asked) < self._abreast:
+            self._asked.append(self._queue.popleft())
+        return self._asked[1:]
 
     def rates(self) -> NDArray[np.float64]:
         """Estimated changes a second, by URL number.
@@ -139,18 +153,22 @@ class ChangeRate(_Submits):
 
     def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
-        if step not in pages:
-            # Nothing came: as if it had been seen unchanged, so that it does not come first again.
-            self._last[step] = now
-            return
-        version = self._known.version[step]
-        if not self._versions[step]:
-            self._first[step] = now
-        else:
-            self._visits[step] += 1
-            self._changes[step] += version != self._versions[step]
-        self._versions[step] = version
-        self._last[step] = now
+        self._grow()
+        came = set(pages)
+        for page in self._asked:
+            if page not in came:
+                # Nothing came, here: as if it had been seen unchanged, so that it does not come
+                # first again. A redirect leads to a page that has its own turn.
+                self._last[page] = now
+                continue
+            version = self._known.version[page]
+            if not self._versions[page]:
+                self._first[page] = now
+            else:
+                self._visits[page] += 1
+                self._changes[page] += version != self._versions[page]
+            self._versions[page] = version
+            self._last[page] = now
 
     def save(self) -> State:
         return {
