@@ -104,6 +104,20 @@ class HostQueue:
                 return link, -value
         raise LookupError("no link on offer waits in this queue")
 
+    def best(self, host: str, offer: Offer) -> tuple[LinkId, float]:
+        """The best link on offer of one host and its value, for policies that choose the host
+        themselves. Raises LookupError if none of it waits here."""
+        while heap := self._heaps.get(host):
+            value, link = heap[0]
+            if self._values.get(link) != -value:
+                heapq.heappop(heap)
+                self._stale -= 1
+            elif link not in offer:
+                self.discard(link)
+            else:
+                return link, -value
+        raise LookupError(f"no link of {host} on offer waits in this queue")
+
     def _raise(self, host: str) -> None:
         """Enter the host's best link among the hosts, dropping entries that hold no more."""
         heap = self._heaps[host]
