@@ -28,6 +28,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "online-svm": "spoor.policies.online_svm:OnlineSvm",
         "oracle": "spoor.policies.oracle:Oracle",
         "pagerank": "spoor.policies.pagerank:PageRank",
+        "q-learning": "spoor.policies.q_learning:QLearning",
         "random": "spoor.policies.random:Random",
         "sarsa": "spoor.policies.sarsa:Sarsa",
         "shark-search": "spoor.policies.shark_search:SharkSearch",

@@ -57,6 +57,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("naive-bayes", {"join": "mean"}),
     ("online-svm", {"every": 7}),
     ("online-svm", {"every": 15, "mended": True, "drop": False}),
+    ("q-learning", {"switch": 5, "epsilon": 0.5, "temperature": 0.1}),
     ("sarsa", {"update": "synchronous"}),
     ("sarsa", {"update": "moderated", "epsilon": 0.5}),
     ("shark-search", {"gamma": 0.9, "delta": 0.9}),

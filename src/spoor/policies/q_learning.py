@@ -1,0 +1,219 @@
+"""Q-learning on the letters of links.
+
+The crawler deep-deep (TeamHG-Memex): a linear Q(s, a) over hashed character n-grams of a link's
+text and URL and over its page, learned by stochastic gradient descent with experience replay and
+two estimators. Card: docs/algorithms/q-learning.md.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.learn.hashed import HashedLinear, grams
+from spoor.learn.queues import HostQueue
+from spoor.learn.state import generator_state, restore_generator
+from spoor.protocols import Offer
+from spoor.text import tokens
+from spoor.types import Choice, LinkId, Outcome, Page, Sightings, State, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Row = NDArray[np.int32]
+
+BITS = 18
+SHORTEST, LONGEST = 3, 5
+LETTERS = 64
+"""First bytes of a link's text and last ones of its URL that are read."""
+TITLE = 8
+"""Words of a page's title that are read."""
+SHOWN = 40
+"""Links of a page over which the next value is maximised."""
+
+
+class Transition(NamedTuple):
+    """One followed link: (a, r, the actions that its page offers)."""
+
+    action: Row
+    reward: float
+    after: Sequence[Row]
+
+
+class QLearning:
+    """ε-greedy within a host that is drawn by the soft-max of the hosts' best Q.
+
+    `gamma`: discount. `epsilon`: share of links taken at random. `alpha`: step size. `replay`:
+    transitions remembered; `batch` of them are learned from at every page. `switch`: pages after
+    which the second estimator becomes the first, and all open links are valued anew.
+    `temperature` of the soft-max over hosts.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        gamma: float = 0.4,
+        epsilon: float = 0.2,
+        alpha: float = 0.1,
+        replay: int = 300,
+        batch: int = 32,
+        switch: int = 100,
+        temperature: float = 1.0,
+    ) -> None:
+        if replay < 1 or switch < 1:
+            raise InputError("q-learning: replay and switch must be at least 1")
+        if temperature <= 0:
+            raise InputError(f"q-learning: temperature is {temperature}; it must be above 0")
+        self._rng = task.rng
+        self._gamma = gamma
+        self._epsilon = epsilon
+        self._alpha = alpha
+        self._batch = batch
+        self._switch = switch
+        self._temperature = temperature
+        self._online = HashedLinear(BITS)
+        self._target = HashedLinear(BITS)
+        self._queue = HostQueue()
+        self._rows: dict[LinkId, Row] = {}
+        """Of links that are open or in flight, as they were first seen."""
+        self._shown: dict[LinkId, list[Row]] = {}
+        self._memory: deque[Transition] = deque(maxlen=replay)
+        self._pages = 0
+
+    # -- Q(s, a): a link as it stands on its page
+
+    def observe(self, seen: Sightings) -> None:
+        of_page = _page_features(seen.page, seen.parent_score)
+        for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
+            if seen.first[at] or link not in self._rows:
+                path = seen.urls[at].split("/", 3)[-1]
+                row = self._online.row(
+                    of_page
+                    | grams(seen.anchor(at).text[:LETTERS].lower(), SHORTEST, LONGEST, mark="text")
+                    | grams(path[-LETTERS:].lower(), SHORTEST, LONGEST, mark="URL")
+                )
+                self._rows[link] = row
+                self._queue.push(link, host, self._online.value(row))
+        self._shown[seen.parent] = [
+            self._rows[link] for link in dict.fromkeys(seen.links) if link in self._rows
+        ][:SHOWN]
+
+    # -- the policy
+
+    def choose(self, offer: Offer) -> Choice:
+        # The order of a set differs between processes.
+        best: dict[str, tuple[LinkId, float]] = {}
+        for host in sorted(offer.hosts()):
+            try:
+                best[host] = self._queue.best(host, offer)
+            except LookupError:
+                continue
+        hosts = list(best)
+        logits = np.array([value for _, value in best.values()]) / self._temperature
+        share = np.exp(logits - logits.max())
+        share /= share.sum()
+        if self._rng.random() < self._epsilon:
+            link = offer.draw(self._rng, 1)[0]
+        else:
+            link = best[hosts[int(self._rng.choice(len(hosts), p=share))]][0]
+        probability = self._epsilon / len(offer)
+        for at, (candidate, _) in enumerate(best.values()):
+            if candidate == link:
+                probability += (1.0 - self._epsilon) * float(share[at])
+        value = self._queue.value(link)
+        self._queue.discard(link)
+        return Choice(link, probability, (("Q of its letters and page", value),))
+
+    # -- learning
+
+    def learn(self, outcome: Outcome) -> None:
+        link = outcome.choice.link
+        row = self._rows.pop(link)
+        after = self._shown.pop(link, [])
+        self._memory.append(Transition(row, outcome.reward, after))
+        drawn = self._rng.integers(len(self._memory), size=self._batch).tolist()
+        self._replay([self._memory[at] for at in drawn])
+        self._pages += 1
+        if self._pages % self._switch == 0:
+            self._target.w[:] = self._online.w
+            self._value_anew()
+
+    def _replay(self, batch: Sequence[Transition]) -> None:
+        rows = [row for transition in batch for row in transition.after]
+        online, target = self._online.values(rows), self._target.values(rows)
+        start = 0
+        for transition in batch:
+            goal = transition.reward
+            end = start + len(transition.after)
+            if end > start:
+                # One estimator says which link is the best, the other what it is worth.
+                best = start + int(np.argmax(online[start:end]))
+                goal += self._gamma * float(target[best])
+            start = end
+            error = goal - self._online.value(transition.action)
+            self._online.step(transition.action, self._alpha * error)
+
+    def _value_anew(self) -> None:
+        links = list(self._queue)
+        values = self._online.values([self._rows[link] for link in links]).tolist()
+        for link, value in zip(links, values, strict=True):
+            self._queue.push(link, self._queue.host(link), value)
+
+    # -- state
+
+    def save(self) -> State:
+        memory = list(self._memory)
+        return {
+            "rng": generator_state(self._rng),
+            "online": self._online.save(),
+            "target": self._target.save(),
+            "queue": self._queue.save(),
+            "links": list(self._rows),
+            "rows": _joined(self._rows.values()),
+            "shown": [[link, _joined(rows)] for link, rows in self._shown.items()],
+            "actions": _joined(transition.action for transition in memory),
+            "rewards": [transition.reward for transition in memory],
+            "after": [len(transition.after) for transition in memory],
+            "after_rows": _joined(row for transition in memory for row in transition.after),
+            "pages": self._pages,
+        }
+
+    def load(self, state: State) -> None:
+        restore_generator(self._rng, state["rng"])
+        self._online.load(state["online"])
+        self._target.load(state["target"])
+        self._queue.load(state["queue"])
+        self._rows = dict(zip(state["links"], _split(state["rows"]), strict=True))
+        self._shown = {link: _split(rows) for link, rows in state["shown"]}
+        after = iter(_split(state["after_rows"]))
+        self._memory.clear()
+        self._memory.extend(
+            Transition(action, reward, [next(after) for _ in range(count)])
+            for action, reward, count in zip(
+                _split(state["actions"]), state["rewards"], state["after"], strict=True
+            )
+        )
+        self._pages = state["pages"]
+
+
+def _page_features(page: Page | None, score: float) -> set[int]:
+    """Of the page that a link stands on: its title's words and the tenth of its score."""
+    said = [f"title {word}" for word in tokens(page.title)[:TITLE]] if page else []
+    said += [f"score {round(10 * score)}", "any link"]
+    return {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
+
+
+def _joined(rows: Iterable[Row]) -> State:
+    rows = list(rows)
+    lengths = np.array([len(row) for row in rows], dtype=np.int32)
+    return {"lengths": lengths, "at": np.concatenate([*rows, np.zeros(0, dtype=np.int32)])}
+
+
+def _split(state: State) -> list[Row]:
+    return np.split(state["at"], np.cumsum(state["lengths"])[:-1]) if len(state["lengths"]) else []
