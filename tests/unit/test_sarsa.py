@@ -359,6 +359,11 @@ def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given(
     assert policy.relevance.source == f"word vectors: learned from {FIRST_VECTORS} texts"
     assert len(policy.categories) == 2
     assert ("relevance is measured by", policy.relevance.source, 1.0) in policy.explain()
+    # They go with the weights, which mean nothing without them.
+    model = unpack(pack(policy.model()))
+    later = Sarsa(Task(np.random.default_rng(2), Topic("pottery"), model=model))
+    assert later.relevance.source == policy.relevance.source
+    assert later.relevance.of_text("kiln glaze") == policy.relevance.of_text("kiln glaze")
 
 
 def test_a_topic_without_a_vector_is_measured_by_counts() -> None:
@@ -404,6 +409,8 @@ def test_weights_are_kept_from_task_to_task() -> None:
     # Without a topic of its own a task has the categories of the model.
     bare = Sarsa(Task(np.random.default_rng(0), Topic("pottery kiln"), model=model))
     assert bare.categories == TOPIC.categories
+    with pytest.raises(InputError, match="not of 'sarsa'"):
+        Sarsa(task(9, model={**model, "policy": "td-lambda", "weights": {}}))
     with pytest.raises(InputError, match="index"):
         Sarsa(task(9, model=model), encoding="index")
 

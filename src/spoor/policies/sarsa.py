@@ -552,13 +552,18 @@ class Sarsa:
         self._rng = task.rng
         self._subject = task.topic
         self._topic = task.topic.text
-        given = task.vectors if isinstance(task.vectors, Vectors) else None
+        # A model of another policy is refused below, by `weights_of`.
+        model = task.model if (task.model or {}).get("policy") == "sarsa" else None
+        given = task.vectors if isinstance(task.vectors, Vectors) else _learned(model)
         self._learns_vectors = given is None
+        # Those that a crawl has learned go with its weights to the next.
+        self._own_vectors = not isinstance(task.vectors, Vectors)
+        self._trained_by: str = "" if model is None else model["about"]["relevance"]
         fields = dict(task.topic.categories)
         count = len(fields) or categories
-        if task.model is not None and not fields:
-            fields = dict(task.model["weights"].get("categories", {}))
-            count = int(task.model["weights"].get("count", count))
+        if model is not None and not fields:
+            fields = dict(model["weights"]["categories"])
+            count = int(model["weights"]["count"])
         self._to_find = 0 if fields else count
         if not fields:
             texts = _background(background)
@@ -851,7 +856,6 @@ class Sarsa:
 
     def save(self) -> State:
         values = self.values
-        vectors = self.relevance.vectors if self._learns_vectors else None
         return {
             "rng": generator_state(self._rng),
             "w": values.w,
@@ -865,13 +869,7 @@ class Sarsa:
             "orders": [[link, order] for link, order in self._orders.items()],
             "in_flight": [[link, *pair] for link, pair in self._in_flight.items()],
             "categories": dict(self.categories),
-            "vectors": None
-            if vectors is None
-            else {
-                "words": vectors.words(),
-                "matrix": vectors.matrix,
-                "source": vectors.source,
-            },
+            "vectors": _packed(self.relevance.vectors) if self._learns_vectors else None,
             "texts": [" ".join(text) for text in self._texts_read],
             "pages": self._pages,
             "choices": self._choices,
@@ -895,10 +893,7 @@ class Sarsa:
         self.categories = dict(state["categories"])
         vectors = self.relevance.vectors
         if self._learns_vectors:
-            kept = state["vectors"]
-            vectors = None
-            if kept is not None:
-                vectors = Vectors(kept["words"], kept["matrix"], source=kept["source"])
+            vectors = _unpacked(state["vectors"])
         self.relevance.look_through(self._texts(), vectors)
         self._texts_read = deque((text.split() for text in state["texts"]), maxlen=CORPUS)
         self._pages = state["pages"]
@@ -910,6 +905,7 @@ class Sarsa:
             "w": self.values.w,
             "categories": dict(self.categories),
             "count": self._count,
+            "vectors": _packed(self.relevance.vectors) if self._own_vectors else None,
         }
         return pack_model(
             "sarsa",
@@ -923,7 +919,8 @@ class Sarsa:
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
         """Weights of the buckets, group by group; what relevance was measured by comes first."""
-        rows = [("relevance is measured by", self.relevance.source, 1.0)]
+        measured_by = self._trained_by or self.relevance.source
+        rows = [("relevance is measured by", measured_by, 1.0)]
         rows += [("category", f"{name}: {text}", 1.0) for name, text in self.categories.items()]
         values, w = self.values, self.values.w
         names = dict(enumerate(self.categories))
@@ -962,6 +959,23 @@ def _buckets(name: str, encoding: str) -> list[tuple[int, str]]:
 def features_of(encoding: str, count: int, categories: Collection[str]) -> str:
     """What the weights of a model are over."""
     return f"han 2018, {encoding}, {count} categories: {', '.join(categories) or 'none found'}"
+
+
+def _packed(vectors: Vectors | None) -> State | None:
+    if vectors is None:
+        return None
+    return {"words": vectors.words(), "matrix": vectors.matrix, "source": vectors.source}
+
+
+def _unpacked(state: State | None) -> Vectors | None:
+    if state is None:
+        return None
+    return Vectors(state["words"], state["matrix"], source=state["source"])
+
+
+def _learned(model: State | None) -> Vectors | None:
+    """The vectors that the crawl of a model has learned, if it did."""
+    return None if model is None else _unpacked(model["weights"]["vectors"])
 
 
 def _background(path: str) -> list[list[str]]:
