@@ -1,0 +1,147 @@
+"""A bandit over hosts, then the best link of the host by an on-line classifier.
+
+Anthelion: Meusel, Mika and Blanco (2014), "Focused crawling for structured data", CIKM. Card:
+docs/algorithms/host-bandit.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+from spoor.errors import InputError
+from spoor.learn.queues import HostQueue
+from spoor.learn.state import generator_state, restore_generator
+from spoor.protocols import Offer
+from spoor.text import tokens
+from spoor.types import Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.urls import words as url_words
+
+CHECKS = 8
+"""Links of a host that are valued anew, at most, before one is believed to be its best."""
+TITLE = 8
+
+
+class HostBandit:
+    """With a chance that decays a random host, else the one with the best share of successes; then
+    its link of the highest odds to be relevant.
+
+    `lam`: chance of a random host at the beginning, which is halved after `half` choices.
+    """
+
+    def __init__(self, task: Task, *, lam: float = 0.5, half: int = 1000) -> None:
+        if not 0.0 <= lam <= 1.0 or half < 1:
+            raise InputError("host-bandit: lam must lie in 0 to 1, and half be at least 1")
+        self._rng = task.rng
+        self._lam = lam
+        self._half = half
+        self._queue = HostQueue()
+        self._choices = 0
+        self._hosts: dict[str, list[float]] = {}
+        """Pages fetched and successes of each host."""
+        self._of: dict[LinkId, tuple[str, tuple[str, ...]]] = {}
+        """Host and features of the links that are open or in flight."""
+        self._counts: dict[str, list[int]] = {}
+        """How often each feature stood with irrelevant pages, and with relevant ones."""
+        self._total = [0, 0]
+        self._pages = [0, 0]
+
+    # -- which link: on-line naive Bayes over the URL and the page it stands on
+
+    def observe(self, seen: Sightings) -> None:
+        context = _context(seen.page, seen.parent_score)
+        for link, url, host, first in zip(
+            seen.links, seen.urls, seen.hosts, seen.first, strict=True
+        ):
+            if first:
+                parts = url_words(url)
+                words = (*parts.directories, *parts.file, *parts.query)
+                features = (*(f"URL ‘{word}’" for word in dict.fromkeys(words)), *context)
+                self._of[link] = (host, features)
+                self._queue.push(link, host, self._odds(features))
+
+    def _odds(self, features: tuple[str, ...]) -> float:
+        """ln P(relevant | features) / P(irrelevant | features), smoothed by Laplace."""
+        bad, good = self._pages
+        odds = math.log((good + 1) / (bad + 1))
+        size = len(self._counts) + 1
+        if not good:
+            return odds  # nothing is known of what is wanted
+        unseen = [0, 0]
+        for feature in features:
+            against, speaks = self._counts.get(feature, unseen)
+            odds += math.log((speaks + 1) / (self._total[1] + size))
+            odds -= math.log((against + 1) / (self._total[0] + size))
+        return odds
+
+    # -- which host: the λ-decayed bandit
+
+    def choose(self, offer: Offer) -> Choice:
+        # The order of a set differs between processes.
+        hosts = sorted(offer.hosts())
+        lam = self._lam * self._half / (self._half + self._choices)
+        self._choices += 1
+        best = max(hosts, key=self._rate)  # the first of those that are equal
+        host = hosts[int(self._rng.integers(len(hosts)))] if self._rng.random() < lam else best
+        link, odds = self._best(host, offer)
+        probability = lam / len(hosts) + (1.0 - lam if host == best else 0.0)
+        self._queue.discard(link)
+        why = (("relevant pages a page of its host", self._rate(host)), ("log-odds", odds))
+        return Choice(link, probability, why)
+
+    def _rate(self, host: str) -> float:
+        """Share of successes; a host begins with one page of the average host."""
+        tried, found = self._hosts.get(host, (0.0, 0.0))
+        mean = (self._pages[1] + 1) / (sum(self._pages) + 2)
+        return (found + mean) / (tried + 1.0)
+
+    def _best(self, host: str, offer: Offer) -> tuple[LinkId, float]:
+        for _ in range(CHECKS):
+            link, old = self._queue.best(host, offer)
+            odds = self._odds(self._of[link][1])
+            self._queue.push(link, host, odds)
+            if odds >= old:
+                break
+        return self._queue.best(host, offer)
+
+    # -- learning
+
+    def learn(self, outcome: Outcome) -> None:
+        host, features = self._of.pop(outcome.choice.link)
+        counts = self._hosts.setdefault(host, [0.0, 0.0])
+        counts[0] += 1.0
+        counts[1] += outcome.reward
+        if outcome.judgement is None:
+            return
+        relevant = outcome.judgement.relevant
+        self._pages[relevant] += 1
+        for feature in features:
+            self._counts.setdefault(feature, [0, 0])[relevant] += 1
+            self._total[relevant] += 1
+
+    def save(self) -> State:
+        return {
+            "rng": generator_state(self._rng),
+            "queue": self._queue.save(),
+            "choices": self._choices,
+            "hosts": [[host, *counts] for host, counts in self._hosts.items()],
+            "of": [[link, host, list(features)] for link, (host, features) in self._of.items()],
+            "counts": [[feature, *counts] for feature, counts in self._counts.items()],
+            "total": list(self._total),
+            "pages": list(self._pages),
+        }
+
+    def load(self, state: State) -> None:
+        restore_generator(self._rng, state["rng"])
+        self._queue.load(state["queue"])
+        self._choices = state["choices"]
+        self._hosts = {host: list(counts) for host, *counts in state["hosts"]}
+        self._of = {link: (host, tuple(features)) for link, host, features in state["of"]}
+        self._counts = {feature: list(counts) for feature, *counts in state["counts"]}
+        self._total = list(state["total"])
+        self._pages = list(state["pages"])
+
+
+def _context(page: Page | None, score: float) -> tuple[str, ...]:
+    """Of the page that a link stands on: the tenth of its score, and words of its title."""
+    words = dict.fromkeys(tokens(page.title)[:TITLE]) if page else {}
+    return (f"page of score {round(10 * score)}", *(f"page ‘{word}’" for word in words))
