@@ -135,7 +135,11 @@ class GeneratedWorld:
         wrong = (
             (not 1 <= told.hosts <= told.pages <= MOST_PAGES, "1 ≤ hosts ≤ pages ≤ 10⁹"),
             (not 2 <= told.topics <= len(TOPICS), f"2 ≤ topics ≤ {len(TOPICS)}"),
-            (told.out_exponent <= 1 or told.in_exponent <= 2, "out_exponent > 1, in_exponent > 2"),
+            # The other way round, NaN would pass.
+            (
+                not (told.out_exponent > 1 and told.in_exponent > 2),
+                "out_exponent > 1, in_exponent > 2",
+            ),
             (not 1 <= told.least_links <= told.most_links, "1 ≤ least_links ≤ most_links"),
         )
         for bad, rule in wrong:
