@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor.registry import DEFAULT_POLICY
+from spoor.text import printable
 
 
 def add(app: typer.Typer) -> None:
@@ -93,6 +94,7 @@ def crawl(
         run.on_interrupt = lambda: shown.say(
             "stopping: what is in flight comes in; once more ends at once"
         )
+        run.on_fault = shown.say
         with shown:
             reason = run.run()
     finally:
@@ -107,6 +109,8 @@ def crawl(
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The end of a crawl for a person."""
     lost = [f"  nothing came: {summary['last_failure']}"] if not summary["fetched"] else []
+    if summary["policy_fault"]:
+        lost.append(f"  policy   {printable(summary['policy_fault'])}")
     return "\n".join(
         [
             f"{summary['stopped_because']}",

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, sparkline
 from spoor.crawl import Crawl
+from spoor.text import printable
 from spoor.types import Deferred, Failed, Fetch, Outcome
 
 _WINDOW = 50
@@ -143,8 +144,3 @@ class _Panel(_Quiet):
             table.add_row("", self._said)
         lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines]
         return Group(table, *lines)
-
-
-def printable(text: str) -> str:
-    """Without control characters, escape sequences and marks that turn the writing direction."""
-    return "".join(char if char.isprintable() else "�" for char in text)

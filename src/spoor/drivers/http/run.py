@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from spoor.drivers.http.gate import is_address, is_host
 from spoor.drivers.http.journal import Journal
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.settings import HttpSettings
+from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
@@ -166,9 +168,10 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
         vectors=Vectors.read(told["vectors"]) if told["vectors"] else None,
     )
     policy = registry.build("policies", name, task, settings=told["params"])
+    plain = replace(task, rng=np.random.default_rng(told["seed"]), model=None)
     depth = None if told["max_depth"] < 0 else told["max_depth"]
     return Crawl(
-        policy,
+        Standby(policy, lambda: registry.build("policies", "best-first", plain)),
         judge,
         _frontier(settings),
         pages=settings["pages"],
@@ -233,6 +236,8 @@ class Run:
         self._ahead = 0.0
         self.on_step = on_step
         self.on_interrupt: Callable[[], None] = lambda: None
+        self.on_fault: Callable[[str], None] = lambda line: None
+        """Hears once of a policy that failed and was replaced."""
         self.journal = Journal(engine, folder, self._resume)
         state = folder.state()
         if state is None:
@@ -240,6 +245,8 @@ class Run:
             self._checkpoint()
         else:
             self._go_on(state)
+        if isinstance(engine.policy, Standby):
+            engine.policy.tell = lambda line: self.on_fault(line)
 
     def _go_on(self, state: State) -> None:
         """The last checkpoint, and what was done since then, done again."""
@@ -343,6 +350,7 @@ class Run:
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
             "last_failure": self._failure,
+            "policy_fault": getattr(self.crawl.policy, "fault", ""),
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }
