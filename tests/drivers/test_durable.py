@@ -7,18 +7,30 @@ on the disk at that moment, which is what a killed process leaves.
 from __future__ import annotations
 
 import shutil
+import sqlite3
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.http import run as run_module
-from spoor.drivers.http.folder import POINTS
+from spoor.drivers.http.folder import FORMAT, POINTS
 from spoor.errors import InputError
-from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served
+from spoor.testing.kills import (
+    CountedWeb,
+    after_cut,
+    check_run,
+    cut,
+    digest,
+    open_run,
+    served,
+)
+from spoor.types import Sleep
 
 PAGES = 30
 
@@ -79,6 +91,7 @@ def test_nothing_is_lost_at_any_point(
     point: str, web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.05)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
     path, deaths, again = tmp_path / "run", 0, ""
     web.asked.clear()
     recovering = POINTS.index(point) < POINTS.index("exchange recorded")
@@ -99,7 +112,7 @@ def test_nothing_is_lost_at_any_point(
     assert run.run() == "no open link left"
     run.folder.close()
     assert check_run(copy) == whole
-    assert sum(web.asked.values()) - len(web.asked) <= deaths * run.http.in_flight
+    assert web.again <= deaths * run.http.in_flight
 
 
 def _first(found: tuple[Path | None, str]) -> tuple[Path, str]:
@@ -128,3 +141,88 @@ def test_every_policy_is_bit_equal_after_a_crash(
     run = open_run(copy, web.root, web.port, at=at, policy=policy)
     run.folder.close()
     assert seen == [last]
+
+
+def test_cuts_are_mended_or_told(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
+    """A few of the 200 cuts of `benchmarks/kill.py --cuts`."""
+    copy, _ = _first(killed(web, tmp_path / "run", "committed", 12, "breadth-first"))
+    rng = np.random.default_rng(3)
+    results = []
+    for number in range(12):
+        path = tmp_path / f"cut{number}"
+        shutil.copytree(copy, path)
+        done = cut(path, rng)
+        try:
+            results.append(after_cut(path, web, whole, policy="breadth-first"))
+        except AssertionError as error:
+            raise AssertionError(f"{done}: {error}") from error
+    assert {"recovered", "refused"} == set(results)
+
+
+def test_a_damaged_state_gives_way_to_the_one_before(
+    web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    copy, last = _first(killed(web, tmp_path / "run", "state committed", 3))
+    with sqlite3.connect(copy / "state.db") as db:
+        (newest,) = db.execute("SELECT max(generation) FROM checkpoints").fetchone()
+        spoil = "UPDATE checkpoints SET state = substr(state, 1, 500) WHERE generation"
+        db.execute(f"{spoil} = ?", (newest,))
+    db.close()
+    seen = []
+
+    def at(reached: str, crawl: Crawl) -> None:
+        if reached == "gone through":
+            seen.append(digest(crawl))
+
+    run = open_run(copy, web.root, web.port, at=at)
+    run.run()
+    run.folder.close()
+    assert seen == [last]
+    assert check_run(copy) == whole
+    with sqlite3.connect(copy / "state.db") as db:
+        db.execute(f"{spoil} > 0")
+    db.close()
+    with pytest.raises(InputError, match=r"state\.db: damaged"):
+        open_run(copy, web.root, web.port)
+
+
+def test_a_run_is_refused_where_it_cannot_go_on(web: CountedWeb, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    run = open_run(path, web.root, web.port)
+    with pytest.raises(InputError, match="in use by another process"):
+        open_run(path, web.root, web.port)
+    run.folder.close()
+    with pytest.raises(InputError, match="was begun with seed = 0, not 1"):
+        open_run(path, web.root, web.port, seed=1)
+    for version in (FORMAT - 1, FORMAT + 1):
+        with sqlite3.connect(path / "state.db") as db:
+            db.execute(f"PRAGMA user_version={version}")
+        db.close()
+        with pytest.raises(InputError, match=f"is of run format {version}; this Spoor writes"):
+            open_run(path, web.root, web.port)
+
+
+def test_a_whole_delay_passes_before_the_first_request(web: CountedWeb, tmp_path: Path) -> None:
+    copy, _ = _first(killed(web, tmp_path / "run", "committed", 6))
+    before = time.time()
+    run = open_run(copy, web.root, web.port, delay=50.0)
+    try:
+        answer = run.journal.next(time.time())
+        assert isinstance(answer, Sleep)
+        assert answer.until >= before + 50.0
+    finally:
+        run.folder.close()
+
+
+def test_the_clock_of_a_crawl_never_goes_back(
+    web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, _ = _first(killed(web, tmp_path / "run", "committed", 6))
+    now = time.time
+    monkeypatch.setattr(run_module.time, "time", lambda: now() - 86_400.0)
+    run = open_run(copy, web.root, web.port)
+    run.run()
+    run.folder.close()
+    assert check_run(copy) == whole

@@ -21,12 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+import numpy as np
 
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder, reading
 from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
 from spoor.drivers.http.serve import Server, serving
+from spoor.errors import InputError
 from spoor.learn.state import pack
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -40,12 +41,23 @@ class CountedWeb:
     root: str
     port: int = 0
     asked: Counter[str] = field(default_factory=Counter)
-    """Requests by URL."""
+    """Requests by URL, robots.txt left out."""
+    going: threading.Event = field(default_factory=threading.Event)
+    """Cleared, no request is answered."""
 
     @property
-    def flags(self) -> list[str]:
-        """How `spoor crawl` gets there."""
-        return ["--scope", "anywhere", "--connect-to", f"127.0.0.1:{self.port}"]
+    def again(self) -> int:
+        """Requests beyond the first for each URL."""
+        return sum(self.asked.values()) - len(self.asked)
+
+    def command(self, out: Path, *more: str) -> list[str]:
+        """A `spoor crawl` of all of it, in a process of its own."""
+        port = f"127.0.0.1:{self.port}"
+        return [
+            *(sys.executable, "-m", "spoor", "crawl", self.root, "--topic", TOPIC),
+            *("--scope", "anywhere", "--connect-to", port, "--pages", "100000", "--delay", "0"),
+            *("--out", str(out), *more),
+        ]
 
 
 @contextmanager
@@ -53,23 +65,20 @@ def served(pages: int, *, hosts: int = 4, latency: float = 0.0) -> Iterator[Coun
     """A generated web of so many pages, served from a thread of its own."""
     world = GeneratedWorld(GeneratedSettings(pages=pages, hosts=hosts, topics=4))
 
+    counted = CountedWeb(world.url_of(0))
+    counted.going.set()
+
     def source(url: str) -> str | None:
+        counted.asked[url] += 1
+        counted.going.wait()
         found = world.document(url)
         return None if found is None else found[1]
-
-    counted = CountedWeb(world.url_of(0))
-
-    class Counting(Server):
-        async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-            if request.path != "/robots.txt":
-                counted.asked[f"http://{request.host}{request.path_qs}"] += 1
-            return await super().handle(request)
 
     loop = asyncio.new_event_loop()
     ready, over = threading.Event(), asyncio.Event()
 
     async def work() -> None:
-        async with serving(Counting(world, source=source, latency=latency)) as port:
+        async with serving(Server(world, source=source, latency=latency)) as port:
             counted.port = port
             ready.set()
             await over.wait()
@@ -148,6 +157,38 @@ def check_run(path: Path) -> set[str]:
     results = (path / "relevant.jsonl").read_text("utf-8").splitlines()
     assert len(results) == sum(row["relevant"] for row in rows)
     return set(urls)
+
+
+def cut(path: Path, rng: np.random.Generator) -> str:
+    """Cut one file of a run's folder at a random place, as a loss of power may; says which."""
+    files = sorted(
+        file for file in path.iterdir() if file.stat().st_size and file.name[-3:] != "shm"
+    )
+    file = files[int(rng.integers(len(files)))]
+    size = file.stat().st_size
+    # Half of the cuts lie near the end, where a loss of power is likelier to cut.
+    near = int(rng.integers(1, min(size, 5000) + 1))
+    left = size - near if rng.random() < 0.5 else int(rng.integers(size))
+    os.truncate(file, left)
+    return f"{file.name} cut to {left} of {size} bytes"
+
+
+def after_cut(path: Path, web: CountedWeb, whole: set[str], **settings: Any) -> str:
+    """Go on with a damaged run: "recovered", with all pages there are, or "refused", with an error
+    that names the file. Raises AssertionError where neither holds."""
+    try:
+        run = open_run(path, web.root, web.port, **settings)
+    except InputError as error:
+        if not any(name in str(error) for name in ("spoor.toml", "state.db", "pages.warc.gz")):
+            raise AssertionError(f"names no file: {error}") from error
+        return "refused"
+    try:
+        run.run()
+    finally:
+        run.folder.close()
+    got = check_run(path)
+    assert got == whole, f"{len(whole - got)} pages lost, {len(got - whole)} made up"
+    return "recovered"
 
 
 def main(arguments: list[str]) -> None:

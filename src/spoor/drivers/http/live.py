@@ -349,7 +349,8 @@ class Live:
                 exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:
                 raise
-            except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError):
+            except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
+                _pause_if_ours(error)
                 return DISALLOW_ALL, UNREACHABLE_AGE
             if exchange.status in REDIRECTS:
                 try:
@@ -385,8 +386,7 @@ def _http_date(value: str) -> float | None:
 def failure(ticket: int, error: Exception) -> Failed:
     """What an exception of one request means to the crawl. Raises it again if it is our own, and
     PausedError where this machine is to blame."""
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        raise PausedError("too many open files: raise `ulimit -n`, or lower --in-flight") from error
+    _pause_if_ours(error)
     if isinstance(error, BlockedAddressError):
         return Failed(ticket, "blocked", str(error))
     if isinstance(error, LimitError):
@@ -402,3 +402,11 @@ def failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, aiohttp.ClientError | ValueError):
         return Failed(ticket, "http", f"not understood: {type(error).__name__}")
     raise error
+
+
+def _pause_if_ours(error: Exception) -> None:
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise PausedError(
+            "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
+            "same command to go on"
+        ) from error
