@@ -42,7 +42,6 @@ class HostBandit:
         """Host and features of the links that are open or in flight."""
         self._counts: dict[str, list[int]] = {}
         """How often each feature stood with irrelevant pages, and with relevant ones."""
-        self._total = [0, 0]
         self._pages = [0, 0]
 
     # -- which link: on-line naive Bayes over the URL and the page it stands on
@@ -60,17 +59,20 @@ class HostBandit:
                 self._queue.push(link, host, self._odds(features))
 
     def _odds(self, features: tuple[str, ...]) -> float:
-        """ln P(relevant | features) / P(irrelevant | features), smoothed by Laplace."""
+        """ln P(relevant | features) / P(irrelevant | features).
+
+        Shares are drawn towards that among all pages (the m-estimate, m = 1), so that a rare
+        feature says little; with Laplace's rule it would speak for the rarer class.
+        """
         bad, good = self._pages
         odds = math.log((good + 1) / (bad + 1))
-        size = len(self._counts) + 1
         if not good:
             return odds  # nothing is known of what is wanted
-        unseen = [0, 0]
         for feature in features:
-            against, speaks = self._counts.get(feature, unseen)
-            odds += math.log((speaks + 1) / (self._total[1] + size))
-            odds -= math.log((against + 1) / (self._total[0] + size))
+            against, speaks = self._counts.get(feature, [0, 0])
+            share = (against + speaks + 1) / (bad + good + 2)
+            odds += math.log((speaks + share) / (good + 1))
+            odds -= math.log((against + share) / (bad + 1))
         return odds
 
     # -- which host: the λ-decayed bandit
@@ -116,7 +118,6 @@ class HostBandit:
         self._pages[relevant] += 1
         for feature in features:
             self._counts.setdefault(feature, [0, 0])[relevant] += 1
-            self._total[relevant] += 1
 
     def save(self) -> State:
         return {
@@ -126,7 +127,6 @@ class HostBandit:
             "hosts": [[host, *counts] for host, counts in self._hosts.items()],
             "of": [[link, host, list(features)] for link, (host, features) in self._of.items()],
             "counts": [[feature, *counts] for feature, counts in self._counts.items()],
-            "total": list(self._total),
             "pages": list(self._pages),
         }
 
@@ -137,7 +137,6 @@ class HostBandit:
         self._hosts = {host: list(counts) for host, *counts in state["hosts"]}
         self._of = {link: (host, tuple(features)) for link, host, features in state["of"]}
         self._counts = {feature: list(counts) for feature, *counts in state["counts"]}
-        self._total = list(state["total"])
         self._pages = list(state["pages"])
 
 
