@@ -26,6 +26,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "depth-first": "spoor.policies.depth_first:DepthFirst",
         "fish-search": "spoor.policies.fish_search:FishSearch",
         "host-bandit": "spoor.policies.host_bandit:HostBandit",
+        "intelligent-crawling": "spoor.policies.intelligent_crawling:IntelligentCrawling",
         "naive-bayes": "spoor.policies.naive_bayes:NaiveBayesPolicy",
         "online-svm": "spoor.policies.online_svm:OnlineSvm",
         "oracle": "spoor.policies.oracle:Oracle",

@@ -55,6 +55,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best-n-first", {"n": 1}),
     ("fish-search", {"width": 2, "depth": 1, "relevant": 0.2}),
     ("host-bandit", {"lam": 1.0, "half": 20}),
+    ("intelligent-crawling", {"significance": 0.0, "relevant": 0.2}),
     ("naive-bayes", {"join": "last"}),
     ("naive-bayes", {"join": "mean"}),
     ("online-svm", {"every": 7}),

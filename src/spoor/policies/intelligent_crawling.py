@@ -1,0 +1,242 @@
+"""Intelligent crawling: interest ratios of in-link content, URL, links and siblings, learned as the
+crawl goes.
+
+Aggarwal, Al-Garawi and Yu (2001), "Intelligent crawling on the World Wide Web with arbitrary
+predicates", WWW. An interest ratio I(C, E) = P(C | E) / P(C) says how much more likely the event E
+makes it that a page satisfies the predicate C. Card: docs/algorithms/intelligent-crawling.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import islice
+
+from spoor.learn.queues import HostQueue
+from spoor.protocols import Offer
+from spoor.text import STOP_WORDS, stem, tokens
+from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.urls import words as url_words
+
+WORDS = 100
+"""Words of a page that are read, each once."""
+PARENTS = 8
+"""Pages that show a link, of which each is known."""
+SIBLINGS = 64
+"""Open links of a page that are valued anew when one of them was fetched."""
+CHECKS = 8
+"""Links that are valued anew, at most, before one is believed to be the best."""
+
+
+@dataclass(slots=True)
+class Source:
+    """A page with open links."""
+
+    words: list[str]
+    satisfied: bool
+    tried: int = 0
+    """Pages fetched of those that it links to, and how many of them were relevant."""
+    found: int = 0
+    open: dict[LinkId, None] = field(default_factory=dict)
+    content: tuple[int, float] = (-1, 0.0)
+    """ln of its content ratio, with the count of pages for which it was worked out."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A link that is open or in flight."""
+
+    host: str
+    tokens: list[str]
+    parents: list[LinkId] = field(default_factory=list)
+
+
+class Ratios:
+    """Events with how many pages they stood with, and how many of these satisfied the predicate."""
+
+    def __init__(self, significance: float) -> None:
+        self._significance = significance
+        self._counts: dict[str, list[int]] = {}
+
+    def learn(self, event: str, relevant: bool) -> None:
+        counts = self._counts.setdefault(event, [0, 0])
+        counts[0] += 1
+        counts[1] += relevant
+
+    def log(self, event: str, share: float) -> float:
+        """ln I(C, E), given P(C); 0 where it does not differ significantly from 0."""
+        n, found = self._counts.get(event, (0, 0))
+        if abs(found - n * share) < self._significance * math.sqrt(n * share * (1.0 - share)):
+            return 0.0
+        return log_ratio(n, found, share)
+
+    def save(self) -> State:
+        return {"counts": [[event, *counts] for event, counts in self._counts.items()]}
+
+    def load(self, state: State) -> None:
+        self._counts = {event: list(counts) for event, *counts in state["counts"]}
+
+
+def log_ratio(n: int, found: int, share: float) -> float:
+    """ln of (found / n) / P(C), as if one more average page had been seen."""
+    return math.log((found + share) / ((n + 1) * share))
+
+
+class IntelligentCrawling:
+    """Best-first by the weighted sum of the logarithms of four interest ratios.
+
+    `content`, `url`, `link`, `sibling`: their weights. `significance`: standard deviations by which
+    a word's count must differ from the expected one to be read. `relevant`: score from which on a
+    page that shows a link counts as satisfying the predicate.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        content: float = 1.0,
+        url: float = 1.0,
+        link: float = 1.0,
+        sibling: float = 1.0,
+        significance: float = 2.0,
+        relevant: float = 0.5,
+    ) -> None:
+        self._weights = (content, url, link, sibling)
+        self._relevant = relevant
+        self._queue = HostQueue()
+        self._sources: dict[LinkId, Source] = {}
+        self._of: dict[LinkId, Candidate] = {}
+        self._ratios = Ratios(significance)
+        self._pages = 0
+        self._found = 0
+
+    def observe(self, seen: Sightings) -> None:
+        source = Source(_content(seen.page), seen.parent_score >= self._relevant)
+        for link, url, host in zip(seen.links, seen.urls, seen.hosts, strict=True):
+            candidate = self._of.get(link)
+            if candidate is None:
+                candidate = self._of[link] = Candidate(host, _tokens(url))
+                self._queue.push(link, host, 0.0)
+            known = candidate.parents
+            if seen.parent != NO_PARENT and seen.parent not in known and len(known) < PARENTS:
+                known.append(seen.parent)
+                source.open[link] = None
+        if source.open:
+            self._sources[seen.parent] = source
+            self._value_anew(source.open)
+
+    # -- section 3: the four interest ratios
+
+    def _parts(self, candidate: Candidate) -> tuple[float, float, float, float]:
+        """ln of each ratio, times its weight."""
+        share = (self._found + 1) / (self._pages + 2)
+        parents = [self._sources[parent] for parent in candidate.parents]
+        ratio = self._ratios.log
+        # 3.1 content of the pages that link to it
+        content = sum(self._content_of(parent, share) for parent in parents) / max(1, len(parents))
+        # 3.2 tokens of its URL
+        url = sum(ratio(token, share) for token in candidate.tokens)
+        # 3.3 whether these pages satisfy the predicate themselves
+        link = sum(ratio(_linked(parent), share) for parent in parents)
+        # 3.4 how many of its siblings do
+        tried = sum(parent.tried for parent in parents)
+        sibling = log_ratio(tried, sum(parent.found for parent in parents), share)
+        w = self._weights
+        return w[0] * content, w[1] * url, w[2] * link, w[3] * sibling
+
+    def _content_of(self, source: Source, share: float) -> float:
+        if source.content[0] != self._pages:
+            total = sum(self._ratios.log(word, share) for word in source.words)
+            source.content = (self._pages, total)
+        return source.content[1]
+
+    def _value_anew(self, links: dict[LinkId, None]) -> None:
+        if self._found:  # else there is nothing to go by
+            for link in islice(links, SIBLINGS):
+                if link in self._queue:
+                    candidate = self._of[link]
+                    self._queue.push(link, candidate.host, sum(self._parts(candidate)))
+
+    def choose(self, offer: Offer) -> Choice:
+        for _ in range(CHECKS):
+            link, old = self._queue.peek(offer)
+            self._value_anew({link: None})
+            if self._queue.value(link) >= old:
+                break
+        link, _ = self._queue.pop(offer)
+        names = ("pages that link to it", "its URL", "whether they are relevant", "its siblings")
+        why = zip(names, self._parts(self._of[link]), strict=True)
+        return Choice(link, 1.0, tuple(reason for reason in why if reason[1]))
+
+    # -- learning: one more page that satisfies the predicate, or does not
+
+    def learn(self, outcome: Outcome) -> None:
+        link = outcome.choice.link
+        self._queue.discard(link)
+        candidate = self._of.pop(link)
+        parents = [self._sources[parent] for parent in candidate.parents]
+        if outcome.judgement is not None:
+            relevant = outcome.judgement.relevant
+            self._pages += 1
+            self._found += relevant
+            events = dict.fromkeys(word for parent in parents for word in parent.words)
+            for event in (*events, *candidate.tokens, *map(_linked, parents)):
+                self._ratios.learn(event, relevant)
+            for parent in parents:
+                parent.tried += 1
+                parent.found += relevant
+        for number, parent in zip(candidate.parents, parents, strict=True):
+            del parent.open[link]
+            if parent.open:
+                self._value_anew(parent.open)
+            else:
+                del self._sources[number]
+
+    def save(self) -> State:
+        return {
+            "queue": self._queue.save(),
+            "sources": [
+                [link, source.words, source.satisfied, source.tried, source.found]
+                for link, source in self._sources.items()
+            ],
+            "open": [list(source.open) for source in self._sources.values()],
+            "of": [[link, one.host, one.tokens, one.parents] for link, one in self._of.items()],
+            "ratios": self._ratios.save(),
+            "pages": self._pages,
+            "found": self._found,
+        }
+
+    def load(self, state: State) -> None:
+        self._queue.load(state["queue"])
+        self._sources = {
+            link: Source(list(words), satisfied, tried, found, dict.fromkeys(links))
+            for (link, words, satisfied, tried, found), links in zip(
+                state["sources"], state["open"], strict=True
+            )
+        }
+        self._of = {
+            link: Candidate(host, list(tokens), list(parents))
+            for link, host, tokens, parents in state["of"]
+        }
+        self._ratios.load(state["ratios"])
+        self._pages = state["pages"]
+        self._found = state["found"]
+
+
+def _content(page: Page | None) -> list[str]:
+    if page is None:
+        return []
+    words = stem(
+        word for word in tokens(f"{page.title} {page.text[:4000]}") if word not in STOP_WORDS
+    )
+    return [f"word ‘{word}’" for word in islice(dict.fromkeys(words), WORDS)]
+
+
+def _tokens(url: str) -> list[str]:
+    parts = url_words(url)
+    words = dict.fromkeys((*parts.directories, *parts.file, *parts.query))
+    return [f"URL ‘{word}’" for word in words]
+
+
+def _linked(parent: Source) -> str:
+    return "linked from a relevant page" if parent.satisfied else "linked from another page"
