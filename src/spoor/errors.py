@@ -5,6 +5,8 @@
 program that drives the core: a call that its protocol forbids. `PausedError` is the machine's.
 """
 
+from __future__ import annotations
+
 
 class SpoorError(Exception):
     """Any error that Spoor raises on purpose."""
@@ -25,6 +27,11 @@ class PluginError(SpoorError):
         super().__init__(f"{name}.{call} {what}")
         self.plugin = name
         self.call = call
+        self._what = what
+
+    def __reduce__(self) -> tuple[type[PluginError], tuple[str, str, str]]:
+        # An error is rebuilt from its message alone, unless it says how it was made.
+        return type(self), (self.plugin, self.call, self._what)
 
 
 class CallerError(SpoorError):
