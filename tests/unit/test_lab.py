@@ -1,0 +1,446 @@
+"""The lab's figures by hand and by law; its cells, kept and found again; its tables, pooled."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import pickle
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spoor
+from spoor.errors import InputError, PluginError
+from spoor.lab import sweep
+from spoor.lab.cell import Cell, parse_params, prepare, replay_cell
+from spoor.lab.experiment import find, packaged, read
+from spoor.lab.figures import (
+    POINTS,
+    area,
+    breadth_first_order,
+    curve,
+    depths,
+    gap_closed,
+    requests_to,
+)
+from spoor.lab.tables import interval, markdown, mean_curves, overall, pooled_gap, rows
+from spoor.types import WebGraph
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+FOUND = st.lists(st.booleans(), max_size=60)
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_the_area_by_hand() -> None:
+    # Four pages, two targets, the second and the fourth: shares 0, 0, ½, ½, 1 after 0 … 4 fetches.
+    assert area([False, True, False, True], 2, 4) == pytest.approx(2 / 5)
+    # A crawl that stops after two keeps its ½ to the end: 0, 0, ½, ½, ½.
+    assert area([False, True], 2, 4) == pytest.approx(1.5 / 5)
+    assert area([True, True], 2, 2) == pytest.approx(1.5 / 3)
+    assert area([], 2, 4) == 0.0
+    assert area([True], 0, 4) is None
+
+
+def test_requests_by_hand() -> None:
+    found = [False, True, False, True, True, False, True, False, False, False]
+    # Four targets: 5 and 25 % are the first of them, 50 % the second, 75 % the third, 90 % all.
+    told = {"5": 0.2, "25": 0.2, "50": 0.4, "75": 0.5, "90": 0.7}
+    assert requests_to(found, 4, 10) == told
+    assert requests_to(found, 8, 10) == {**told, "25": 0.4, "50": 0.7, "75": None, "90": None}
+    assert set(requests_to(found, 0, 10).values()) == {None}
+
+
+def test_the_gap_by_hand() -> None:
+    assert gap_closed(0.7, 0.5, 0.9) == pytest.approx(0.5)
+    assert gap_closed(0.5, 0.5, 0.9) == 0.0
+    assert gap_closed(0.4, 0.5, 0.9) == pytest.approx(-0.25)
+    assert gap_closed(0.9, 0.5, 0.9) == 1.0
+    assert gap_closed(0.5, 0.5, 0.5) is None
+    assert gap_closed(0.5, 0.5, None) is None
+    assert gap_closed(None, 0.5, 0.9) is None
+
+
+@given(FOUND, st.integers(0, 20), st.integers(0, 20))
+def test_an_area_is_a_share(found: list[bool], missed: int, unfetched: int) -> None:
+    targets, reachable = sum(found) + missed, len(found) + unfetched
+    own = area(found, targets, reachable)
+    if not targets:
+        assert own is None
+        return
+    assert own is not None
+    assert 0.0 <= own < 1.0
+    first = area(sorted(found, reverse=True), targets, reachable)
+    last = area(sorted(found), targets, reachable)
+    assert first is not None
+    assert last is not None
+    assert last <= own <= first, "targets first is best, last is worst"
+    # The mean of the shares itself.
+    shares = [sum(found[:at]) / targets for at in range(reachable + 1)]
+    assert own == pytest.approx(sum(shares) / (reachable + 1))
+
+
+@given(FOUND, st.data())
+def test_to_find_a_target_sooner_never_lowers_the_area(
+    found: list[bool], data: st.DataObject
+) -> None:
+    places = [at for at in range(1, len(found)) if found[at] and not found[at - 1]]
+    if not places:
+        return
+    at = data.draw(st.sampled_from(places))
+    sooner = [*found[: at - 1], True, False, *found[at + 1 :]]
+    before, after = area(found, sum(found), len(found)), area(sooner, sum(found), len(found))
+    assert before is not None
+    assert after is not None
+    assert after > before
+    for share, value in requests_to(found, sum(found), len(found)).items():
+        earlier = requests_to(sooner, sum(found), len(found))[share]
+        assert value is not None
+        assert earlier is not None
+        assert earlier <= value
+
+
+@given(FOUND, st.integers(0, 20))
+def test_requests_grow_with_the_share(found: list[bool], missed: int) -> None:
+    told = requests_to(found, sum(found) + missed, max(1, len(found)))
+    known = [value for value in told.values() if value is not None]
+    assert known == sorted(known)
+    assert list(told.values())[len(known) :] == [None] * (5 - len(known))
+    assert all(0 < value <= 1 for value in known)
+
+
+@given(st.lists(st.booleans(), max_size=3 * POINTS))
+def test_a_curve_keeps_its_ends_and_rises(found: list[bool]) -> None:
+    points = curve(found)
+    assert points[0] == [0, 0]
+    assert points[-1] == [len(found), sum(found)]
+    assert len(points) <= max(POINTS, 1)
+    for (x, y), (further, more) in pairwise(points):
+        assert further > x
+        assert 0 <= more - y <= further - x
+        assert more == sum(found[:further])
+
+
+def graph(links: dict[int, list[int]], pages: int) -> WebGraph:
+    indptr = np.cumsum([0, *(len(links.get(page, [])) for page in range(pages))])
+    indices = np.array([to for page in range(pages) for to in links.get(page, [])], dtype=np.int32)
+    urls = [f"http://a.example/{page}" for page in range(pages)]
+    return WebGraph(urls, indptr, indices, np.zeros(pages, dtype=bool))
+
+
+def test_breadth_first_by_hand() -> None:
+    told = graph({0: [2, 1, 0], 2: [3, 1], 1: [4], 3: [0], 5: [0]}, 6)
+    assert breadth_first_order(told, 0) == [0, 2, 1, 3, 4], "5 is linked by nobody"
+    assert depths(told, 0) == [1, 2, 2]
+    assert breadth_first_order(told, 5) == [5, 0, 2, 1, 3, 4]
+
+
+# ---------------------------------------------------------------- cells
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("webs") / "small"
+    GeneratedWorld(GeneratedSettings(pages=180, hosts=3, seed=2, target_share=0.3)).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "policy", ["breadth-first", "depth-first", "random", "best-first", "oracle"]
+)
+def test_the_figures_of_a_cell_fit_together(web: Path, policy: str) -> None:
+    told = replay_cell(Cell(str(web), ("label:pottery",), policy))
+    assert told["fetched"] == told["reachable"] == 180
+    assert told["found"] == told["targets"] == told["targets_reachable"] > 5
+    assert told["curve"][-1] == [180, told["found"]]
+    assert 0 < told["auc"] < 1
+    assert told["gap_closed"] == pytest.approx(
+        (told["auc"] - told["auc_breadth_first"]) / (told["auc_oracle"] - told["auc_breadth_first"])
+    )
+    if policy == "breadth-first":
+        assert told["auc"] == told["auc_breadth_first"], "the policy is what it is measured against"
+    if policy == "oracle":
+        assert told["gap_closed"] == 1.0
+    json.dumps(told)
+
+
+def test_a_cell_is_the_same_every_time(web: Path) -> None:
+    def one(seed: int) -> list[list[int]]:
+        figures = replay_cell(
+            Cell(str(web), ("label:pottery",), "random", seed=seed), compare=False
+        )
+        line: list[list[int]] = figures["curve"]
+        return line
+
+    assert one(3) == one(3) != one(4)
+
+
+def test_a_budget_cuts_a_cell(web: Path) -> None:
+    told = replay_cell(Cell(str(web), ("label:pottery",), "breadth-first", pages=20))
+    whole = replay_cell(Cell(str(web), ("label:pottery",), "breadth-first"))
+    assert told["fetched"] == 20
+    assert told["reachable"] == 180, "the budget is no part of what there is to find"
+    assert told["curve"] == whole["curve"][:21]
+    assert told["auc"] < whole["auc"]
+
+
+def test_a_root_that_is_not_there(web: Path) -> None:
+    with pytest.raises(InputError):
+        prepare(Cell(str(web), ("label:pottery",), "random", root="http://nobody.example/"))
+
+
+def test_parameters_are_read_as_toml_writes_them() -> None:
+    given_ = ["a=1", "b=0.5", "c=true", "d=word", 'e="1"', "f=[1, 2]", " g =x=y"]
+    assert parse_params(given_) == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": "word",
+        "e": "1",
+        "f": [1, 2],
+        "g": "x=y",
+    }
+    for bad in ("a", "=1", ""):
+        with pytest.raises(InputError, match="name=value"):
+            parse_params([bad])
+
+
+def test_a_notebook_replays_and_plots(web: Path) -> None:
+    results = [
+        spoor.replay(web, "label:pottery", policy=name, pages=30)
+        for name in ("random", "best-first")
+    ]
+    assert [result.fetched for result in results] == [30, 30]
+    axes = spoor.plot(*results).axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["random", "best-first"]
+    drawn = np.asarray(axes.lines[0].get_xydata())
+    assert drawn.tolist() == np.array(results[0].curve, dtype=float).tolist()
+
+
+# ---------------------------------------------------------------- sweeps
+
+
+EXPERIMENT = """
+title = "Small"
+seeds = 2
+share = 0.5
+[[webs]]
+path = "small"
+[[targets]]
+want = ["label:pottery"]
+[[targets]]
+want = "label:chess"
+name = "board"
+[[policies]]
+policy = "random"
+[[policies]]
+policy = "shark-search"
+params = { delta = 0.3 }
+seeds = 1
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "e.toml"
+    file.write_text(text)
+    return file
+
+
+def test_an_experiment_is_read(web: Path) -> None:
+    told = read(write(web.parent, EXPERIMENT), "mine")
+    assert (told.name, told.title, told.seeds, told.share) == ("mine", "Small", 2, 0.5)
+    assert [target.name for target in told.targets] == ["pottery", "board"]
+    assert [policy.name for policy in told.policies] == ["random", "shark-search delta=0.3"]
+    assert told.webs[0].path == str(web)
+
+
+def test_every_packaged_experiment_is_read() -> None:
+    known = packaged()
+    assert known
+    for name in known:
+        assert find(name)[0].name == name
+
+
+def test_a_sweep_runs_each_cell_once(
+    web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = read(write(web.parent, EXPERIMENT), "mine")
+    plan = sweep.plan(experiment, tmp_path)
+    assert len(plan) == 2 * (2 + 1)
+    done: list[int] = []
+    figures = sweep.run(plan, tmp_path, tell=done.append)
+    assert done[0] == 0
+    assert done[-1] == len(plan) == len(figures)
+    assert [(row["target"], row["contender"], row["seed"]) for row in figures] == [
+        (target, contender, seed)
+        for target in ("pottery", "board")
+        for contender, seed in (("random", 0), ("random", 1), ("shark-search delta=0.3", 0))
+    ]
+    assert all(row["fetched"] == 90 for row in figures)
+
+    def never(*_: object, **__: object) -> dict[str, Any]:
+        raise AssertionError("a finished cell is not run again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep, "replay_cell", never)
+        assert sweep.run(sweep.plan(experiment, tmp_path), tmp_path) == figures
+
+    # A run that was cut: one cell is missing, one is half written. Both run again, the rest stays.
+    missing, damaged = (tmp_path / "cells" / f"{cell.key()}.json" for cell in plan[1:3])
+    missing.unlink()
+    damaged.write_text(damaged.read_text()[:50])
+    ran: list[str] = []
+    real = replay_cell
+
+    def counted(cell: Cell, **more: Any) -> dict[str, Any]:
+        ran.append(cell.policy)
+        return real(cell, **more)
+
+    monkeypatch.setattr(sweep, "replay_cell", counted)
+    again = sweep.run(plan, tmp_path)
+    assert ran == ["random", "shark-search"]
+    same = ("auc", "auc_oracle", "gap_closed", "curve", "found", "contender")
+    assert [[row[key] for key in same] for row in again] == [
+        [row[key] for key in same] for row in figures
+    ]
+
+
+def test_a_change_of_web_or_cell_is_another_cell(web: Path, tmp_path: Path) -> None:
+    experiment = read(write(web.parent, EXPERIMENT), "mine")
+    plan = sweep.plan(experiment, tmp_path)
+    assert len({cell.key() for cell in plan}) == len(plan)
+    other = tmp_path / "small"
+    GeneratedWorld(GeneratedSettings(pages=180, hosts=3, seed=3, target_share=0.3)).save(other)
+    changed = sweep.plan(read(write(tmp_path, EXPERIMENT), "mine"), tmp_path)
+    assert not {cell.key() for cell in plan} & {cell.key() for cell in changed}
+
+
+def test_what_goes_wrong_in_another_process_comes_back() -> None:
+    for error in (PluginError("trail", "choose", "returned 7"), InputError("no")):
+        back = pickle.loads(pickle.dumps(error))
+        assert (type(back), str(back)) == (type(error), str(error))
+    assert pickle.loads(pickle.dumps(PluginError("trail", "choose", "x"))).call == "choose"
+
+
+# ---------------------------------------------------------------- tables
+
+
+def cell(auc: float, plain: float, best: float, **more: Any) -> dict[str, Any]:
+    told = {
+        "web": "w",
+        "target": "t",
+        "contender": "c",
+        "root": "r",
+        "found": 3,
+        "fetched": 10,
+        "targets_reachable": 4,
+        "reachable": 10,
+        "cpu_seconds": 0.02,
+        "curve": [[0, 0], [10, 3]],
+        "requests_to": {"5": 0.1, "25": 0.1, "50": 0.4, "75": 0.9, "90": None},
+    }
+    gap = gap_closed(auc, plain, best)
+    return {
+        **told,
+        "auc": auc,
+        "auc_breadth_first": plain,
+        "auc_oracle": best,
+        "gap_closed": gap,
+        **more,
+    }
+
+
+def test_gaps_are_pooled_by_hand() -> None:
+    # Means 0.6, 0.5, 0.9: a quarter of the way. The mean of the two gaps would be ½ · (⅓ + 0).
+    cells = [cell(0.7, 0.5, 1.1, root="a"), cell(0.5, 0.5, 0.7, root="b")]
+    assert pooled_gap(cells) == pytest.approx(0.1 / 0.4)
+    (row,) = rows(cells)
+    assert row.gap == pytest.approx(0.25)
+    assert row.worst == 0.0
+    assert row.auc == pytest.approx(0.6)
+    assert (row.half, row.nine_tenths) == (0.4, None)
+    assert row.found == 0.75
+    assert row.milliseconds == pytest.approx(2.0)
+    low, high = interval(cells)
+    assert low is not None
+    assert high is not None
+    assert low <= 0.25 <= high
+    assert (row.low, row.high) == (low, high)
+
+
+def test_one_cell_has_no_interval() -> None:
+    assert interval([cell(0.7, 0.5, 0.9)]) == (None, None)
+    assert pooled_gap([cell(0.5, 0.5, 0.5)]) is None
+    assert pooled_gap([]) is None
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 0.4), st.floats(0.6, 0.9)),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_an_interval_holds_between_its_worst_and_best_cell(
+    areas: list[tuple[float, float, float]],
+) -> None:
+    cells = [cell(*row) for row in areas]
+    low, high = interval(cells)
+    gap = pooled_gap(cells)
+    assert gap is not None
+    gaps = [row["gap_closed"] for row in cells]
+    assert min(gaps) - 1e-9 <= gap <= max(gaps) + 1e-9
+    if low is not None and high is not None:
+        assert min(gaps) - 1e-9 <= low <= high <= max(gaps) + 1e-9
+
+
+def test_sites_without_targets_count_for_nothing() -> None:
+    empty = {**cell(0.0, 0.0, 0.0, targets_reachable=0), "auc": None}
+    assert rows([empty]) == []
+    assert rows([empty, cell(0.7, 0.5, 0.9)])[0].cells == 1
+
+
+def test_the_ranking_is_of_those_that_ran_everywhere() -> None:
+    cells = [
+        *(cell(0.7, 0.5, 0.9, contender="a", web=name) for name in ("w", "v")),
+        *(cell(auc, 0.5, 0.9, contender="b", web=name) for name, auc in (("w", 0.9), ("v", 0.6))),
+        cell(0.9, 0.5, 0.9, contender="only here"),
+    ]
+    ranked = overall(rows(cells))
+    assert [(name, count) for name, _, _, count in ranked] == [("b", 2), ("a", 2)]
+    assert [mean for _, mean, _, _ in ranked] == [pytest.approx(0.625), pytest.approx(0.5)]
+    assert ranked[0][2] == pytest.approx(0.25)
+
+
+def test_mean_curves_by_hand() -> None:
+    cells = [
+        cell(0.7, 0.5, 0.9, curve=[[0, 0], [5, 4], [10, 4]]),
+        cell(0.7, 0.5, 0.9, curve=[[0, 0], [10, 2]]),
+    ]
+    line = mean_curves(cells, points=3)["c"]
+    assert line == [[0.0, 0.0], [50.0, pytest.approx((100 + 25) / 2)], [100.0, pytest.approx(75.0)]]
+
+
+def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
+    cells = [cell(0.7, 0.5, 0.9, params={"a": 1}), cell(0.6, 0.5, 0.9, seconds=3)]
+    text = markdown(rows(cells))
+    assert text.splitlines()[2].startswith("| w | t | c | 0.375 |")
+    assert len({line.count("|") for line in text.splitlines()}) == 1
+    sweep.write_csv(tmp_path / "cells.csv", cells)
+    with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
+        read_back = list(csv.DictReader(file))
+    assert [float(row["auc"]) for row in read_back] == [0.7, 0.6]
+    assert read_back[0]["requests_to_50"] == "0.4"
+    assert json.loads(read_back[0]["params"]) == {"a": 1}
+    assert "curve" not in read_back[0]
+    assert not math.isnan(float(read_back[1]["gap_closed"]))
