@@ -143,7 +143,7 @@ def _progress() -> Iterator[Callable[[int, float], None]]:
 
 @web.command()
 def info(
-    folder: Annotated[Path, typer.Argument(metavar="WEB", help="Folder of a recorded web.")],
+    folder: Annotated[Path, typer.Argument(metavar="WEB", help="Folder of a web.")],
     site: Annotated[str | None, typer.Option(help="Only the pages recorded with it.")] = None,
     sources: Annotated[
         int | None, typer.Option(min=1, help="Pages from which distances are measured.")
@@ -154,8 +154,10 @@ def info(
     """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""
     import numpy as np
 
-    from spoor.lab.describe import describe
+    from spoor.lab.describe import describe, describe_generated
     from spoor.worlds.evolving import FILE as EVOLVING
+    from spoor.worlds.generated import FILE as GENERATED
+    from spoor.worlds.generated import GeneratedWorld
     from spoor.worlds.recorded import RecordedWorld
 
     if (folder / EVOLVING).exists():
@@ -163,8 +165,12 @@ def info(
         lines = web_evolve.shown(evolving) + _graph(evolving["graph"])
         typer.echo(json.dumps(evolving) if as_json else "\n".join(lines))
         return
-    world = RecordedWorld(folder, site=site)
-    said = describe(world, np.random.default_rng(seed), sources=sources)
+    rng = np.random.default_rng(seed)
+    if (folder / GENERATED).exists():
+        said = describe_generated(GeneratedWorld.open(folder), rng, sources=sources)
+        said["web"] = str(folder)
+    else:
+        said = describe(RecordedWorld(folder, site=site), rng, sources=sources)
     typer.echo(json.dumps(said) if as_json else told(said))
 
 

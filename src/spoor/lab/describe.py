@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.worlds import graph
+from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 
 MOST_ROOTS = 100
@@ -36,6 +38,49 @@ def describe(
         "sites": world.sites(),
         "roots": reach(world, indptr, indices),
         "graph": measures(indptr, indices, rng, sources=sources),
+    }
+
+
+def describe_generated(
+    world: GeneratedWorld, rng: np.random.Generator, *, sources: int | None = None
+) -> dict[str, Any]:
+    """The same of a generated web; InputError for one that is too large to be known whole."""
+    whole = world.graph()
+    root = world.roots()[0]
+    depth = graph.depths(whole.indptr, whole.indices, whole.index()[root])
+    pages = list(world.pages())
+    labels = Counter(label for page in pages for label in page.labels)
+    reached = Counter(
+        label
+        for page, at in zip(pages, depth.tolist(), strict=True)
+        if at >= 0
+        for label in page.labels
+    )
+    links = sum(len(page.links) for page in pages)
+    return {
+        "web": "generated",
+        "pages": len(pages),
+        "documents": 0,
+        "redirects": 0,
+        "failures": 0,
+        "links": links,
+        "resolved": 1.0,
+        "absent": 0,
+        "labels": dict(labels.most_common()),
+        "sites": {},
+        "roots": [
+            {
+                "root": root,
+                "site": "",
+                "pages": len(pages),
+                "reached": int((depth >= 0).sum()),
+                "depths": _counts(depth[depth >= 0]),
+                "documents_reached": 0,
+                "document_depths": [],
+                "labels": dict(reached.most_common()),
+            }
+        ],
+        "graph": measures(whole.indptr, whole.indices, rng, sources=sources),
     }
 
 
