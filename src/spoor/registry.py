@@ -23,6 +23,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "best-first": "spoor.policies.best_first:BestFirst",
         "best-n-first": "spoor.policies.best_n_first:BestNFirst",
         "breadth-first": "spoor.policies.breadth_first:BreadthFirst",
+        "context-graph": "spoor.policies.context_graph:ContextGraph",
         "depth-first": "spoor.policies.depth_first:DepthFirst",
         "fish-search": "spoor.policies.fish_search:FishSearch",
         "host-bandit": "spoor.policies.host_bandit:HostBandit",
@@ -41,6 +42,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "trail": "spoor.policies.trail:Trail",
     },
     "trainers": {
+        "context-graph": "spoor.policies.context_graph:train",
         "naive-bayes": "spoor.policies.naive_bayes:train",
         "sarsa": "spoor.policies.sarsa:train",
         "td-lambda": "spoor.policies.td_lambda:train",

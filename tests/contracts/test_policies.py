@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 POLICIES = sorted(registry.BUILT_IN["policies"])
 TRAINED = sorted(registry.BUILT_IN["trainers"])
 
-NEEDS_MODEL = frozenset({"naive-bayes", "td-lambda"})
+NEEDS_MODEL = frozenset({"context-graph", "naive-bayes", "td-lambda"})
 """Policies that do nothing without a training; all others must work without a model, too."""
 
 GOES_BY_NO_TOPIC = {
@@ -53,6 +53,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("best-first", {"context": 0}),
     ("best-n-first", {"n": 1}),
+    ("context-graph", {"threshold": 0.9}),
     ("fish-search", {"width": 2, "depth": 1, "relevant": 0.2}),
     ("host-bandit", {"lam": 1.0, "half": 20}),
     ("intelligent-crawling", {"significance": 0.0, "relevant": 0.2}),
