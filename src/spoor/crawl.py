@@ -20,7 +20,7 @@ from typing import Any
 
 from spoor.errors import CallerError, PluginError
 from spoor.learn.state import page_row, revive_page
-from spoor.protocols import Attached, Frontier, Judge, LookAhead, Policy, Stateful
+from spoor.protocols import Attached, Frontier, Guard, Judge, LookAhead, Offer, Policy, Stateful
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -44,6 +44,9 @@ from spoor.types import (
 
 FORMAT = 1
 
+_SKIPS = 256
+"""Links passed over in one call of `next`, which must not take long."""
+
 
 @dataclass(slots=True)
 class Counts:
@@ -57,6 +60,8 @@ class Counts:
     """Choices that ended without a page."""
     reward: float = 0.0
     expanded: int = 0
+    skipped: int = 0
+    """Choices that the guard did not let through."""
 
 
 @dataclass(slots=True)
@@ -77,7 +82,8 @@ class Crawl:
     `pages` is a budget of fetched pages that holds exactly, whatever is in flight; None is without
     end. A transient failure is tried again up to `attempts` requests in all, `backoff` seconds
     later and twice as long each time, or when the host said. `admit` picks which links of a page
-    may enter the frontier (scope, depth, nofollow); None admits all.
+    may enter the frontier (scope, depth, nofollow); None admits all. A `guard` does that too, and
+    passes over links that were chosen: the policy learns that nothing came of them.
 
     Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
     does.
@@ -94,6 +100,7 @@ class Crawl:
         backoff: float = 5.0,
         max_hops: int = 10,
         admit: Callable[[Page, int], Sequence[Link]] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.policy = policy
         self.judge = judge
@@ -103,7 +110,8 @@ class Crawl:
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
-        self._admit = admit
+        self._admit = admit if guard is None else guard.admit
+        self._guard = guard
         self._flights: dict[int, _Flight] = {}
         self._by_link: dict[LinkId, int] = {}
         self._flying = 0
@@ -126,6 +134,7 @@ class Crawl:
 
     def next(self, now: float) -> NextStep:
         """What to do now. `now` never goes back; any clock that runs in seconds will do."""
+        skipped = 0
         while True:
             if self._over():
                 return self._finish()
@@ -136,22 +145,18 @@ class Crawl:
                 return self._wait(now, chosen=False)
             offer = self.frontier.offer(now)
             if len(offer):
-                break
+                choice = self._choose(offer)
+                why = self._guarded(choice.link, self.frontier.url(choice.link))
+                if not why:
+                    return self._fetch(choice, now)
+                self._skip(choice, why)
+                skipped += 1
+                if skipped == _SKIPS:
+                    return Sleep(now)
+                continue
             if not (self._held and not self._flights and not self.frontier.open_count):
                 return self._wait(now, chosen=True)
             self._expand_held()
-        choice = self._call("choose", self.policy.choose, offer)
-        if not isinstance(choice, Choice):
-            raise PluginError(self.policy, "choose", f"returned {choice!r}, not a Choice")
-        self._check(choice, choice.link in offer)
-        url, host = self.frontier.take(choice.link, now)
-        ticket = self._next_ticket
-        self._next_ticket += 1
-        self._flights[ticket] = _Flight(choice.link, choice)
-        self._by_link[choice.link] = ticket
-        self._flying += 1
-        self.counts.requests += 1
-        return Fetch(ticket, url, host, choice)
 
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
         """Take in the reply to a Fetch; replies come in any order.
@@ -223,6 +228,7 @@ class Crawl:
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
+            "guard": None if self._guard is None else self._guard.save(),
         }
 
     def load(self, state: State) -> None:
@@ -230,6 +236,8 @@ class Crawl:
         self.frontier.load(state["frontier"])
         if isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
+        if self._guard is not None:
+            self._guard.load(state["guard"])
         self.counts = Counts(**state["counts"])
         self._next_ticket = state["next_ticket"]
         self._stopped = state["stopped"]
@@ -261,6 +269,35 @@ class Crawl:
         return len(lost)
 
     # -- inside
+
+    def _choose(self, offer: Offer) -> Choice:
+        choice = self._call("choose", self.policy.choose, offer)
+        if not isinstance(choice, Choice):
+            raise PluginError(self.policy, "choose", f"returned {choice!r}, not a Choice")
+        self._check(choice, choice.link in offer)
+        return choice
+
+    def _fetch(self, choice: Choice, now: float) -> Fetch:
+        url, host = self.frontier.take(choice.link, now)
+        ticket = self._ticket()
+        self._flights[ticket] = _Flight(choice.link, choice)
+        self._by_link[choice.link] = ticket
+        self._flying += 1
+        self.counts.requests += 1
+        return Fetch(ticket, url, host, choice)
+
+    def _ticket(self) -> int:
+        self._next_ticket += 1
+        return self._next_ticket - 1
+
+    def _guarded(self, link: LinkId, url: str) -> str:
+        return "" if self._guard is None else self._guard.skip(link, url)
+
+    def _skip(self, choice: Choice, why: str) -> None:
+        self.frontier.drop(choice.link)
+        self.counts.skipped += 1
+        failed = Failed(self._ticket(), "skipped", why)
+        self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))
 
     def _over(self) -> bool:
         if self._flights:
@@ -299,6 +336,9 @@ class Crawl:
         if flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
+        elif why := self._guarded(flight.link, reply.location):
+            self.frontier.settle(flight.link, now)
+            failed = Failed(reply.ticket, "skipped", why)
         elif self.frontier.redirect(flight.link, reply.location, now):
             self._park(flight)
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
@@ -351,6 +391,8 @@ class Crawl:
             self._call("observe", self.policy.observe, seen)
 
     def _learn(self, outcome: Outcome) -> Outcome:
+        if self._guard is not None:
+            self._guard.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
         return outcome
 

@@ -158,6 +158,10 @@ class Frontier(Protocol):
         """End the request; the host's delay starts. With `retry_at` the link waits for another."""
         ...
 
+    def drop(self, link: LinkId) -> None:
+        """An open link that is not worth asking for is open no more; its host is not disturbed."""
+        ...
+
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         """End the request; the link now waits for `url`. False if that is already fetched, taken
         or redirected to: the link is then done."""
@@ -211,6 +215,27 @@ class Judge(Protocol):
 @runtime_checkable
 class Stateful(Protocol):
     """A judge that learns as the crawl goes (document frequencies, say)."""
+
+    def save(self) -> State: ...
+    def load(self, state: State) -> None: ...
+
+
+class Guard(Protocol):
+    """What a live crawl keeps out of, whatever its policy wants: other scopes, traps, hosts that
+    have had their share."""
+
+    def admit(self, page: Page, depth: int) -> Sequence[Link]:
+        """Which links of a page, whose targets are `depth` links from a seed, enter the frontier.
+        Once for each page that is expanded."""
+        ...
+
+    def skip(self, link: LinkId, url: str) -> str:
+        """Why this link, chosen or redirected here, is not to be asked for; empty where it is."""
+        ...
+
+    def ended(self, outcome: Outcome) -> None:
+        """What came of a link that was not skipped."""
+        ...
 
     def save(self) -> State: ...
     def load(self, state: State) -> None: ...

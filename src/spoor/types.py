@@ -286,7 +286,7 @@ class Failed:
     ticket: int
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `redirect`,
-    `duplicate` or `cancelled`."""
+    `duplicate`, `skipped` (never asked for) or `cancelled`."""
     reason: str = ""
     status: int = 0
     transient: bool = False

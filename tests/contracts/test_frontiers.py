@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor import registry, stores
+from spoor.errors import CallerError
 from spoor.protocols import Frontier, Offer
 from spoor.stores.memory import MemoryFrontier
 from spoor.testing import check_frontier
 from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
-from spoor.types import Link, LinkId, Sightings, State
+from spoor.types import NO_PARENT, Link, LinkId, Sightings, State
 
 FRONTIERS = sorted(registry.BUILT_IN["frontiers"])
 
@@ -52,6 +53,23 @@ def test_frontier_answers_as_the_model(
 ) -> None:
     delay, per_host = how
     check_calls(maker(name), calls, delay=delay, per_host=per_host)
+
+
+@pytest.mark.parametrize("name", FRONTIERS)
+def test_a_dropped_link_is_gone_and_its_host_not_disturbed(name: str) -> None:
+    frontier = maker(name)(delay=5.0, per_host=1)
+    frontier.add([Link(f"http://a.example/{at}") for at in range(3)], NO_PARENT, 0.0, 0)
+    frontier.drop(1)
+    assert frontier.open_count == len(frontier.offer(0.0)) == 2
+    assert 1 not in frontier.offer(0.0)
+    assert not frontier.sightings(1)
+    assert not len(frontier.add([Link("http://a.example/1")], 0, 0.0, 1))
+    again = maker(name)(delay=5.0, per_host=1)
+    again.load(frontier.save())
+    assert list(again.open()) == [0, 2]
+    for link in (1, again.take(2, 0.0) and 2):
+        with pytest.raises(CallerError):
+            again.drop(link)
 
 
 def test_every_class_that_offers_is_registered() -> None:

@@ -39,6 +39,13 @@ def crawl(
     in_flight: Annotated[int, typer.Option(min=1, help="Requests in flight in all.")] = 16,
     scope: Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")] = "domain",
     max_depth: Annotated[int | None, typer.Option(min=0, help="Links from a seed.")] = None,
+    pages_per_host: Annotated[int | None, typer.Option(min=1, help="Pages of one host.")] = None,
+    pages_per_domain: Annotated[
+        int | None, typer.Option(min=1, help="Pages of one registrable domain.")
+    ] = None,
+    traps: Annotated[
+        bool, typer.Option("--traps", help="Walk into traps too: copies, endless calendars.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     allow_private: Annotated[
         list[str] | None,
@@ -73,6 +80,9 @@ def crawl(
         pages=pages,
         scope=scope,
         max_depth=max_depth,
+        pages_per_host=pages_per_host,
+        pages_per_domain=pages_per_domain,
+        traps=traps,
         seed=seed,
         delay=delay,
         per_host=per_host,
@@ -116,7 +126,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"{summary['stopped_because']}",
             *lost,
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
-            f"{summary['failed']} failed",
+            f"{summary['failed']} failed, {summary['skipped']} passed over",
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             f"  results  {path / 'relevant.jsonl'}",
             f"  report   {path / 'report.html'}",

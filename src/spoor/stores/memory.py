@@ -240,6 +240,12 @@ class MemoryFrontier:
             self._state[link] = WAITING
             heapq.heappush(self._due, (retry_at, link))
 
+    def drop(self, link: LinkId) -> None:
+        if self._state[link] != OPEN:
+            raise CallerError(f"link {link} is not open")
+        self._remove(link)
+        self._done(link)
+
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         other = self._ids.get(url)
         self._end_request(link, now)

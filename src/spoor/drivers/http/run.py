@@ -20,6 +20,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.gate import is_address, is_host
+from spoor.drivers.http.guard import LiveGuard
 from spoor.drivers.http.journal import Journal
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.settings import HttpSettings
@@ -31,6 +32,7 @@ from spoor.learn.state import read
 from spoor.protocols import Judge
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
+from spoor.traps import Traps
 from spoor.types import Deferred, Failed, Fetch, Outcome, State, Task, Topic
 from spoor.urls import canonical
 
@@ -100,6 +102,9 @@ def run_settings(
     pages: int = 1000,
     scope: str = "domain",
     max_depth: int | None = None,
+    pages_per_host: int | None = None,
+    pages_per_domain: int | None = None,
+    traps: bool = False,
     seed: int = 0,
     delay: float = 1.0,
     per_host: int = 1,
@@ -110,7 +115,7 @@ def run_settings(
     connect_to: str = "",
 ) -> dict[str, Any]:
     """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
-    manners and the budget may."""
+    manners and the budget may. With `traps` nothing is kept out of them."""
     if scope not in ("host", "domain", "anywhere"):
         raise InputError(f"unknown scope {scope!r}; it is 'host', 'domain' or 'anywhere'")
     return {
@@ -125,6 +130,9 @@ def run_settings(
             "vectors": vectors,
             "scope": scope,
             "max_depth": -1 if max_depth is None else max_depth,
+            "pages_per_host": pages_per_host or 0,
+            "pages_per_domain": pages_per_domain or 0,
+            "traps": traps,
             "seed": seed,
         },
         "manners": {
@@ -175,7 +183,12 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
         judge,
         _frontier(settings),
         pages=settings["pages"],
-        admit=Admission.of(told["seeds"], told["scope"], depth),
+        guard=LiveGuard(
+            Admission.of(told["seeds"], told["scope"], depth),
+            traps=None if told["traps"] else Traps(),
+            per_host=told["pages_per_host"] or None,
+            per_domain=told["pages_per_domain"] or None,
+        ),
     )
 
 
@@ -346,6 +359,7 @@ class Run:
             "fetched": counts.pages,
             "found": counts.relevant,
             "failed": counts.failed,
+            "skipped": counts.skipped,
             "requests": counts.requests,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,

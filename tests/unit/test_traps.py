@@ -1,0 +1,224 @@
+"""Traps do not eat the budget, and real pages are not taken for any."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import zlib
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopback import ADDRESS, MISSING, Asked, Loopback, reply
+from spoor.crawl import Crawl
+from spoor.drivers.http.guard import LiveGuard
+from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.settings import HttpSettings
+from spoor.drivers.replay import Replay
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.page import parse
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.stores.memory import MemoryFrontier
+from spoor.traps import COPIES, Traps, groups, masked, oddity
+from spoor.types import Link, Page, Task
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+SITE = GeneratedWorld(
+    GeneratedSettings(pages=500, hosts=1, seed=7, traps=("calendar", "session", "facets"))
+)
+HOST = SITE.url_of(0).split("/")[2]
+ENTRANCES = '<a href="/lost/way-in">a</a><a href="/in/in2">b</a><a href="http://w0.{0}/">c</a>'
+
+
+def engine(pages: int, guard: LiveGuard) -> Crawl:
+    task = Task(np.random.default_rng(0))
+    return Crawl(BreadthFirst(task), Keywords(["kiln"]), MemoryFrontier(), pages=pages, guard=guard)
+
+
+def document(asked: Asked) -> bytes:
+    """The generated site with its three traps, and three more: soft 404s, paths that grow,
+    hosts without end."""
+    seed = zlib.crc32(asked.url.encode())
+    if asked.path == "/robots.txt":
+        return MISSING
+    if asked.host != HOST:
+        links = (
+            f'<a href="http://w{seed}.{HOST}/">one</a><a href="http://w{seed + 1}.{HOST}/">two</a>'
+        )
+        return reply(f"<title>Parked</title><h1>This name may be yours</h1>{links}")
+    if asked.path.startswith("/lost/"):
+        links = "".join(f'<a href="/lost/{seed + at:x}-gone">more</a>' for at in range(3))
+        return reply(f"<title>Oops</title><h1>We could not find that</h1>{links}")
+    if asked.path.startswith("/in/"):
+        return reply(
+            f'<title>In {seed}</title><p>word{seed}</p><a href="{asked.path}/in/in2">in</a>'
+        )
+    found = SITE.document(asked.url)
+    if found is None:
+        return MISSING
+    source = found[1]
+    if asked.url == SITE.url_of(0):
+        source = source.replace("</footer>", ENTRANCES.format(HOST) + "</footer>")
+    return reply(source)
+
+
+def kind(url: str) -> str:
+    """`page`, or the name of the trap."""
+    _, _, name, *path = url.split("/")
+    if name != HOST:
+        return "hosts"
+    traps = ("calendar", "session", "facets", "lost", "in")
+    return path[0] if path and path[0] in traps else "page"
+
+
+def crawled(guard: LiveGuard, pages: int = 900) -> Counter[str]:
+    server = Loopback(document)
+
+    async def work() -> None:
+        async with server.serving():
+            crawl = engine(pages, guard)
+            crawl.seed([SITE.url_of(0)])
+            http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=8)
+            await Live(crawl, http).run()
+
+    asyncio.run(work())
+    asked = {item.url for item in server.asked if item.path != "/robots.txt"}
+    assert len(asked) == len(server.asked) - sum(a.path == "/robots.txt" for a in server.asked)
+    return Counter(kind(url) for url in asked)
+
+
+def test_six_traps_beside_a_site() -> None:
+    got = crawled(LiveGuard(Admission(), traps=Traps()))
+    assert got["page"] >= 0.95 * 500
+    assert got.total() - got["page"] <= 0.1 * 550, "and the crawl ends: there is nothing more"
+    assert set(got) == {"page", "calendar", "session", "facets", "lost", "in", "hosts"}
+
+
+def test_without_a_guard_they_do() -> None:
+    got = crawled(LiveGuard(Admission()))
+    assert got.total() - got["page"] > 0.3 * 900
+
+
+def test_a_site_without_traps_is_fetched_whole() -> None:
+    world = GeneratedWorld(GeneratedSettings(pages=400, hosts=6, seed=11))
+    guard = LiveGuard(Admission(), traps=Traps())
+    crawl = engine(10_000, guard)
+    crawl.seed([world.url_of(0)])
+    assert sum(outcome.page is not None for outcome in Replay(crawl, world)) == 400
+    assert crawl.counts.skipped == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/a/b/a/b/a/b/c",
+        "/x/css/css/css/p",
+        "/a/q/a/w/a/e/a",
+        "/" + "/".join(f"s{at}" for at in range(25)),
+        "/p?" + "&".join(f"k{at}=1" for at in range(13)),
+        "/p?f=1&f=2&f=3&f=4&f=5",
+        "/p?q=" + "x" * 2_000,
+    ],
+)
+def test_odd_urls(path: str) -> None:
+    assert oddity(f"http://a.example{path}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/2024/11/11/11", "/a/b/a/b", "/en/docs/en", "/p?a=1&b=2&f=1&f=2", "/0/0/0/0/0/", "//x"],
+)
+def test_usual_urls(path: str) -> None:
+    assert not oddity(f"http://a.example{path}")
+
+
+def test_groups_go_from_narrow_to_wide() -> None:
+    assert groups("http://a.example/cal/2024/5?view=day&a=1") == [
+        "a.example/cal/#/#?a&view",
+        "a.example/cal/#/#?*",
+        "a.example/cal/#/*",
+    ]
+    assert groups("http://a.example/about") == []
+    assert groups("http://a.example/item/deadbeef42") == ["a.example/item/#?", "a.example/item/*"]
+    assert masked("Events of 3rd May, 2024") == ["events", "of", "#", "#", "#"]
+
+
+def page_at(url: str, title: str, text: str, *links: str) -> Page:
+    body = "".join(f'<a href="{html.escape(link)}">x</a>' for link in links)
+    return parse(f"<title>{title}</title><p>{text}</p>{body}".encode(), url)
+
+
+def seen(traps: Traps, page: Page) -> list[str]:
+    return [link.url for link in traps.see(page, page.links)]
+
+
+def test_session_parameters_are_dropped_and_the_page_kept() -> None:
+    page = page_at("http://a.example/", "t", "words", "/x?sid=1&q=2", "/y;jsessionid=9", "/z?q=1")
+    assert seen(Traps(), page) == [f"http://a.example{at}" for at in ("/x?q=2", "/y", "/z?q=1")]
+
+
+def test_pages_that_share_all_but_their_words_are_no_copies() -> None:
+    rng = np.random.default_rng(1)
+    frame = " ".join(f"frame{at}" for at in range(60))
+    traps = Traps()
+    for at in range(40):
+        text = " ".join(
+            rng.choice(list("abcdefghijkl")) * int(rng.integers(1, 9)) for _ in range(25)
+        )
+        page = page_at(f"http://a.example/item/{at}", "Shop", f"{frame} {text}", "/item/99")
+        assert seen(traps, page) == ["http://a.example/item/99"]
+
+
+def test_what_only_copies_link_to_is_closed_until_another_page_does() -> None:
+    traps = Traps()
+    urls = [f"http://a.example/p{chr(97 + at)}" for at in range(COPIES + 2)]
+    for at, (url, following) in enumerate(pairwise(urls)):
+        assert bool(seen(traps, page_at(url, "Gone", "nothing here", following))) == (at < COPIES)
+    assert "copies of one page" in traps.closed(urls[2])
+    assert traps.closed("http://a.example/other") == ""
+    fresh = page_at("http://a.example/real", "Real", "something else entirely", urls[2])
+    traps.see(fresh, fresh.links)
+    before = traps.closed(urls[2])
+    assert before, "a closed link stays closed for a page that only names it"
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40), st.integers(0, 40))
+def test_a_saved_guard_goes_on_the_same(steps: list[tuple[int, int]], cut: int) -> None:
+    def one(guard: LiveGuard, at: int, text: int) -> tuple[list[str], str]:
+        url = f"http://h{at % 3}.a.example/d/{at}"
+        page = page_at(url, "T", f"text number of {'x' * text}", f"/d/{at + 1}", "/other?sid=4")
+        why = guard.skip(at, url)
+        return [link.url for link in guard.admit(page, 1)], why
+
+    whole = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
+    parts = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
+    for number, step in enumerate(steps):
+        if number == cut:
+            state = unpack(pack(parts.save()))
+            parts = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
+            parts.load(state)
+        assert one(whole, *step) == one(parts, *step)
+    assert pack(whole.save()) == pack(parts.save())
+
+
+@pytest.mark.parametrize(("per_host", "per_domain"), [(7, None), (None, 7), (9, 7)])
+def test_shares_of_hosts_and_domains_hold(per_host: int | None, per_domain: int | None) -> None:
+    world = GeneratedWorld(GeneratedSettings(pages=200, hosts=5, seed=2))
+    crawl = engine(10_000, LiveGuard(Admission(), per_host=per_host, per_domain=per_domain))
+    crawl.seed([world.url_of(0)])
+    pages = [outcome.page for outcome in Replay(crawl, world, in_flight=8) if outcome.page]
+    by_host = Counter(page.url.split("/")[2] for page in pages)
+    assert set(by_host.values()) == {7}
+    assert len(by_host) > 1
+    assert crawl.counts.requests == len(pages), "what is passed over is not asked for"
+
+
+def test_a_link_is_a_link() -> None:
+    traps = Traps()
+    page = page_at("http://a.example/", "t", "w")
+    assert traps.see(page, [Link("http://a.example/a?utm_source=x")])[0].url.endswith("/a")
