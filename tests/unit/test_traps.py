@@ -174,17 +174,25 @@ def test_pages_that_share_all_but_their_words_are_no_copies() -> None:
         assert seen(traps, page) == ["http://a.example/item/99"]
 
 
-def test_what_only_copies_link_to_is_closed_until_another_page_does() -> None:
+def test_what_only_copies_link_to_is_closed() -> None:
     traps = Traps()
     urls = [f"http://a.example/p{chr(97 + at)}" for at in range(COPIES + 2)]
     for at, (url, following) in enumerate(pairwise(urls)):
         assert bool(seen(traps, page_at(url, "Gone", "nothing here", following))) == (at < COPIES)
     assert "copies of one page" in traps.closed(urls[2])
     assert traps.closed("http://a.example/other") == ""
-    fresh = page_at("http://a.example/real", "Real", "something else entirely", urls[2])
-    traps.see(fresh, fresh.links)
-    before = traps.closed(urls[2])
-    assert before, "a closed link stays closed for a page that only names it"
+
+
+def test_a_page_that_is_new_vouches_for_its_links() -> None:
+    traps = Traps()
+    for at, url in enumerate(f"http://a.example/p{chr(97 + at)}" for at in range(COPIES)):
+        traps.see(page := page_at(url, "Gone", "nothing here", f"/q{at}", "/real"), page.links)
+    new = page_at("http://a.example/new", "New", "something else entirely", "/real")
+    assert seen(traps, new) == ["http://a.example/real"]
+    last = page_at("http://a.example/last", "Gone", "nothing here", "/q9", "/real")
+    traps.see(last, last.links)
+    assert traps.closed("http://a.example/q2")
+    assert not traps.closed("http://a.example/real")
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40), st.integers(0, 40))

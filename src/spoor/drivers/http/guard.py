@@ -1,4 +1,4 @@
-"""What a live crawl keeps out of: links beyond its scope, traps, hosts that have had their share."""
+"""What a live crawl keeps out of: links out of scope, traps, hosts that have had their share."""
 
 from __future__ import annotations
 
