@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,3 +70,16 @@ class HashedLinear:
     def load(self, state: State) -> None:
         self.w[:] = 0.0
         self.w[state["at"]] = state["w"]
+
+
+def join(rows: Iterable[Row]) -> State:
+    """Rows as two arrays, for a state."""
+    rows = list(rows)
+    lengths = np.array([len(row) for row in rows], dtype=np.int32)
+    return {"lengths": lengths, "at": np.concatenate([*rows, np.zeros(0, dtype=np.int32)])}
+
+
+def split(state: State) -> list[Row]:
+    """The rows that `join` was given."""
+    lengths = state["lengths"]
+    return np.split(state["at"], np.cumsum(lengths)[:-1]) if len(lengths) else []

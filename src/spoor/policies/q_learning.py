@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.hashed import HashedLinear, grams
+from spoor.learn.hashed import HashedLinear, grams, join, split
 from spoor.learn.queues import HostQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
@@ -175,12 +175,12 @@ class QLearning:
             "target": self._target.save(),
             "queue": self._queue.save(),
             "links": list(self._rows),
-            "rows": _joined(self._rows.values()),
-            "shown": [[link, _joined(rows)] for link, rows in self._shown.items()],
-            "actions": _joined(transition.action for transition in memory),
+            "rows": join(self._rows.values()),
+            "shown": [[link, join(rows)] for link, rows in self._shown.items()],
+            "actions": join(transition.action for transition in memory),
             "rewards": [transition.reward for transition in memory],
             "after": [len(transition.after) for transition in memory],
-            "after_rows": _joined(row for transition in memory for row in transition.after),
+            "after_rows": join(row for transition in memory for row in transition.after),
             "pages": self._pages,
         }
 
@@ -189,14 +189,14 @@ class QLearning:
         self._online.load(state["online"])
         self._target.load(state["target"])
         self._queue.load(state["queue"])
-        self._rows = dict(zip(state["links"], _split(state["rows"]), strict=True))
-        self._shown = {link: _split(rows) for link, rows in state["shown"]}
-        after = iter(_split(state["after_rows"]))
+        self._rows = dict(zip(state["links"], split(state["rows"]), strict=True))
+        self._shown = {link: split(rows) for link, rows in state["shown"]}
+        after = iter(split(state["after_rows"]))
         self._memory.clear()
         self._memory.extend(
             Transition(action, reward, [next(after) for _ in range(count)])
             for action, reward, count in zip(
-                _split(state["actions"]), state["rewards"], state["after"], strict=True
+                split(state["actions"]), state["rewards"], state["after"], strict=True
             )
         )
         self._pages = state["pages"]
@@ -207,13 +207,3 @@ def _page_features(page: Page | None, score: float) -> set[int]:
     said = [f"title {word}" for word in tokens(page.title)[:TITLE]] if page else []
     said += [f"score {round(10 * score)}", "any link"]
     return {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
-
-
-def _joined(rows: Iterable[Row]) -> State:
-    rows = list(rows)
-    lengths = np.array([len(row) for row in rows], dtype=np.int32)
-    return {"lengths": lengths, "at": np.concatenate([*rows, np.zeros(0, dtype=np.int32)])}
-
-
-def _split(state: State) -> list[Row]:
-    return np.split(state["at"], np.cumsum(state["lengths"])[:-1]) if len(state["lengths"]) else []

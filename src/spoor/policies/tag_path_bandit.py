@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.learn.bags import HostBag
 from spoor.learn.hashed import HashedLinear, grams
 from spoor.learn.queues import HostQueue
 from spoor.learn.state import generator_state, restore_generator
@@ -179,7 +180,7 @@ class TagPathBandit:
         self._arms = Arms(theta)
         self._urls = UrlClassifier(batch, rate) if batch else None
         self._urgent = HostQueue()
-        self._bags: dict[int, dict[str, list[LinkId]]] = {}
+        self._bags: dict[int, HostBag] = {}
         self._pulls = 0
         self._tried: list[int] = []
         self._found: list[float] = []
@@ -202,7 +203,7 @@ class TagPathBandit:
             while len(self._tried) < self._arms.count:
                 self._tried.append(0)
                 self._found.append(0.0)
-            self._bags.setdefault(arm, {}).setdefault(host, []).append(link)
+            self._bags.setdefault(arm, HostBag()).add(link, host)
 
     def choose(self, offer: Offer) -> Choice:
         try:
@@ -233,30 +234,14 @@ class TagPathBandit:
         return self._found[arm] / n + self._alpha * math.sqrt(math.log(max(1, self._pulls)) / n)
 
     def _draw(self, arm: int, offer: Offer) -> LinkId | None:
-        """A link of the arm that is on offer, each as likely as the next, removed."""
-        bag, free = self._bags[arm], offer.hosts()
-        while True:
-            hosts = [host for host in bag if host in free]
-            total = sum(len(bag[host]) for host in hosts)
-            if not total:
-                return None
-            drawn = int(self._rng.integers(total))
-            for host in hosts:
-                if drawn < len(bag[host]):
-                    break
-                drawn -= len(bag[host])
-            links = bag[host]
-            link, links[drawn] = links[drawn], links[-1]
-            links.pop()
-            if not links:
-                del bag[host]
-                if not bag:
-                    del self._bags[arm]
-            # One that is not on offer is gone: another link was redirected to it.
-            if link in offer:
-                return link
-            if not bag:
-                return None
+        """A link of the arm that is on offer, removed."""
+        bag = self._bags[arm]
+        link = bag.draw(offer, self._rng)
+        if link is not None:
+            bag.discard(link)
+        if not bag:
+            del self._bags[arm]
+        return link
 
     def learn(self, outcome: Outcome) -> None:
         arm = self._credit.pop(outcome.choice.link, None)
@@ -271,10 +256,7 @@ class TagPathBandit:
             "arms": self._arms.save(),
             "urls": self._urls.save() if self._urls else None,
             "urgent": self._urgent.save(),
-            "bags": [
-                [arm, [[host, list(links)] for host, links in bag.items()]]
-                for arm, bag in self._bags.items()
-            ],
+            "bags": [[arm, bag.save()] for arm, bag in self._bags.items()],
             "pulls": self._pulls,
             "tried": list(self._tried),
             "found": list(self._found),
@@ -287,7 +269,7 @@ class TagPathBandit:
         if self._urls:
             self._urls.load(state["urls"])
         self._urgent.load(state["urgent"])
-        self._bags = {arm: {host: list(links) for host, links in bag} for arm, bag in state["bags"]}
+        self._bags = {arm: HostBag.load(bag) for arm, bag in state["bags"]}
         self._pulls = state["pulls"]
         self._tried = list(state["tried"])
         self._found = list(state["found"])
