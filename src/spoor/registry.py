@@ -40,6 +40,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "tag-path-bandit": "spoor.policies.tag_path_bandit:TagPathBandit",
         "td-lambda": "spoor.policies.td_lambda:TDLambda",
         "trail": "spoor.policies.trail:Trail",
+        "tres": "spoor.policies.tres:Tres",
     },
     "trainers": {
         "context-graph": "spoor.policies.context_graph:train",

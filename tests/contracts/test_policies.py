@@ -70,6 +70,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tag-path-bandit", {"theta": 1.1, "batch": 3}),
     ("tag-path-bandit", {"theta": 0.0, "batch": 0}),
     ("td-lambda", {"scoring": "look-ahead"}),
+    ("tres", {"warm": 5, "batch": 8, "every": 1, "copy": 3, "relevant": 0.2}),
 )
 """Settings that take another way through a policy."""
 

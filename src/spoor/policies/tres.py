@@ -1,0 +1,345 @@
+"""Tree frontier and double deep Q-learning: one link of each leaf is looked at, the best is taken.
+
+TRES: Kontogiannis, Kelesis, Pollatos, Giannakopoulos and Paliouras (2021-25), "Tree-based focused
+Web crawling with reinforcement learning", arXiv 2112.07620. Card: docs/algorithms/tres.md.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.learn.bags import HostBag
+from spoor.learn.dqn import DoubleDqn
+from spoor.learn.hashed import HashedLinear, join, split
+from spoor.learn.state import generator_state, restore_generator
+from spoor.protocols import Offer
+from spoor.text import STOP_WORDS, stem, tokens
+from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.urls import words as url_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Row = NDArray[np.int32]
+
+FEATURES = (
+    "score of its page",
+    "nearness of the last relevant page",
+    "relevant share of its path",
+    "keyword in URL",
+    "keyword in anchor",
+    "chance by its words",
+    "relevant share of its host",
+    "host never fetched",
+)
+HIDDEN = (30, 15)
+BITS = 16
+RATE = 0.5
+NEVER = -1
+
+
+# ---------------------------------------------------------------- the tree frontier
+
+
+class Leaf:
+    """Links that wait, and what came of links with like features."""
+
+    __slots__ = ("bag", "depth", "rewards", "rows")
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.bag = HostBag()
+        self.rows: list[Floats] = []
+        self.rewards: list[float] = []
+
+
+class Split(NamedTuple):
+    """An inner node: rows whose feature is at most `threshold` go left."""
+
+    feature: int
+    threshold: float
+    left: int
+    right: int
+
+
+class TreeFrontier:
+    """An on-line regression tree on rewards, split where that lowers their variance most."""
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self.nodes: list[Leaf | Split] = [Leaf(0)]
+
+    def leaf(self, row: Floats) -> Leaf:
+        """Where a row belongs. O(depth)."""
+        node = self.nodes[0]
+        while isinstance(node, Split):
+            node = self.nodes[node.left if row[node.feature] <= node.threshold else node.right]
+        return node
+
+    def leaves(self) -> list[Leaf]:
+        return [node for node in self.nodes if isinstance(node, Leaf)]
+
+    def learn(self, row: Floats, reward: float, rows: dict[LinkId, Floats]) -> None:
+        """One more experience; `rows` holds the features of the links that wait."""
+        leaf = self.leaf(row)
+        leaf.rows.append(row)
+        leaf.rewards.append(reward)
+        found = best_split(leaf) if leaf.depth < self._depth else None
+        if found is None:
+            return
+        feature, threshold = found
+        at = self.nodes.index(leaf)
+        sides = (Leaf(leaf.depth + 1), Leaf(leaf.depth + 1))
+        for old, came in zip(leaf.rows, leaf.rewards, strict=True):
+            side = sides[bool(old[feature] > threshold)]
+            side.rows.append(old)
+            side.rewards.append(came)
+        for link, host in leaf.bag:
+            sides[bool(rows[link][feature] > threshold)].bag.add(link, host)
+        self.nodes[at] = Split(feature, threshold, len(self.nodes), len(self.nodes) + 1)
+        self.nodes.extend(sides)
+
+    def save(self) -> list[Any]:
+        return [
+            list(node)
+            if isinstance(node, Split)
+            else {
+                "depth": node.depth,
+                "bag": node.bag.save(),
+                "rows": np.array(node.rows).reshape(-1, len(FEATURES)),
+                "rewards": list(node.rewards),
+            }
+            for node in self.nodes
+        ]
+
+    def load(self, state: list[Any]) -> None:
+        self.nodes = []
+        for saved in state:
+            if isinstance(saved, list):
+                self.nodes.append(Split(*saved))
+                continue
+            leaf = Leaf(saved["depth"])
+            leaf.bag = HostBag.load(saved["bag"])
+            leaf.rows = list(saved["rows"])
+            leaf.rewards = list(saved["rewards"])
+            self.nodes.append(leaf)
+
+
+def best_split(leaf: Leaf) -> tuple[int, float] | None:
+    """Feature and threshold that lower the variance of a leaf's rewards most; None if none does."""
+    y = np.array(leaf.rewards)
+    if np.ptp(y) == 0.0:
+        return None
+    x = np.array(leaf.rows)
+    n = len(y)
+    best, found = 1e-12, None
+    left = np.arange(1, n)
+    for feature in range(x.shape[1]):
+        order = np.argsort(x[:, feature], kind="stable")
+        values, sums = x[order, feature], np.cumsum(y[order])
+        # The fall of Σ (y − mean)² is what the squared sums of the two sides gain.
+        gain = sums[:-1] ** 2 / left + (sums[-1] - sums[:-1]) ** 2 / (n - left) - sums[-1] ** 2 / n
+        gain[values[1:] == values[:-1]] = 0.0
+        at = int(np.argmax(gain))
+        if gain[at] > best:
+            best, found = float(gain[at]), (feature, float((values[at] + values[at + 1]) / 2.0))
+    return found
+
+
+# ---------------------------------------------------------------- the crawl
+
+
+class Path(NamedTuple):
+    """The way from a seed to a page, itself included."""
+
+    last: int = NEVER
+    """Links since the last relevant page on it."""
+    relevant: int = 0
+    length: int = 0
+
+
+class Open(NamedTuple):
+    """A link that waits or is in flight, as it was first seen."""
+
+    host: str
+    path: Path
+    """To the page that it stands on."""
+    words: Row
+
+
+class Tres:
+    """Of one random link a leaf the one of highest Q; `warm` links of random leaves first.
+
+    `depth`: of the tree at most. `gamma`: discount. `every`: answers between two steps of
+    learning, on `batch` transitions; `copy` steps make the second network the first. `relevant`:
+    score from which on a page of a path counts as relevant.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        warm: int = 300,
+        depth: int = 18,
+        gamma: float = 0.99,
+        alpha: float = 0.001,
+        batch: int = 60,
+        every: int = 3,
+        copy: int = 500,
+        relevant: float = 0.5,
+    ) -> None:
+        if every < 1:
+            raise InputError(f"tres: every is {every}; it must be at least 1")
+        self._rng = task.rng
+        self._warm = warm
+        self._every = every
+        self._relevant = relevant
+        self._keywords = frozenset(_stems(task.topic.text))
+        self._dqn = DoubleDqn(
+            len(FEATURES), HIDDEN, task.rng, gamma=gamma, alpha=alpha, batch=batch, copy=copy
+        )
+        self._tree = TreeFrontier(depth)
+        self._of: dict[LinkId, Open] = {}
+        self._rows: dict[LinkId, Floats] = {}
+        self._words = HashedLinear(BITS)
+        self._hosts: dict[str, list[int]] = {}
+        self._waiting: list[tuple[Floats, float]] = []
+        """Experiences whose next candidates are those of the next choice."""
+        self._choices = 0
+        self._answers = 0
+
+    # -- states and actions
+
+    def observe(self, seen: Sightings) -> None:
+        parent = self._of.get(seen.parent)
+        path = Path() if parent is None else self._further(parent.path, seen.parent_score)
+        for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
+            if link in self._of:
+                continue
+            in_url, in_anchor = _url_stems(url), _stems(seen.anchor(at).text)
+            said = (*(f"URL {word}" for word in in_url), *(f"anchor {word}" for word in in_anchor))
+            words = self._words.row(
+                {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
+            )
+            tried, found = self._hosts.get(host, (0, 0))
+            row = np.array(
+                [
+                    seen.parent_score,
+                    0.0 if path.last == NEVER else 1.0 / (1 + path.last),
+                    path.relevant / max(1, path.length),
+                    float(not self._keywords.isdisjoint(in_url)),
+                    float(not self._keywords.isdisjoint(in_anchor)),
+                    _logistic(self._words.value(words)),
+                    found / max(1, tried),
+                    float(not tried),
+                ]
+            )
+            self._of[link] = Open(host, path, words)
+            self._rows[link] = row
+            self._tree.leaf(row).bag.add(link, host)
+
+    def _further(self, path: Path, score: float) -> Path:
+        if score >= self._relevant:
+            return Path(0, path.relevant + 1, path.length + 1)
+        last = NEVER if path.last == NEVER else path.last + 1
+        return Path(last, path.relevant, path.length + 1)
+
+    # -- one link of each leaf, the best Q
+
+    def choose(self, offer: Offer) -> Choice:
+        drawn = [
+            (leaf, link)
+            for leaf in self._tree.leaves()
+            if len(leaf.bag)
+            for link in [leaf.bag.draw(offer, self._rng)]
+            if link is not None
+        ]
+        rows = np.array([self._rows[link] for _, link in drawn])
+        for row, reward in self._waiting:
+            self._dqn.remember(row, reward, rows)
+        self._waiting.clear()
+        values = self._dqn.online.values(rows)
+        if self._choices < self._warm:
+            at = int(self._rng.integers(len(drawn)))
+        else:
+            at = int(np.argmax(values))
+        self._choices += 1
+        leaf, link = drawn[at]
+        leaf.bag.discard(link)
+        return Choice(link, None, (("Q, the best of one link a leaf", float(values[at])),))
+
+    # -- learning
+
+    def learn(self, outcome: Outcome) -> None:
+        link = outcome.choice.link
+        opened, row = self._of.pop(link), self._rows.pop(link)
+        self._tree.learn(row, outcome.reward, self._rows)
+        self._waiting.append((row, outcome.reward))
+        counts = self._hosts.setdefault(opened.host, [0, 0])
+        counts[0] += 1
+        if outcome.judgement is not None:
+            relevant = outcome.judgement.relevant
+            counts[1] += relevant
+            error = float(relevant) - _logistic(self._words.value(opened.words))
+            self._words.step(opened.words, RATE * error)
+        self._answers += 1
+        if self._answers % self._every == 0:
+            self._dqn.step()
+
+    # -- state
+
+    def save(self) -> State:
+        opened = list(self._of.values())
+        waiting = [row for row, _ in self._waiting]
+        return {
+            "rng": generator_state(self._rng),
+            "dqn": self._dqn.save(),
+            "tree": self._tree.save(),
+            "links": list(self._of),
+            "hosts_of": [one.host for one in opened],
+            "paths": [list(one.path) for one in opened],
+            "words_of": join(one.words for one in opened),
+            "rows": np.array(list(self._rows.values())).reshape(-1, len(FEATURES)),
+            "words": self._words.save(),
+            "hosts": [[host, *counts] for host, counts in self._hosts.items()],
+            "waiting": np.array(waiting).reshape(-1, len(FEATURES)),
+            "rewards": [reward for _, reward in self._waiting],
+            "choices": self._choices,
+            "answers": self._answers,
+        }
+
+    def load(self, state: State) -> None:
+        restore_generator(self._rng, state["rng"])
+        self._dqn.load(state["dqn"])
+        self._tree.load(state["tree"])
+        links = state["links"]
+        columns = (state["hosts_of"], state["paths"], split(state["words_of"]))
+        self._of = {
+            link: Open(host, Path(*path), words)
+            for link, host, path, words in zip(links, *columns, strict=True)
+        }
+        self._rows = dict(zip(links, state["rows"], strict=True))
+        self._words.load(state["words"])
+        self._hosts = {host: list(counts) for host, *counts in state["hosts"]}
+        self._waiting = list(zip(state["waiting"], state["rewards"], strict=True))
+        self._choices = state["choices"]
+        self._answers = state["answers"]
+
+
+def _stems(text: str) -> list[str]:
+    return stem([word for word in tokens(text) if word not in STOP_WORDS])
+
+
+def _url_stems(url: str) -> list[str]:
+    parts = url_words(url)
+    return stem([*parts.directories, *parts.file, *parts.query])
+
+
+def _logistic(odds: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))
