@@ -56,7 +56,8 @@ class Link(NamedTuple):
     """Absolute, in canonical form (`spoor.urls.canonical`)."""
     anchor: Anchor = Anchor()
     kind: str = "a"
-    """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `sitemap` or `seed`."""
+    """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is one)
+    or `listed` (it stands in one)."""
 
 
 @runtime_checkable
@@ -89,7 +90,8 @@ class Page:
     language: str = ""
     encoding: str = ""
     flags: frozenset[str] = frozenset()
-    """Of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`."""
+    """Of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`,
+    `sitemap`."""
     labels: frozenset[str] = frozenset()
     """Classes given by whoever recorded it; empty on the live web."""
     site: str = ""

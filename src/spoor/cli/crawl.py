@@ -46,6 +46,9 @@ def crawl(
     traps: Annotated[
         bool, typer.Option("--traps", help="Walk into traps too: copies, endless calendars.")
     ] = False,
+    sitemaps: Annotated[
+        bool, typer.Option("--sitemaps", help="Take links from sitemaps; each counts as a page.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     allow_private: Annotated[
         list[str] | None,
@@ -83,6 +86,7 @@ def crawl(
         pages_per_host=pages_per_host,
         pages_per_domain=pages_per_domain,
         traps=traps,
+        sitemaps=sitemaps,
         seed=seed,
         delay=delay,
         per_host=per_host,

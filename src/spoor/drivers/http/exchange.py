@@ -43,6 +43,10 @@ class Exchange:
     """Why the body was cut: `length`, `ratio`, `time`, `encoding`, `disconnect`; empty if whole."""
     skipped: bool = False
     """The body was not asked for."""
+    sitemap: bool = False
+    """It was asked for as a sitemap."""
+    sitemaps: tuple[str, ...] = ()
+    """Sitemaps of its host, where it is the first page that came from there."""
 
     @property
     def media_type(self) -> str:

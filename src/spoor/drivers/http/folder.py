@@ -194,8 +194,9 @@ class RunFolder:
         if changed:
             key = changed[0]
             raise InputError(
-                f"{self.path} was begun with {key} = {known['crawl'].get(key)!r}, not "
-                f"{new.get(key)!r}; use the same settings or another --out"
+                f"{self.path / 'spoor.toml'}: the run was begun with {key} = "
+                f"{known['crawl'].get(key)!r}, not {new.get(key)!r}; use the same settings "
+                "or another --out"
             )
 
     def _open_db(self) -> bool:

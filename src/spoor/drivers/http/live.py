@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 
+from spoor import sitemaps
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import HttpSettings
@@ -25,6 +26,7 @@ from spoor.page import parse
 from spoor.protocols import Engine
 from spoor.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
 from spoor.types import (
+    Anchor,
     Deferred,
     Failed,
     Fetch,
@@ -103,6 +105,8 @@ class Source:
     robots: str
     """X-Robots-Tag."""
     modified: float | None
+    sitemap: bool = False
+    sitemaps: Sequence[str] = ()
 
     @classmethod
     def of(cls, exchange: Exchange) -> Source:
@@ -115,9 +119,20 @@ class Source:
             bool(exchange.truncated),
             ",".join(exchange.headers.getall("X-Robots-Tag", [])),
             last_modified(exchange),
+            exchange.sitemap,
+            exchange.sitemaps,
         )
 
     def page(self, joiner: Joiner) -> Page:
+        if self.sitemap:
+            return Page(
+                self.url,
+                self.status,
+                self.content_type.partition(";")[0].strip().lower(),
+                links=sitemaps.links_of(self.body, self.url),
+                flags=frozenset({"sitemap", "not-html"}),
+                fetched_at=self.fetched_at,
+            )
         page = parse(
             self.body,
             self.url,
@@ -128,6 +143,9 @@ class Source:
             robots=self.robots,
             joiner=joiner,
         )
+        if self.sitemaps:
+            listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]
+            page = replace(page, links=[*page.links, *listed])
         return page if self.modified is None else replace(page, modified=self.modified)
 
 
@@ -163,6 +181,8 @@ class Live:
         self._on_step = on_step
         self._commit = commit
         self._robots: dict[str, _Robots] = {}
+        self._announced: set[str] = set()
+        """Origins whose sitemaps the crawl was told of."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._joiner = Joiner()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -273,13 +293,25 @@ class Live:
                 why = "could not be had, so all is forbidden" if unreachable else "forbids it"
                 reply = Failed(fetch.ticket, "robots", f"robots.txt {why}")
             else:
+                listing = fetch.choice.why == sitemaps.WHY
                 exchange = await self._client.get(
-                    fetch.url, self._clock(), accept=self.settings.accept
+                    fetch.url, self._clock(), accept=("*",) if listing else self.settings.accept
                 )
+                if self.settings.sitemaps:
+                    exchange = self._with_sitemaps(exchange, listing, rules)
                 reply = self._reply(fetch, exchange)
         except Exception as error:
             reply = failure(fetch.ticket, error)
         self._arrived.append((fetch, reply, exchange))
+
+    def _with_sitemaps(self, exchange: Exchange, listing: bool, rules: Rules) -> Exchange:
+        """What a page is made of, its host's sitemaps included if it is the first from there."""
+        origin = "/".join(exchange.url.split("/", 3)[:3])
+        if listing or origin in self._announced or not 200 <= exchange.status < 300:
+            return replace(exchange, sitemap=listing)
+        self._announced.add(origin)
+        told = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
+        return replace(exchange, sitemaps=tuple(told) or (f"{origin}/sitemap.xml",))
 
     def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
         ticket, status, seconds = fetch.ticket, exchange.status, exchange.seconds
@@ -358,7 +390,7 @@ class Live:
                 except ValueError:
                     return ALLOW_ALL, self.settings.robots_max_age
                 continue
-            rules = from_reply(exchange.status, exchange.body, self.settings.user_agent)
+            rules = from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
             unreachable = rules is DISALLOW_ALL
             return rules, UNREACHABLE_AGE if unreachable else self.settings.robots_max_age
         return ALLOW_ALL, self.settings.robots_max_age

@@ -22,6 +22,7 @@ from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.gate import is_address, is_host
 from spoor.drivers.http.guard import LiveGuard
 from spoor.drivers.http.journal import Journal
+from spoor.drivers.http.listings import SitemapsFirst
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.http.standby import Standby
@@ -105,6 +106,7 @@ def run_settings(
     pages_per_host: int | None = None,
     pages_per_domain: int | None = None,
     traps: bool = False,
+    sitemaps: bool = False,
     seed: int = 0,
     delay: float = 1.0,
     per_host: int = 1,
@@ -133,6 +135,7 @@ def run_settings(
             "pages_per_host": pages_per_host or 0,
             "pages_per_domain": pages_per_domain or 0,
             "traps": traps,
+            "sitemaps": sitemaps,
             "seed": seed,
         },
         "manners": {
@@ -178,8 +181,9 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
     policy = registry.build("policies", name, task, settings=told["params"])
     plain = replace(task, rng=np.random.default_rng(told["seed"]), model=None)
     depth = None if told["max_depth"] < 0 else told["max_depth"]
+    kept = Standby(policy, lambda: registry.build("policies", "best-first", plain))
     return Crawl(
-        Standby(policy, lambda: registry.build("policies", "best-first", plain)),
+        SitemapsFirst(kept) if told["sitemaps"] else kept,
         judge,
         _frontier(settings),
         pages=settings["pages"],
@@ -220,6 +224,7 @@ def make_http(settings: Mapping[str, Any]) -> HttpSettings:
         contact=manners["contact"],
         in_flight=manners["in_flight"],
         robots=manners["robots"],
+        sitemaps=settings["crawl"]["sitemaps"],
         allow_private=frozenset(manners["allow_private"]),
         connect_to=connect,
     )
@@ -258,8 +263,11 @@ class Run:
             self._checkpoint()
         else:
             self._go_on(state)
-        if isinstance(engine.policy, Standby):
-            engine.policy.tell = lambda line: self.on_fault(line)
+        policy = engine.policy
+        policy = policy.policy if isinstance(policy, SitemapsFirst) else policy
+        self._standby = policy if isinstance(policy, Standby) else None
+        if self._standby is not None:
+            self._standby.tell = lambda line: self.on_fault(line)
 
     def _go_on(self, state: State) -> None:
         """The last checkpoint, and what was done since then, done again."""
@@ -364,7 +372,7 @@ class Run:
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
             "last_failure": self._failure,
-            "policy_fault": getattr(self.crawl.policy, "fault", ""),
+            "policy_fault": self._standby.fault if self._standby else "",
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }

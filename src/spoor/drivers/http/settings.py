@@ -24,6 +24,8 @@ class HttpSettings:
     """URL or mail address of whoever runs the crawl."""
     in_flight: int = 16
     robots: bool = True
+    sitemaps: bool = False
+    """Take links from the sitemaps that robots.txt names, or from /sitemap.xml."""
     robots_max_age: float = 24 * 3600.0
     """Seconds that a robots.txt is kept."""
     max_crawl_delay: float = 60.0

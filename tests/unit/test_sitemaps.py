@@ -1,0 +1,259 @@
+"""Sitemaps of all kinds as a source of links, and what they may not do."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, reply
+from spoor.cli.main import run
+from spoor.crawl import Crawl
+from spoor.drivers.http.listings import SitemapsFirst
+from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.settings import HttpSettings
+from spoor.judges.keywords import Keywords
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Outcome, Task
+
+DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
+CASES = DATA / "conformance" / "sitemaps-cc"
+AT = "http://www.example.com/sitemaps/map.xml"
+
+
+def listed(body: bytes | str, url: str = AT) -> list[tuple[str, str]]:
+    data = body.encode() if isinstance(body, str) else body
+    return [(link.kind, link.url) for link in links_of(data, url)]
+
+
+def urls(body: bytes | str) -> list[str]:
+    return [url for _, url in listed(body)]
+
+
+def urlset(*pages: str) -> str:
+    return f"<urlset>{''.join(f'<url><loc>{one}</loc></url>' for one in pages)}</urlset>"
+
+
+CATALOG = [
+    "http://www.example.com/",
+    *(
+        f"http://www.example.com/catalog?item={item}&desc=vacation_{place}"
+        for item, place in ((12, "hawaii"), (73, "new_zealand"), (74, "newfoundland"), (83, "usa"))
+    ),
+]
+TWO = ["http://www.example.com/1", "http://www.example.com/2"]
+DOMAIN = ["http://www.domain.com/page1.html", "http://www.domain.com/page2.html"]
+POST = "https://www.example.com"
+EXPECTED = {
+    "sitemaps/xmlSitemap.gz": CATALOG,
+    "sitemaps/sitemap.txt.gz": CATALOG,
+    "sitemaps/sitemap.txt": DOMAIN,
+    "sitemaps/sitemap-with-bom.txt": DOMAIN,
+    "sitemaps/sitemap.ns.xml": TWO,
+    "sitemaps/sitemap.badns.xml": TWO,
+    # Of an entry's alternates we take the first only: they are the same document.
+    "sitemaps/atom.xml": ["http://example.org/2003/12/13/atom03"],
+    "rss/feed.rss": [
+        f"{POST}/blog/post/1",
+        f"{POST}/guid.html",
+        f"{POST}/foo?q=a&l=en",
+        f"{POST}/foo?q=a&l=fr",
+    ],
+    "rss/xmlRss_pubDate.xml": [f"http://www.example.com/article_{at}" for at in range(1, 8)],
+    "sitemaps/extension/sitemap-videos-tvshow.xml": ["https://example.org/my-tv-show/23/13/"],
+    "sitemaps/extension/sitemap-images.xml": [
+        "http://www.example.com/images/some_image_landing_page.html"
+    ],
+    "sitemaps/extension/sitemap-links.xml": [
+        f"http://www.example.com/{at}/" for at in ("english", "deutsch", "schweiz-deutsch")
+    ],
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", EXPECTED)
+def test_cases_of_another_project(name: str) -> None:
+    if not CASES.is_dir():
+        pytest.skip("no conformance/sitemaps-cc in SPOOR_DATA")
+    assert urls((CASES / name).read_bytes()) == EXPECTED[name]
+
+
+@pytest.mark.data
+def test_an_index_of_another_project() -> None:
+    if not CASES.is_dir():
+        pytest.skip("no conformance/sitemaps-cc in SPOOR_DATA")
+    found = listed((CASES / "sitemaps/sitemap.index.xml").read_bytes())
+    assert len(found) == 15
+    assert found[0] == ("sitemap", "https://example.com/sitemap.jss?portalCode=10260&lang=en")
+
+
+def test_relative_urls_other_schemes_and_repetitions() -> None:
+    body = urlset("/a", "b", "mailto:x@y", "ftp://e.example/", "/a", "http://o.example/c", AT)
+    assert urls(body) == [
+        "http://www.example.com/a",
+        "http://www.example.com/sitemaps/b",
+        "http://o.example/c",
+    ]
+
+
+def test_an_index_leads_to_sitemaps_but_not_to_all() -> None:
+    body = "".join(f"<sitemap><loc>/{at}.xml</loc></sitemap>" for at in range(200))
+    found = listed(f"<sitemapindex>{body}</sitemapindex>")
+    assert len(found) == MAX_SITEMAPS
+    assert {kind for kind, _ in found} == {"sitemap"}
+
+
+def test_encodings_zip_in_zip_and_members() -> None:
+    text = urlset("http://e.example/ü")
+    for body in (
+        text.encode(),
+        b"\xef\xbb\xbf" + text.encode(),
+        text.encode("utf-16"),
+        ('<?xml version="1.0" encoding="iso-8859-1"?>' + text).encode("latin-1"),
+        gzip.compress(gzip.compress(text.encode())),
+        gzip.compress(text.encode()[:20]) + gzip.compress(text.encode()[20:]),
+    ):
+        assert urls(body) == ["http://e.example/%C3%BC"]
+
+
+def test_what_comes_before_a_fault_counts() -> None:
+    whole = urlset(*TWO)
+    assert urls(whole.removesuffix("</url></urlset>")) == TWO[:1]
+    assert urls(whole.replace("</urlset>", "<url><loc>&nbsp;</loc>")) == TWO
+    assert urls(gzip.compress(whole.encode())[:-8]) == TWO
+
+
+LAUGHS = (
+    '<!DOCTYPE x [<!ENTITY a "/ha">'
+    + "".join(f'<!ENTITY a{at} "{"&a" * 0}{f"&a{at - 1};" * 10}">' for at in range(1, 12))
+    + "]><urlset><url><loc>&a11;</loc></url></urlset>"
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LAUGHS,
+        '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + urlset("/&e;"),
+        '<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x">%p;]>' + urlset("/a&b;"),
+        f'<!DOCTYPE x [<!ENTITY e "{"x" * 100_000}">]>' + urlset("&e;" * 10_000),
+        "<a>" * 100_000,
+    ],
+)
+def test_entities_and_depth_get_nowhere(body: str) -> None:
+    tracemalloc.start()
+    try:
+        assert urls(body) == []
+        assert tracemalloc.get_traced_memory()[1] < 30 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_is_cut() -> None:
+    bomb = gzip.compress(b"<urlset>" + b" " * 60_000_000)
+    tracemalloc.start()
+    try:
+        assert links_of(bomb, AT, max_bytes=1 << 20) == []
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    many = "\n".join(f"http://e.example/{at}" for at in range(MAX_LINKS + 100))
+    assert len(urls(many)) == MAX_LINKS
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_nothing_raises(body: bytes, xml: bool) -> None:
+    for data in (body, b"<urlset>" + body if xml else b"\x1f\x8b" + body, zlib.compress(body)):
+        links_of(data, AT)
+
+
+# ---------------------------------------------------------------- on a crawl
+
+ROBOTS = reply(
+    "User-agent: *\nDisallow: /shut\nSitemap: /index.xml\nSitemap: http://b.example/elsewhere.xml\n",
+    media="text/plain",
+)
+INDEX = "<sitemapindex><sitemap><loc>/one.xml.gz</loc></sitemap></sitemapindex>"
+SITE = {
+    "/": page("/linked", text="clay"),
+    "/robots.txt": ROBOTS,
+    "/index.xml": reply(INDEX, media="application/xml"),
+    "/one.xml.gz": reply(
+        gzip.compress(urlset("/only-listed", "/shut", "http://c.example/").encode()),
+        media="application/gzip",
+    ),
+    "/linked": page(text="clay"),
+    "/only-listed": page(text="clay"),
+}
+
+
+def answer(asked: Asked) -> bytes:
+    return SITE.get(asked.path, MISSING)
+
+
+def asked_for(answer: Answer, *, sitemaps: bool) -> tuple[list[str], list[Outcome]]:
+    server, outcomes = Loopback(answer), list[Outcome]()
+    task = Task(np.random.default_rng(0))
+
+    async def work() -> None:
+        async with server.serving():
+            engine = Crawl(
+                SitemapsFirst(BreadthFirst(task)),
+                Keywords(["clay"]),
+                MemoryFrontier(per_host=1),
+                admit=Admission.of(["http://a.example/"], "host"),
+            )
+            engine.seed(["http://a.example/"])
+            http = HttpSettings(connect_to=(ADDRESS, server.port), sitemaps=sitemaps)
+
+            def step(_: object, done: object) -> None:
+                if isinstance(done, Outcome):
+                    outcomes.append(done)
+
+            await Live(engine, http, on_step=step).run()
+
+    asyncio.run(work())
+    return server.pages, outcomes
+
+
+def test_sitemaps_come_first_and_are_followed_on_request_only() -> None:
+    paths, outcomes = asked_for(answer, sitemaps=True)
+    assert paths == ["/", "/index.xml", "/one.xml.gz", "/linked", "/only-listed"]
+    assert {o.reply.kind for o in outcomes if not o.page} == {"robots"}  # type: ignore[union-attr]
+    pages = {o.page.url: o.page for o in outcomes if o.page}
+    assert pages["http://a.example/index.xml"].flags == {"sitemap", "not-html"}
+    assert asked_for(answer, sitemaps=False)[0] == ["/", "/linked"]
+
+
+def test_a_host_that_names_none_is_asked_for_the_usual_one() -> None:
+    def plain(asked: Asked) -> bytes:
+        if asked.path == "/sitemap.xml":
+            return reply(urlset("/only-listed"), media="text/xml")
+        return MISSING if asked.path == "/robots.txt" else answer(asked)
+
+    paths, _ = asked_for(plain, sitemaps=True)
+    assert paths == ["/", "/sitemap.xml", "/linked", "/only-listed"]
+
+
+def test_a_run_takes_them_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", "http://a.example/", "--topic", "clay", "--delay", "0", "--sitemaps"]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(tmp_path), "--json"]
+        told = []
+        for budget in ("2", "9"):
+            assert run([*command, "--pages", budget]) == 0
+            told.append(json.loads(capsys.readouterr().out))
+    assert [one["fetched"] for one in told] == [2, 5]
+    assert sorted(server.pages) == ["/", "/index.xml", "/linked", "/one.xml.gz", "/only-listed"]
