@@ -268,7 +268,7 @@ def test_a_model_serves_its_policy_and_topic_only(web: Path, capsys: Capture) ->
     assert "cannot write" in told(
         capsys, "train", "naive-bayes", "web", *about, "--out", "plain/model"
     )
-    assert "there are: naive-bayes" in told(
+    assert "did you mean 'naive-bayes'?" in told(
         capsys, "train", "naive-bays", "web", *about, "--out", "x"
     )
     assert "not a Spoor state" in told(capsys, "explain", "plain")
