@@ -67,8 +67,9 @@ def served(world: EvolvingWorld) -> Iterator[int]:
 
 
 def command(port: int, out: Path, *more: str) -> list[str]:
+    """With the default fleet, unless more is said."""
     told = ["watch", FRONT, "--out", str(out), "--connect-to", f"127.0.0.1:{port}", "--json"]
-    return [*told, "--delay", "0.01", "--recheck", "1s", "--param", "max_step=3", *more]
+    return [*told, "--delay", "0.01", "--recheck", "1s", *more]
 
 
 def lines_of(out: Path) -> list[dict[str, Any]]:
@@ -76,12 +77,15 @@ def lines_of(out: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+@pytest.mark.parametrize(
+    "fleet", [["--fleet", "WLRL", "--param", "max_step=3"], ["--fleet", "change-rate"]]
+)
 def test_new_and_changed_documents_are_told_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fleet: list[str]
 ) -> None:
     out = tmp_path / "run"
     with served(rolling(60.0, 0.5)) as port:
-        assert run(command(port, out, "--for", "4s")) == 0
+        assert run(command(port, out, "--for", "4s", *fleet)) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["stopped_because"] == "time is over"
     lines = lines_of(out)
@@ -144,7 +148,7 @@ def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     with served(rolling(10.0, 1.0)) as port:
         run(command(port, out, "--for", "0.5s"))
         assert run(command(port, out, "--fleet", "RL")) == 2
-    assert "was begun with fleet = 'WLRL', not 'RL'" in capsys.readouterr().err
+    assert "was begun with fleet = 'change-rate', not 'RL'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["watch"], "say what to watch"),
         (["watch", FRONT, "--for", "soon"], "is no time; write 90s, 30m, 12h or 7d"),
         (["watch", FRONT, "--fleet", "wl"], "unknown fleet 'wl'"),
-        (["watch", FRONT, "--param", "max_stepp=3"], "did you mean 'max_step'"),
+        (["watch", FRONT, "--fleet", "WL", "--param", "max_stepp=3"], "did you mean 'max_step'"),
         (["watch", FRONT, "--replay", "x"], "not both"),
         (["watch", "--replay", "nowhere"], "no such file or folder"),
     ],

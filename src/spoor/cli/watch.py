@@ -24,7 +24,9 @@ def watch(
     seeds: Annotated[
         list[str] | None, typer.Argument(help="URLs to watch from, or files of URLs, one a line.")
     ] = None,
-    fleet: Annotated[str, typer.Option(help="WL, RL, WLRL, round-robin or change-rate.")] = "WLRL",
+    fleet: Annotated[
+        str, typer.Option(help="change-rate, round-robin; foragers: WL, RL, WLRL.")
+    ] = "change-rate",
     for_: Annotated[
         str | None, typer.Option("--for", help="End after this time: 90s, 30m, 12h, 7d.")
     ] = None,
@@ -146,6 +148,8 @@ def live(
     if scope not in ("host", "domain", "anywhere"):
         raise InputError(f"unknown scope {scope!r}; it is 'host', 'domain' or 'anywhere'")
     urls = read_seeds(seeds)
+    # Sitemaps list what is old, too, without a word on the page that would make it known as new.
+    told = {**told, "sitemaps": False}
     settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": manners}
     fleet = make_fleet(
         {**told, "abreast": manners["in_flight"]},
