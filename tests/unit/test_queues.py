@@ -84,6 +84,24 @@ class Queues(RuleBasedStateMachine):
             if link not in self.queue:
                 del self.model[link]
 
+    @rule(host=st.sampled_from(HOSTS))
+    def best_of_a_host(self, host: str) -> None:
+        offer = Free(self.queue, {host}, self.gone)
+        waiting = [
+            (-value, link)
+            for link, value in self.model.items()
+            if HOSTS[link % 3] == host and link not in self.gone
+        ]
+        if waiting:
+            value, link = min(waiting)
+            assert self.queue.best(host, offer) == (link, -value)
+        else:
+            with pytest.raises(LookupError):
+                self.queue.best(host, offer)
+        for link in self.gone & self.model.keys():
+            if link not in self.queue:
+                del self.model[link]
+
     @rule()
     def save_and_load(self) -> None:
         state = unpack(pack(self.queue.save()))
