@@ -36,6 +36,12 @@ def crawl(
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
     per_host: Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")] = 1,
+    per_domain: Annotated[
+        int, typer.Option(min=0, help="Requests to a domain at a time; 0: no limit.")
+    ] = 0,
+    per_address: Annotated[
+        int, typer.Option(min=0, help="Requests to an address at a time; 0: no limit.")
+    ] = 0,
     in_flight: Annotated[int, typer.Option(min=1, help="Requests in flight in all.")] = 16,
     scope: Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")] = "domain",
     max_depth: Annotated[int | None, typer.Option(min=0, help="Links from a seed.")] = None,
@@ -59,6 +65,9 @@ def crawl(
     ] = None,
     contact: Annotated[str, typer.Option(help="URL or mail address of whoever crawls.")] = "",
     robots: Annotated[bool, typer.Option(help="Obey robots.txt.")] = True,
+    noai: Annotated[
+        bool, typer.Option("--noai", help="Leave out pages that ask for it (noai, noml).")
+    ] = False,
     warc: Annotated[bool, typer.Option(help="Write pages.warc.gz.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -90,8 +99,11 @@ def crawl(
         seed=seed,
         delay=delay,
         per_host=per_host,
+        per_domain=per_domain,
+        per_address=per_address,
         in_flight=in_flight,
         robots=robots,
+        noai=noai,
         contact=contact,
         allow_private=allow_private or [],
         connect_to=connect_to or "",

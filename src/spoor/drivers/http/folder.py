@@ -62,7 +62,7 @@ CREATE TABLE pages (
     seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, at REAL,
     seconds REAL, size INTEGER, score REAL, relevant INTEGER, title TEXT, path TEXT, why TEXT,
     probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER,
-    ticket INTEGER NOT NULL UNIQUE);
+    ticket INTEGER NOT NULL UNIQUE, flags TEXT NOT NULL);
 CREATE TABLE failures (
     seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, kind TEXT, reason TEXT,
     status INTEGER, at REAL, ticket INTEGER NOT NULL UNIQUE);
@@ -373,6 +373,7 @@ class RunFolder:
                 json.dumps(chosen),
                 *(place or (None, None, None)),
                 fetch.ticket,
+                " ".join(sorted(page.flags)),
             )
         )
         if judgement.relevant:
@@ -403,7 +404,7 @@ class RunFolder:
             self.at("warc synced")
             with db:
                 for table, columns, new in (
-                    ("pages", 18, rows.pages),
+                    ("pages", 19, rows.pages),
                     ("failures", 8, rows.failures),
                 ):
                     first = getattr(ends, table) + 1

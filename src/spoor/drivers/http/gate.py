@@ -78,6 +78,7 @@ class Gate(AbstractResolver):
         # Names add their addresses when they are resolved.
         self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
+        self._found: dict[str, str] = {}
 
     def check(self, host: str, port: int) -> None:
         """Raises BlockedAddressError for an address in a URL that may not be connected to.
@@ -106,6 +107,18 @@ class Gate(AbstractResolver):
         if found and not public:
             raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
         return public
+
+    async def address_of(self, host: str) -> str:
+        """Where a host is, its port left out; the host itself where nobody knows. The first address
+        of a name, asked for once in a run."""
+        name = _normal(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
+        if not is_address(name) and name not in self._found:
+            try:
+                found = sorted(_normal(result["host"]) for result in await self.resolve(name))
+            except OSError:
+                found = []
+            self._found[name] = found[0] if found else name
+        return self._found.get(name, name)
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         """A socket for an address about to be connected to. Raises BlockedAddressError."""

@@ -20,6 +20,7 @@ import aiohttp
 from spoor import sitemaps
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
+from spoor.drivers.http.lanes import Lanes
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import PausedError
 from spoor.page import parse
@@ -209,8 +210,14 @@ class Live:
 
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
-        gate = Gate(self.settings)
-        self._client = Client(self.settings, gate)
+        gate, settings = Gate(self.settings), self.settings
+        self._client = Client(settings, gate)
+        self._lanes = Lanes(
+            gate.address_of,
+            per_host=settings.per_host,
+            per_domain=settings.per_domain,
+            per_address=settings.per_address,
+        )
         try:
             return await self._loop()
         finally:
@@ -294,12 +301,16 @@ class Live:
                 reply = Failed(fetch.ticket, "robots", f"robots.txt {why}")
             else:
                 listing = fetch.choice.why == sitemaps.WHY
-                exchange = await self._client.get(
-                    fetch.url, self._clock(), accept=("*",) if listing else self.settings.accept
-                )
+                accept = ("*",) if listing else self.settings.accept
+                async with self._lanes.through(fetch.host, self._delay(fetch.host)):
+                    exchange = await self._client.get(fetch.url, self._clock(), accept=accept)
                 if self.settings.sitemaps:
                     exchange = self._with_sitemaps(exchange, listing, rules)
                 reply = self._reply(fetch, exchange)
+                if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
+                    # Not kept either: an archive is what others learn from.
+                    exchange = None
+                    reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except Exception as error:
             reply = failure(fetch.ticket, error)
         self._arrived.append((fetch, reply, exchange))
@@ -344,6 +355,9 @@ class Live:
         until = _http_date(value)
         return None if until is None else max(0.0, until - self._clock())
 
+    def _delay(self, name: str) -> float:
+        return self.crawl.frontier.delay(name)
+
     # -- robots.txt
 
     async def _rules(self, fetch: Fetch) -> Rules:
@@ -365,7 +379,7 @@ class Live:
             rules, age = await self._fetch_rules(f"{origin}/robots.txt")
             self._robots[origin] = _Robots(rules, self._clock() + age)
         self._locks.pop(origin, None)
-        delay = self.crawl.frontier.delay(fetch.host)
+        delay = self._delay(fetch.host)
         if rules.crawl_delay is not None:
             delay = max(delay, min(rules.crawl_delay, self.settings.max_crawl_delay))
             self.crawl.frontier.pace(fetch.host, delay)
@@ -378,7 +392,9 @@ class Live:
             self.robots_requests += 1
             try:
                 # One byte more, so that a file that was cut is known to be.
-                exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
+                name = host(url)
+                async with self._lanes.through(name, self._delay(name)):
+                    exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:
                 raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:

@@ -23,6 +23,14 @@ class HttpSettings:
     contact: str = ""
     """URL or mail address of whoever runs the crawl."""
     in_flight: int = 16
+    per_host: int = 0
+    """Requests at a time to a host, those for robots.txt included; 0: as the crawl says."""
+    per_domain: int = 0
+    """Requests at a time to all hosts of a registrable domain; 0: no limit."""
+    per_address: int = 0
+    """Requests at a time to all hosts at one address; 0: no limit."""
+    noai: bool = False
+    """Leave out what asks not to be used by machines that learn (noai, noimageai, noml)."""
     robots: bool = True
     sitemaps: bool = False
     """Take links from the sitemaps that robots.txt names, or from /sitemap.xml."""
