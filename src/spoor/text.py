@@ -329,11 +329,3 @@ def learn_vectors(
     # The sign of a singular vector is free: fix it, so that a seed gives the same bytes anywhere.
     sign = np.sign(u[np.abs(u).argmax(axis=0), np.arange(k)])
     return Vectors(words, u * sign * np.sqrt(s), source=f"learned from {len(documents)} texts")
-
-
-def printable(text: str) -> str:
-    """Without control characters, escape sequences and marks that turn the writing direction: what
-    comes from outside goes to no terminal, log or report otherwise."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else "�" for char in text)

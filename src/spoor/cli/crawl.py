@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.display import shown
 from spoor.registry import DEFAULT_POLICY
-from spoor.text import printable
 
 
 def add(app: typer.Typer) -> None:
@@ -134,9 +134,9 @@ def crawl(
 
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The end of a crawl for a person."""
-    lost = [f"  nothing came: {summary['last_failure']}"] if not summary["fetched"] else []
+    lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
     if summary["policy_fault"]:
-        lost.append(f"  policy   {printable(summary['policy_fault'])}")
+        lost.append(f"  policy   {shown(summary['policy_fault'])}")
     return "\n".join(
         [
             f"{summary['stopped_because']}",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.display import shown
 from spoor.errors import InputError
 
 
@@ -39,7 +40,7 @@ def explain(
         typer.echo(f"\n{name}")
         width = max(len(feature) for feature, _ in features)
         for feature, weight in features:
-            typer.echo(f"  {feature:<{width}}  {weight:+.5g}")
+            typer.echo(f"  {shown(feature):<{width}}  {weight:+.5g}")
 
 
 def learned(model: dict[str, Any]) -> list[tuple[str, str, float]]:

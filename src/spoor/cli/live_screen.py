@@ -14,7 +14,7 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, sparkline
 from spoor.crawl import Crawl
-from spoor.text import printable
+from spoor.display import shown
 from spoor.types import Deferred, Failed, Fetch, Outcome
 
 _WINDOW = 50
@@ -75,7 +75,7 @@ class _Plain(_Quiet):
             self.say(progress_line(self._crawl, self._before, now - self._began))
 
     def say(self, what: str) -> None:
-        print(what, file=sys.stderr, flush=True)  # noqa: T201
+        print(shown(what), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
@@ -117,7 +117,7 @@ class _Panel(_Quiet):
         self._live.stop()
 
     def say(self, what: str) -> None:
-        self._said = what
+        self._said = shown(what)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         if isinstance(step, Deferred):
@@ -130,7 +130,7 @@ class _Panel(_Quiet):
             self._rates.append(sum(self._recent) / len(self._recent))
             if len(self._rates) > 4 * _WINDOW:
                 self._rates = self._rates[::2]
-        self._lines = [*self._lines[-7:], f"{mark} {printable(fetch.url)}  {printable(why)}"]
+        self._lines = [*self._lines[-7:], f"{mark} {shown(fetch.url)}  {shown(why)}"]
 
     def _render(self) -> Group:
         seconds = time.monotonic() - self._began
@@ -141,6 +141,6 @@ class _Panel(_Quiet):
         waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
         table.add_row("frontier", waiting)
         if self._said:
-            table.add_row("", self._said)
+            table.add_row("", Text(self._said))
         lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines]
         return Group(table, *lines)

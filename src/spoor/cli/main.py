@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 import typer
 
+from spoor.display import masked, printable
 from spoor.errors import InputError, SpoorError
 
 COMMANDS = ("demo", "crawl", "watch", "replay", "train", "explain", "lab", "web", "policies")
@@ -61,5 +62,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _say(what: object, code: int) -> int:
-    typer.echo(f"spoor: {what}", err=True)
+    # What a server or a file said may stand in it.
+    lines = [printable(masked(line)) for line in str(what).splitlines()]
+    typer.echo("spoor: " + "\n".join(lines), err=True)
     return code

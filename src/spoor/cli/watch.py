@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.display import shown
 from spoor.errors import InputError
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -212,7 +213,7 @@ def simulated(
 def say(line: dict[str, Any]) -> None:
     """One document for a person, as it is found."""
     found = line["found_at"][11:19]
-    typer.echo(f"{found}  {line['kind']:<7}  {line['title'] or '–'}  {line['url']}")
+    typer.echo(f"{found}  {line['kind']:<7}  {shown(line['title'] or '–')}  {shown(line['url'])}")
 
 
 def show(summary: dict[str, Any], as_json: bool) -> None:

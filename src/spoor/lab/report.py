@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
+from spoor.display import shown
 from spoor.drivers.http.folder import read_settings, reading
 from spoor.lab.pictures import curves
 
@@ -62,9 +63,12 @@ class RunReport:
 
 
 def render(report: RunReport) -> str:
-    """The report as HTML; everything that came from outside is escaped."""
+    """The report as HTML; everything that came from outside is escaped, without control characters
+    and with the secrets of URLs masked."""
     environment = Environment(
-        loader=PackageLoader("spoor.lab"), autoescape=select_autoescape(default=True)
+        loader=PackageLoader("spoor.lab"),
+        autoescape=select_autoescape(default=True),
+        finalize=_shown,
     )
     picture = curves(report.lines, x="pages fetched", y="relevant pages found")
     # The picture is made by the plotting library, which escapes the names in it.
@@ -72,6 +76,10 @@ def render(report: RunReport) -> str:
         report=report,
         picture=Markup(picture),
     )
+
+
+def _shown(value: object) -> object:
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def report_of_run(path: Path) -> Path:

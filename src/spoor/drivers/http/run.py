@@ -18,6 +18,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.display import shown
 from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.gate import is_address, is_host
 from spoor.drivers.http.guard import LiveGuard
@@ -263,6 +264,7 @@ class Run:
         self._told = 0
         self._ahead = 0.0
         self.on_step = on_step
+        self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
         """Hears once of a policy that failed and was replaced."""
@@ -346,10 +348,9 @@ class Run:
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
         self.folder.step(fetch, step, path, time.time())
-        if self.on_step is not None:
-            self.on_step(fetch, step)
+        self._steps.append((fetch, step))
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
-            self._failure = f"{fetch.url}: {step.reply.reason or step.reply.kind}"
+            self._failure = f"{shown(fetch.url)}: {shown(step.reply.reason or step.reply.kind)}"
             if step.reply.kind == "blocked":
                 self._failure += "; name the host by --allow-private if you mean it"
 
@@ -359,6 +360,11 @@ class Run:
             self._checkpoint()
         else:
             self.journal.commit()
+        # Only what is safe is shown.
+        steps, self._steps = self._steps, []
+        if self.on_step is not None:
+            for fetch, step in steps:
+                self.on_step(fetch, step)
 
     def _checkpoint(self) -> None:
         began = time.monotonic()

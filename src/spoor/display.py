@@ -1,0 +1,34 @@
+"""What may be shown: text from outside, made fit for a terminal, a log or a report."""
+
+from __future__ import annotations
+
+import re
+
+_SECRET = re.compile(
+    r"""((?:^|[?&;\s])(?:[\w.%[\]-]*(?:token|secret|passw(?:or)?d|passphrase|pwd|api-?key|signature|
+    credential|jwt|auth|session)[\w.%[\]-]*|(?:[\w.%[\]-]*[_.-])?(?:key|sig|sid|pass|pin|otp))=)
+    [^&;\s"'<>\#]+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def masked(text: str) -> str:
+    """A text without the secrets of the URLs in it: passwords, and values of parameters that are
+    named like a key to something. For logs, screens and reports; nothing is fetched by it."""
+    if "=" in text:
+        text = _SECRET.sub(r"\1***", text)
+    return _USERINFO.sub("***@", text) if "@" in text else text
+
+
+def printable(text: str) -> str:
+    """Without control characters, escape sequences and marks that turn the writing direction: what
+    comes from outside goes to no terminal, log or report otherwise."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def shown(text: str) -> str:
+    """Any text as a person may see it: `printable`, in one line, the secrets of its URLs masked."""
+    return printable(masked(" ".join(text.split())))
