@@ -103,6 +103,7 @@ def test_bad_experiments(tmp_path: Path, text: str, said: str) -> None:
 
 def test_the_papers_experiments_are_planned() -> None:
     found = {experiment.name: fleets.plan(experiment) for experiment in find("palotai2005")}
-    assert set(found) == {f"palotai2005/{name}" for name in ("fig2", "fig3", "rewired", "table2")}
+    names = ("fig2", "fig3", "rewired", "small-world", "table2")
+    assert set(found) == {f"palotai2005/{name}" for name in names}
     assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])
     assert {params["fleet"] for params in found["palotai2005/table2"]} >= {"WL", "RL", "WLRL"}
