@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -643,3 +644,18 @@ def test_packed_states_hold_no_infinity() -> None:
     plain(fleet.save())
     drive(fleet, world, 50, now=500.0)
     plain(fleet.save())
+
+
+def test_the_card_names_every_fleet_and_parameter() -> None:
+    card = Path(__file__).parents[2] / "docs/algorithms/foragers.md"
+    text = card.read_text("utf-8")
+    for name in registry.names("fleets"):
+        assert f"`{name}`" in text
+        for parameter, told in registry.parameters(registry.find("fleets", name)).items():
+            row = next(
+                line
+                for line in text.splitlines()
+                if line.startswith("| `") and f"`{parameter}`" in line
+            )
+            shown = json.dumps(told.default) if isinstance(told.default, str) else str(told.default)
+            assert f"`{shown}`" in row
