@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 
 from spoor import sitemaps
+from spoor.drivers.http.dates import last_modified
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.lanes import Lanes
@@ -410,16 +411,6 @@ class Live:
             unreachable = rules is DISALLOW_ALL
             return rules, UNREACHABLE_AGE if unreachable else self.settings.robots_max_age
         return ALLOW_ALL, self.settings.robots_max_age
-
-
-def last_modified(exchange: Exchange) -> float | None:
-    """When a page was changed last by its own word: Last-Modified, unless that is the time of the
-    reply itself, as it is where pages are made when asked for."""
-    stated = _http_date(exchange.headers.get("Last-Modified", ""))
-    if stated is None:
-        return None
-    made = _http_date(exchange.headers.get("Date", ""))
-    return stated if stated < (exchange.began if made is None else made) - 2.0 else None
 
 
 def _http_date(value: str) -> float | None:
