@@ -75,7 +75,7 @@ def finish(web: CountedWeb, path: Path, **settings: Any) -> set[str]:
 
 
 def begin(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def until(process: subprocess.Popen[bytes], holds: Callable[[], bool]) -> bool:
@@ -102,7 +102,9 @@ def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
                 time.sleep(part)
                 done += process.poll() is None
             process.kill()
-            process.wait()
+            _, said = process.communicate()
+            if process.returncode != -signal.SIGKILL:
+                print(said.decode(), file=sys.stderr)
         got = finish(web, folder / "run", per_host=8)
         lost = len(whole - got)
     return {

@@ -56,6 +56,7 @@ class CountedWeb:
         return [
             *(sys.executable, "-m", "spoor", "crawl", self.root, "--topic", TOPIC),
             *("--scope", "anywhere", "--connect-to", port, "--pages", "100000", "--delay", "0"),
+            "--traps",  # what is kept out of them depends on the order of the pages
             *("--out", str(out), *more),
         ]
 
@@ -117,6 +118,7 @@ def open_run(
         delay=delay,
         seed=seed,
         connect_to=f"127.0.0.1:{port}",
+        traps=True,
         **settings,
     )
     judge, subject = wanted(TOPIC, None, [])

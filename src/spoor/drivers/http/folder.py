@@ -189,10 +189,17 @@ class RunFolder:
             )
         new = self.settings["crawl"]
         changed = sorted(
-            key for key in {*known["crawl"], *new} if known["crawl"].get(key) != new.get(key)
+            (key for key in {*known["crawl"], *new} if known["crawl"].get(key) != new.get(key)),
+            key=lambda key: (key == "files", key),
         )
         if changed:
             key = changed[0]
+            if key == "files" and (files := known["crawl"].get("files")):
+                names = [name for name in files if files[name] != new["files"].get(name)]
+                raise InputError(
+                    f"{', '.join(names)} changed since {self.path} was begun; put it back as it "
+                    "was or use another --out"
+                )
             raise InputError(
                 f"{self.path / 'spoor.toml'}: the run was begun with {key} = "
                 f"{known['crawl'].get(key)!r}, not {new.get(key)!r}; use the same settings "

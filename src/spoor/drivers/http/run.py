@@ -6,6 +6,7 @@ The command line and the notebook both run these lines.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import signal
 import threading
 import time
@@ -141,6 +142,14 @@ def run_settings(
             "traps": traps,
             "sitemaps": sitemaps,
             "seed": seed,
+            "files": {
+                name: _fingerprint(Path(name))
+                for name in (
+                    *(topic_file, model, vectors),
+                    *(spec.removeprefix("topic:") for spec in want if spec.startswith("topic:")),
+                )
+                if name
+            },
         },
         "manners": {
             "delay": delay,
@@ -156,6 +165,21 @@ def run_settings(
         },
         "pages": pages,
     }
+
+
+def _fingerprint(path: Path) -> str:
+    """Of a file that a crawl goes by: of its size, its beginning and its end, since vectors may
+    have gigabytes. Empty where it cannot be read: whoever needs it will say so."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            told = hashlib.sha256(f"{size}\n".encode() + file.read(1 << 20))
+            file.seek(max(0, size - (1 << 20)))
+            told.update(file.read())
+    except OSError:
+        return ""
+    return told.hexdigest()[:16]
 
 
 def wanted(
