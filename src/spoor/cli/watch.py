@@ -142,23 +142,21 @@ def live(
     """Watch over the network; returns what was done."""
     from spoor.drivers.http.folder import RunFolder
     from spoor.drivers.http.live import Admission
-    from spoor.drivers.http.run import make_http, read_seeds
+    from spoor.drivers.http.run import make_http, read_seeds, run_settings
     from spoor.drivers.http.watch import Watch
     from spoor.foragers.hosts import Hosts
 
-    if scope not in ("host", "domain", "anywhere"):
-        raise InputError(f"unknown scope {scope!r}; it is 'host', 'domain' or 'anywhere'")
     urls = read_seeds(seeds)
-    # Sitemaps list what is old, too, without a word on the page that would make it known as new.
-    told = {**told, "sitemaps": False}
-    settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": manners}
+    # Without sitemaps: they list what is old, too, and nothing would say that it is.
+    base = run_settings(urls, scope=scope, **manners)
+    http = make_http(base)
+    settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": base["manners"]}
     fleet = make_fleet(
         {**told, "abreast": manners["in_flight"]},
         urls,
         admit=Admission.of(urls, scope),
         hosts=Hosts(delay=manners["delay"], per_host=manners["per_host"]),
     )
-    http = make_http(settings)
     folder = RunFolder(path, settings, warc=warc)
     try:
         running = Watch(folder, fleet, http, title=" ".join(urls[:3]), changes=told["changes"])
