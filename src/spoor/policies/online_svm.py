@@ -138,6 +138,8 @@ class OnlineSvm:
         parents = tuple(dict.fromkeys(sighting.parent for sighting in seen))
         self._flying[link] = (example, parents)
         what = "score of its words" if self._platt else "score of the page it stands on"
+        if value < -DROPPED / 2:
+            what, value = f"dropped, as its page is not relevant; {what}", value + DROPPED
         return Choice(link, 1.0, ((what, value),))
 
     def learn(self, outcome: Outcome) -> None:

@@ -20,7 +20,7 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import tokens
-from spoor.types import Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,7 @@ class QLearning:
     def observe(self, seen: Sightings) -> None:
         of_page = _page_features(seen.page, seen.parent_score)
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
-            if seen.first[at] or link not in self._rows:
+            if link not in self._rows:
                 path = seen.urls[at].split("/", 3)[-1]
                 row = self._online.row(
                     of_page
@@ -100,9 +100,9 @@ class QLearning:
                 )
                 self._rows[link] = row
                 self._queue.push(link, host, self._online.value(row))
-        self._shown[seen.parent] = [
-            self._rows[link] for link in dict.fromkeys(seen.links) if link in self._rows
-        ][:SHOWN]
+        if seen.parent != NO_PARENT:
+            shown = list(dict.fromkeys(seen.links))[:SHOWN]
+            self._shown[seen.parent] = [self._rows[link] for link in shown]
 
     # -- the policy
 
