@@ -17,6 +17,7 @@ import re
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,15 @@ _KEPT = 4_096
 _REMEMBERED = 50_000
 """Groups, hosts and URLs that something is known of, each."""
 
+_MEMO = 16_384
+"""URLs whose looks are remembered: navigation repeats the same ones on every page."""
+
 _HASHES = 32
 _BANDS = 4
 """Two pages with 0.9 in common share one of 4 bands of 8 hashes with probability 0.9, two with 0.5
 with 0.02; what shares one is compared whole."""
-_WORDS = 1_000
+_WORDS = 600
+_CHARACTERS = 8 * _WORDS
 _LINKS = 100
 
 _NUMBER = re.compile(r"(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
@@ -58,6 +63,7 @@ _MONTHS = frozenset(
 _REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
 
 
+@lru_cache(maxsize=_MEMO)
 def oddity(url: str) -> str:
     """What is odd in the URL's own look; empty where nothing is."""
     if len(url) > MAX_URL:
@@ -85,13 +91,14 @@ def oddity(url: str) -> str:
     return ""
 
 
-def groups(url: str) -> list[str]:
+@lru_cache(maxsize=_MEMO)
+def groups(url: str) -> Sequence[str]:
     """The groups that a URL is of, the narrowest first: its path and names of parameters, numbers
     masked; its path with any query; its folder."""
     path, _, query = url.partition("://")[2].partition("?")
     name, _, path = path.partition("/")
     shape = _NUMBER.sub("#", path)
-    found = []
+    found: list[str] = []
     if query or shape != path:
         names = sorted({part.partition("=")[0] for part in query.split("&") if part})
         found.append(f"{name}/{shape}?{'&'.join(names)}")
@@ -100,7 +107,7 @@ def groups(url: str) -> list[str]:
     folder = shape.rpartition("/")[0]
     if folder:
         found.append(f"{name}/{folder}/*")
-    return found
+    return tuple(found)
 
 
 def masked(text: str) -> list[str]:
@@ -210,15 +217,21 @@ class Traps:
         # It takes a third of a second to import, and only live crawls need it.
         from datasketch import MinHash  # type: ignore[import-untyped]  # it has no marker
 
-        words = masked(" ".join(page.text.split(None, _WORDS)[:_WORDS]))
-        features = {" ".join(words[at : at + 3]) for at in range(max(1, len(words) - 2))}
-        # Pages of few words differ by where they lead, if at all.
-        features |= {group for link in page.links[:_LINKS] for group in groups(link.url)[:1]}
+        words = " ".join(masked(page.text[:_CHARACTERS])[:_WORDS]).encode().split(b" ")
+        features = set(map(b" ".join, zip(words, words[1:], words[2:], strict=False)))
+        if len(words) < _LINKS:
+            # Pages of few words differ by where they lead, if at all.
+            links = page.links[:_LINKS]
+            features |= {group.encode() for link in links for group in groups(link.url)[:1]}
+            features.add(b" ".join(words))
         sketch = MinHash(
-            num_perm=_HASHES, hashfunc=_crc32, permutations=self._permutations, scheme="affine32"
+            num_perm=_HASHES,
+            hashfunc=zlib.crc32,
+            permutations=self._permutations,
+            scheme="affine32",
         )
         self._permutations = sketch.permutations
-        sketch.update_batch(sorted(feature.encode() for feature in features))
+        sketch.update_batch(features)
         return np.asarray(sketch.hashvalues, dtype=np.uint32)
 
     def _keep(self, kept: _Print) -> None:
@@ -279,10 +292,6 @@ def _split(
 ) -> list[np.ndarray[Any, np.dtype[np.uint32]]]:
     size = _HASHES // _BANDS
     return [hashes[at : at + size] for at in range(0, _HASHES, size)]
-
-
-def _crc32(data: bytes) -> int:
-    return zlib.crc32(data)
 
 
 def _closed(new: int, copies: int) -> bool:
