@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, reply
@@ -23,9 +23,10 @@ from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.page import parse
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.protocols import Offer
 from spoor.stores.memory import MemoryFrontier
 from spoor.traps import COPIES, Traps, groups, masked, oddity
-from spoor.types import Link, Page, Task
+from spoor.types import Choice, Failed, Link, Outcome, Page, Task
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 SITE = GeneratedWorld(
@@ -224,6 +225,50 @@ def test_shares_of_hosts_and_domains_hold(per_host: int | None, per_domain: int 
     assert set(by_host.values()) == {7}
     assert len(by_host) > 1
     assert crawl.counts.requests == len(pages), "what is passed over is not asked for"
+
+
+class Counted(BreadthFirst):
+    """Counts what it chose and what it learned."""
+
+    def __init__(self) -> None:
+        super().__init__(Task(np.random.default_rng(0)))
+        self.chosen: list[int] = []
+        self.learned: list[int] = []
+
+    def choose(self, offer: Offer) -> Choice:
+        choice = super().choose(offer)
+        self.chosen.append(choice.link)
+        return choice
+
+    def learn(self, outcome: Outcome) -> None:
+        self.learned.append(outcome.choice.link)
+        assert not isinstance(outcome.reply, Failed) or outcome.reply.kind == "skipped"
+
+
+class Moody(LiveGuard):
+    """Skips every n-th link."""
+
+    def __init__(self, each: int) -> None:
+        super().__init__(Admission())
+        self.each = each
+
+    def skip(self, link: int, url: str) -> str:
+        return super().skip(link, url) if link % self.each else "for a test"
+
+
+@given(st.integers(2, 9), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_what_is_skipped_is_learned_from_once_and_never_asked_for(each: int, flying: int) -> None:
+    policy = Counted()
+    world = GeneratedWorld(GeneratedSettings(pages=60, hosts=3, seed=4))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), guard=Moody(each))
+    crawl.seed([world.url_of(at) for at in range(5)])
+    outcomes = list(Replay(crawl, world, in_flight=flying))
+    assert sorted(policy.chosen) == sorted(policy.learned) == sorted(set(policy.chosen))
+    asked = {outcome.choice.link for outcome in outcomes}
+    assert asked == {link for link in policy.chosen if link % each}
+    assert crawl.counts.skipped == len(policy.chosen) - len(asked) > 0
+    assert crawl.counts.requests == crawl.counts.pages == len(asked)
 
 
 def test_a_link_is_a_link() -> None:
