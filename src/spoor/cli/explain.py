@@ -1,4 +1,4 @@
-"""`spoor explain`: what a model has learned, in words."""
+"""`spoor explain`: what a model or a run has learned, or why a page was fetched, in words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ def add(app: typer.Typer) -> None:
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="What `spoor train` wrote.")],
+    what: Annotated[
+        Path, typer.Argument(metavar="MODEL|RUN", help="What `spoor train` wrote, or a run.")
+    ],
+    url: Annotated[str | None, typer.Argument(help="A page of the run.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Features of each group.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print what MODEL has learned: the most telling features of each group."""
+    """Print what MODEL or RUN has learned, or why the page URL of a RUN was chosen."""
     from spoor.learn.state import read
 
-    state = read(model)
-    rows = learned(state)
+    if url is not None:
+        told = of_page(what, url)
+        typer.echo(json.dumps(told) if as_json else "\n".join(page_lines(told)))
+        return
+    state = of_run(what) if what.is_dir() else read(what)
+    rows = learned(state) if "rows" not in state else state["rows"]
     groups: dict[str, list[tuple[str, float]]] = {
         name: [(feature, weight) for _, feature, weight in group][:top]
         for name, group in groupby(rows, key=lambda row: row[0])
@@ -41,6 +48,79 @@ def explain(
         width = max(len(feature) for feature, _ in features)
         for feature, weight in features:
             typer.echo(f"  {shown(feature):<{width}}  {weight:+.5g}")
+
+
+def of_run(path: Path) -> dict[str, Any]:
+    """What the policy of a run had learned at its last checkpoint."""
+    from spoor.drivers.http.folder import read_settings, reading
+    from spoor.drivers.http.run import make_crawl, wanted
+    from spoor.learn.state import unpack
+    from spoor.protocols import Explains
+
+    settings = read_settings(path)
+    told = settings["crawl"]
+    topic_file = Path(told["topic_file"]) if told["topic_file"] else None
+    judge, subject = wanted(told["topic"] or None, topic_file, told["want"])
+    crawl = make_crawl(settings, judge, subject)
+    with reading(path) as db:
+        row = db.execute(
+            "SELECT state FROM checkpoints ORDER BY generation DESC LIMIT 1"
+        ).fetchone()
+    if row is None:
+        raise InputError(f"{path} has no state yet")
+    crawl.policy.load(unpack(row["state"], source=str(path / "state.db"))["policy"])
+    policy: Any = crawl.policy
+    while not isinstance(policy, Explains):
+        policy = getattr(policy, "policy", None)
+        if policy is None:
+            raise InputError(f"{told['policy']} can't say what it has learned")
+    about = {"pages": crawl.counts.pages}
+    return {
+        "policy": told["policy"],
+        "features": "this run",
+        "topic": subject.topic.text if subject else "",
+        "about": about,
+        "rows": list(policy.explain()),
+    }
+
+
+def of_page(path: Path, url: str) -> dict[str, Any]:
+    """Why a page of a run was fetched, and what came of it."""
+    from spoor.drivers.http.folder import reading
+    from spoor.urls import canonical
+
+    try:
+        name = canonical(url)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    with reading(path) as db:
+        row = db.execute("SELECT * FROM pages WHERE url = ?", (name,)).fetchone()
+        if row is not None:
+            found = dict(row)
+            for key in ("path", "why", "choice_why"):
+                found[key] = json.loads(found[key] or "[]")
+            return {**found, "fetched": True}
+        row = db.execute("SELECT * FROM failures WHERE url = ?", (name,)).fetchone()
+    if row is None:
+        raise InputError(f"{path} never asked for {name}")
+    return {**dict(row), "fetched": False}
+
+
+def page_lines(told: dict[str, Any]) -> list[str]:
+    """The same for a person."""
+    lines = [shown(told["url"])]
+    if not told["fetched"]:
+        return [*lines, f"  did not come: {shown(told['reason'] or told['kind'])}"]
+    verdict = "relevant" if told["relevant"] else "not relevant"
+    lines.append(f"  page {told['seq']} of the run, {verdict}, score {told['score']:.2f}")
+    lines += [f"    {shown(reason)}  {share:+.3g}" for reason, share in told["why"]]
+    lines.append("  chosen because of")
+    lines += [f"    {shown(reason)}  {share:+.3g}" for reason, share in told["choice_why"]]
+    if told["probability"] is not None and told["probability"] < 1:
+        lines.append(f"    with probability {told['probability']:.3g}")
+    lines.append("  path from the seed")
+    lines += [f"    {shown(step)}" for step in told["path"]]
+    return lines
 
 
 def learned(model: dict[str, Any]) -> list[tuple[str, str, float]]:
