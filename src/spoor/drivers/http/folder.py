@@ -136,9 +136,9 @@ class RunFolder:
             raise InputError(
                 f"{path} is in use by another process; wait for it or end it"
             ) from None
-        told = (path / "spoor.toml").exists()
-        if told:
-            self._compare(read_settings(path))
+        told = read_settings(path) if (path / "spoor.toml").exists() else None
+        if told is not None:
+            self._compare(told)
         self.at("opened")
         try:
             self._db = sqlite3.connect(path / "state.db")
@@ -146,13 +146,13 @@ class RunFolder:
             self.resumed = self._open_db()
             if not self.resumed:
                 self._create()
-            elif not told:
-                self._compare(self._begun())
+            begun = self._begun()
+            self._compare(begun)
             self._ends = self._last_ends()
         except sqlite3.Error as error:
             raise self._damaged(str(error)) from error
-        if not told:
-            self._write_settings()
+        if told != begun:
+            self._write_settings(begun)
         self._cut_back()
         self.at("warc cut")
         self._rows = _Rows()
@@ -173,8 +173,8 @@ class RunFolder:
             f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
         )
 
-    def _write_settings(self) -> None:
-        text = tomli_w.dumps({"format": FORMAT, **self.settings})
+    def _write_settings(self, begun: Mapping[str, Any]) -> None:
+        text = tomli_w.dumps(begun)
         part = self.path / "spoor.toml.part"
         part.write_text(text, encoding="utf-8")
         part.replace(self.path / "spoor.toml")
