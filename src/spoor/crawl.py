@@ -196,6 +196,12 @@ class Crawl:
         """Tickets that are out, those that wait for another request included."""
         return len(self._flights)
 
+    def chosen(self) -> list[tuple[str, Choice]]:
+        """URL and Choice of every ticket that is out, oldest first."""
+        return [
+            (self.frontier.url(flight.link), flight.choice) for flight in self._flights.values()
+        ]
+
     def path(self, link: LinkId) -> list[str]:
         """URLs from a seed to this link, by the pages that first showed each."""
         return [self.frontier.url(step) for step in self.frontier.path(link)]

@@ -15,7 +15,11 @@ from rich.text import Text
 from spoor.cli.screen import PLAIN_EVERY, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
-from spoor.types import Deferred, Failed, Fetch, Outcome
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
+
+NEXT = 5
+"""Links in flight that are shown with why they were chosen."""
 
 _WINDOW = 50
 """Pages over which the harvest rate is taken."""
@@ -122,7 +126,6 @@ class _Panel(_Quiet):
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         if isinstance(step, Deferred):
             return
-        why = "; ".join(f"{reason} {share:+.2f}" for reason, share in step.choice.why[:3])
         mark = "✗" if isinstance(step.reply, Failed) else "·"
         if step.judgement is not None:
             mark = "●" if step.judgement.relevant else "·"
@@ -130,7 +133,7 @@ class _Panel(_Quiet):
             self._rates.append(sum(self._recent) / len(self._recent))
             if len(self._rates) > 4 * _WINDOW:
                 self._rates = self._rates[::2]
-        self._lines = [*self._lines[-7:], f"{mark} {shown(fetch.url)}  {shown(why)}"]
+        self._lines = [*self._lines[-5:], f"{mark} {shown(fetch.url)}  {_why(step.choice)}"]
 
     def _render(self) -> Group:
         seconds = time.monotonic() - self._began
@@ -140,7 +143,23 @@ class _Panel(_Quiet):
         table.add_row("harvest", sparkline(self._rates, 50) or "nothing found yet")
         waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
         table.add_row("frontier", waiting)
+        if isinstance(frontier, MemoryFrontier):
+            table.add_row("hosts", _hosts(frontier))
         if self._said:
             table.add_row("", Text(self._said))
-        lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines]
+        coming = [f"→ {shown(url)}  {_why(choice)}" for url, choice in self._crawl.chosen()[:NEXT]]
+        lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in [*self._lines, *coming]]
         return Group(table, *lines)
+
+
+def _why(choice: Choice) -> str:
+    return shown("; ".join(f"{reason} {share:+.2f}" for reason, share in choice.why[:3]))
+
+
+def _hosts(frontier: MemoryFrontier) -> str:
+    """How many hosts have open links, how many of these wait, and which have most."""
+    rows = [row for row in frontier.hosts() if row[1]]
+    busiest = sorted(rows, key=lambda row: -row[1])[:3]
+    most = ", ".join(f"{shown(name)} {links}" for name, links, *_ in busiest)
+    free = sum(not flying for _, _, flying, _ in rows)
+    return f"{len(rows)} with open links, {len(rows) - free} waiting; {most}"
