@@ -149,6 +149,8 @@ class RunFolder:
             begun = self._begun()
             self._compare(begun)
             self._ends = self._last_ends()
+        except sqlite3.OperationalError as error:  # read-only, full
+            raise InputError(f"cannot write {path / 'state.db'}: {error}") from error
         except sqlite3.Error as error:
             raise self._damaged(str(error)) from error
         if told != begun:
