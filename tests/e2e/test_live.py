@@ -24,6 +24,7 @@ from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, re
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.run import StopRule
 from spoor.drivers.http.serve import Server, serving
 from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.replay import Replay
@@ -171,6 +172,19 @@ def test_a_crawl_goes_on_and_asks_for_nothing_twice(
     again = said(capsys, crawl(served, out, 60))
     assert again["fetched"] == 60, "what is finished stays as it is"
     assert len(served.pages) == 60
+
+
+def test_a_crawl_ends_when_it_has_found_enough(
+    served: Logged, tmp_path: Path, capsys: Capture
+) -> None:
+    told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "3"))
+    assert told["stopped_because"] == "found 3 relevant pages"
+    assert 3 <= told["found"] <= told["fetched"] < 60
+    # The same command goes on: the rule may change, the crawl may not.
+    told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "6"))
+    assert told["resumed"]
+    assert told["found"] >= 6
+    assert len(set(served.pages)) == len(served.pages)
 
 
 def test_a_live_crawl_is_the_replayed_one(served: Logged, tmp_path: Path, capsys: Capture) -> None:
@@ -471,3 +485,15 @@ def test_no_cookie_and_no_secret_is_sent_back() -> None:
         assert "user-agent: spoor/" in text
         for word in ("cookie", "authorization", "secret", "referer"):
             assert word not in text
+
+
+def test_a_run_ends_when_it_has_found_enough_or_too_little() -> None:
+    rule = StopRule(found=3)
+    assert rule.reason(2, [True, True]) is None
+    assert rule.reason(3, [True]) == "found 3 relevant pages"
+    rule = StopRule(floor=0.5, window=4)
+    assert rule.reason(1, [False] * 3) is None
+    assert rule.reason(2, [True, True, False, False]) is None
+    assert rule.reason(1, [True, False, False, False]) == (
+        "harvest of the last 4 pages fell to 25.0%"
+    )

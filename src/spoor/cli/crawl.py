@@ -33,6 +33,12 @@ def crawl(
     model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
     pages: Annotated[int, typer.Option(min=1, help="Budget of pages.")] = 1000,
+    found: Annotated[int | None, typer.Option(min=1, help="End with so many found.")] = None,
+    floor: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="End when the last pages' harvest rate falls below it."),
+    ] = 0.0,
+    window: Annotated[int, typer.Option(min=1, help="Pages that --floor looks at.")] = 200,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
     per_host: Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")] = 1,
@@ -74,7 +80,15 @@ def crawl(
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
     from spoor.cli.live_screen import screen
     from spoor.drivers.http.folder import RunFolder
-    from spoor.drivers.http.run import Run, make_crawl, make_http, read_seeds, run_settings, wanted
+    from spoor.drivers.http.run import (
+        Run,
+        StopRule,
+        make_crawl,
+        make_http,
+        read_seeds,
+        run_settings,
+        wanted,
+    )
     from spoor.lab.cell import parse_params
     from spoor.lab.report import report_of_run
 
@@ -113,7 +127,7 @@ def crawl(
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     folder = RunFolder(path, settings, warc=warc)
     try:
-        run = Run(folder, engine, http, urls)
+        run = Run(folder, engine, http, urls, stop=StopRule(found, floor, window))
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, quiet=as_json and not sys.stderr.isatty())
         run.on_step = shown.step

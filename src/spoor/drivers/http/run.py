@@ -10,8 +10,9 @@ import hashlib
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,26 @@ def make_http(settings: Mapping[str, Any]) -> HttpSettings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """When a run has found enough, or no longer finds enough."""
+
+    found: int | None = None
+    """Relevant pages after which it ends."""
+    floor: float = 0.0
+    """Harvest rate, in [0, 1], of the last `window` pages below which it ends."""
+    window: int = 200
+
+    def reason(self, found: int, recent: Sequence[bool]) -> str | None:
+        """Why to stop now, with so many found and these verdicts on the last pages; or None."""
+        if self.found is not None and found >= self.found:
+            return f"found {found} relevant pages"
+        if len(recent) >= self.window and sum(recent) < self.floor * len(recent):
+            rate = sum(recent) / len(recent)
+            return f"harvest of the last {len(recent)} pages fell to {rate:.1%}"
+        return None
+
+
 class Run:
     """A crawl, its folder and the network; `on_step` sees what came of each reply."""
 
@@ -276,8 +297,14 @@ class Run:
         seeds: Sequence[str],
         *,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
+        stop: StopRule | None = None,
     ) -> None:
         self.folder = folder
+        self._rule = stop or StopRule()
+        self._recent: deque[bool] = deque(maxlen=self._rule.window)
+        """Verdicts on the last pages of this process."""
+        self._live: Live | None = None
+        self._enough = False
         self.crawl = engine
         self.http = http
         self._began = time.monotonic()
@@ -342,7 +369,7 @@ class Run:
 
     def run(self) -> str:
         """To the end; returns the reason."""
-        live = Live(
+        live = self._live = Live(
             self.journal,
             self.http,
             clock=self._now,
@@ -373,6 +400,12 @@ class Run:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
         self.folder.step(fetch, step, path, time.time())
         self._steps.append((fetch, step))
+        if isinstance(step, Outcome) and step.judgement is not None:
+            self._recent.append(step.judgement.relevant)
+            reason = self._rule.reason(self.crawl.counts.relevant, self._recent)
+            if reason is not None and not self._enough and self._live is not None:
+                self._enough = True
+                self._live.stop(reason)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self._failure = f"{shown(fetch.url)}: {shown(step.reply.reason or step.reply.kind)}"
             if step.reply.kind == "blocked":
