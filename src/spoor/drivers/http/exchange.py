@@ -19,6 +19,7 @@ from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import MIB, HttpSettings
 
 _CHUNK = 1 << 16
+_HEAD = 2
 _MOST_ENCODINGS = 4
 _HEADERS_ALLOWED = 500
 
@@ -95,6 +96,7 @@ class _Members:
         self._began = False
         self._parts = 0
         self._over = False
+        self._head = b""
 
     @property
     def whole(self) -> bool:
@@ -118,14 +120,17 @@ class _Members:
         return bytes(out[:room])
 
     def _some(self, piece: bytes) -> bytes:
-        first = self._decoder is None
         if self._decoder is None:
             self._decoder = self._make[0]()
+            self._head = b""
         self._began = True
+        # A head of two bytes may come one by one, and is wrong only when the second is there.
+        early = len(self._head) < _HEAD
+        head, self._head = self._head, (self._head + piece)[:_HEAD]
         try:
             return self._decoder.decompress(piece)
         except (zlib.error, zstandard.ZstdError) as error:
-            if not first:
+            if not early:
                 raise ValueError(str(error)) from error
             self._decoder = None
             if self._parts:
@@ -134,7 +139,7 @@ class _Members:
             if len(self._make) == 1:
                 raise ValueError(str(error)) from error
             del self._make[0]
-            return self._some(piece)
+            return self._some(head + piece)
 
 
 def _zstandard() -> _Decoder:
