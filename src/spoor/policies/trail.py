@@ -145,12 +145,10 @@ class Trail:
         self._value(list(valued), valued.__getitem__)
         self._fresh = (seen.parent, new)
 
-    def _value(
-        self, links: Sequence[LinkId], host: Callable[[LinkId], str]
-    ) -> NDArray[np.float32] | None:
-        """Value links anew; the best of each link's sightings counts. Returns their log-odds."""
+    def _value(self, links: Sequence[LinkId], host: Callable[[LinkId], str]) -> None:
+        """Value links anew; the best of each link's sightings counts."""
         if not links:
-            return None
+            return
         rows = [row for link in links for row in self._of[link]]
         counts = [len(self._of[link]) for link in links]
         first = np.concatenate(([0], np.cumsum(counts)[:-1]))
@@ -158,8 +156,6 @@ class Trail:
         best = np.maximum.reduceat(odds + self._optimism * spread, first)
         for link, value in zip(links, self._round(best).tolist(), strict=True):
             self._queue.push(link, host(link), value)
-        mean: NDArray[np.float32] = np.maximum.reduceat(odds, first)
-        return mean
 
     def _log_odds(
         self, slots: NDArray[np.int32], dense: NDArray[np.float32]
