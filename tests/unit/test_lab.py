@@ -25,13 +25,13 @@ from spoor.lab.figures import (
     area,
     breadth_first_order,
     curve,
-    depths,
     gap_closed,
     requests_to,
 )
 from spoor.lab.tables import interval, markdown, mean_curves, overall, pooled_gap, rows
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+from spoor.worlds.graph import depths
 
 FOUND = st.lists(st.booleans(), max_size=60)
 
@@ -138,7 +138,8 @@ def graph(links: dict[int, list[int]], pages: int) -> WebGraph:
 def test_breadth_first_by_hand() -> None:
     told = graph({0: [2, 1, 0], 2: [3, 1], 1: [4], 3: [0], 5: [0]}, 6)
     assert breadth_first_order(told, 0) == [0, 2, 1, 3, 4], "5 is linked by nobody"
-    assert depths(told, 0) == [1, 2, 2]
+    deep = depths(told.indptr, told.indices, 0)
+    assert np.bincount(deep[deep >= 0]).tolist() == [1, 2, 2]
     assert breadth_first_order(told, 5) == [5, 0, 2, 1, 3, 4]
 
 

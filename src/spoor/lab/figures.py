@@ -76,17 +76,3 @@ def breadth_first_order(graph: WebGraph, root: int) -> list[int]:
                 order.append(target)
                 queue.append(target)
     return order
-
-
-def depths(graph: WebGraph, root: int) -> list[int]:
-    """How many pages stand at depth 0, 1, 2, … from `root`."""
-    depth = {root: 0}
-    queue = deque([root])
-    while queue:
-        page = queue.popleft()
-        for target in graph.indices[graph.indptr[page] : graph.indptr[page + 1]].tolist():
-            if target not in depth:
-                depth[target] = depth[page] + 1
-                queue.append(target)
-    counts: list[int] = np.bincount(list(depth.values())).tolist()
-    return counts

@@ -26,6 +26,7 @@ from spoor.judges.spec import judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare, replay_cell
 from spoor.lab.experiment import Contender, Experiment, TargetSpec, WebSpec, data_folder
+from spoor.lab.figures import gap_closed
 from spoor.lab.record import record
 from spoor.lab.training import known_webs, train
 from spoor.lab.webs import open_web
@@ -249,8 +250,6 @@ def _work(batch: Sequence[Planned], out: Path) -> list[dict[str, Any]]:
 
 def with_oracle(figures: Mapping[str, Any], oracle: float) -> dict[str, Any]:
     """The figures, measured against an oracle that ran before."""
-    from spoor.lab.figures import gap_closed
-
     gap = gap_closed(figures["auc"], figures["auc_breadth_first"], oracle)
     return {**figures, "auc_oracle": oracle, "gap_closed": gap}
 
