@@ -8,7 +8,7 @@ from spoor.errors import InputError
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import Label, MediaType, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.topic import judge_of_topic, read_topic
+from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.text import tokens
@@ -41,6 +41,17 @@ def _one(spec: str) -> Judge:
     if not value.strip():
         raise InputError(f"target {spec!r} says nothing after the colon")
     return KINDS[kind](value.strip())
+
+
+def judge_and_topic(
+    subject: TopicFile | None, specs: Sequence[str]
+) -> tuple[Judge, TopicFile | None] | None:
+    """The judge of a crawl, and the topic that its policy may go by: the specifications judge
+    where there are any, else the topic. None where neither is given."""
+    if specs:
+        words = words_of(specs)
+        return judge_of(specs), subject or (topic_of(words) if words else None)
+    return None if subject is None else (judge_of_topic(subject), subject)
 
 
 def words_of(specs: Sequence[str]) -> str:

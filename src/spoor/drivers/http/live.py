@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import itertools
+import signal
 import ssl
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -449,3 +452,21 @@ def _pause_if_ours(error: Exception) -> None:
             "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
             "same command to go on"
         ) from error
+
+
+def stop_on_signals(live: Live, told: Callable[[], None]) -> None:
+    """Let the first SIGINT or SIGTERM stop a run, which `told` hears of, and the second end it at
+    once. Call it in the loop that runs it; outside the main thread signals are not ours."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    calls = itertools.count()
+
+    def interrupt() -> None:
+        if next(calls) == 0:
+            live.stop("interrupted")
+            told()
+        else:
+            live.abort("aborted")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -26,12 +24,12 @@ from spoor.drivers.http.gate import is_address, is_host
 from spoor.drivers.http.guard import LiveGuard
 from spoor.drivers.http.journal import Journal
 from spoor.drivers.http.listings import SitemapsFirst
-from spoor.drivers.http.live import Admission, Live
+from spoor.drivers.http.live import Admission, Live, stop_on_signals
 from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
-from spoor.judges.spec import judge_of, words_of
-from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
+from spoor.judges.spec import judge_and_topic
+from spoor.judges.topic import TopicFile, read_topic, topic_of
 from spoor.learn.state import read
 from spoor.protocols import Judge
 from spoor.stores.memory import MemoryFrontier
@@ -190,12 +188,10 @@ def wanted(
     if topic and topic_file:
         raise InputError("give --topic or --topic-file, not both")
     subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
-    if want:
-        words = words_of(want)
-        return judge_of(want), subject or (topic_of(words) if words else None)
-    if subject is None:
+    found = judge_and_topic(subject, want)
+    if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
-    return judge_of_topic(subject), subject
+    return found
 
 
 def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | None) -> Crawl:
@@ -312,7 +308,6 @@ class Run:
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
-        self._told = 0
         self._ahead = 0.0
         self.on_step = on_step
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
@@ -383,18 +378,8 @@ class Run:
         return reason
 
     async def _supervise(self, live: Live) -> str:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self._interrupt, live)
+        stop_on_signals(live, self.on_interrupt)
         return (await live.run()).reason
-
-    def _interrupt(self, live: Live) -> None:
-        self._told += 1
-        if self._told == 1:
-            live.stop("interrupted")
-            self.on_interrupt()
-        else:
-            live.abort("aborted")
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []

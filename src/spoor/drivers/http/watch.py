@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +21,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spoor.drivers.http.folder import RunFolder
-from spoor.drivers.http.live import Live
+from spoor.drivers.http.live import Live, stop_on_signals
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import InputError
 from spoor.foragers.agent import Found
@@ -157,7 +155,6 @@ class Watch:
         self.last_failure = ""
         self.lines = 0
         self._title = title
-        self._told = 0
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
         self._recent: deque[News] = deque(maxlen=FEED_ITEMS)
@@ -205,21 +202,10 @@ class Watch:
         return reason
 
     async def _supervise(self, live: Live, seconds: float | None) -> str:
-        loop = asyncio.get_running_loop()
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, self._interrupt, live)
+        stop_on_signals(live, self.on_interrupt)
         if seconds is not None:
-            loop.call_later(seconds, live.stop, "time is over")
+            asyncio.get_running_loop().call_later(seconds, live.stop, "time is over")
         return (await live.run()).reason
-
-    def _interrupt(self, live: Live) -> None:
-        self._told += 1
-        if self._told == 1:
-            live.stop("interrupted")
-            self.on_interrupt()
-        else:
-            live.abort("aborted")
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         for line in self._room.after(step, time.time()):

@@ -13,8 +13,8 @@ from scrapy.utils.misc import load_object
 from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.facts import Function
-from spoor.judges.spec import judge_of, words_of
-from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
+from spoor.judges.spec import judge_and_topic
+from spoor.judges.topic import TopicFile, read_topic, topic_of
 from spoor.learn.state import read
 from spoor.text import Vectors
 from spoor.types import Task, Topic
@@ -113,13 +113,11 @@ def _wanted(settings: BaseSettings) -> tuple[Judge, TopicFile | None]:
     subject = topic_of(topic) if topic else read_topic(file) if file else None
     if judge:
         return _judge(judge), subject
-    if want:
-        specs = [want] if isinstance(want, str) else [str(spec) for spec in want]
-        words = words_of(specs)
-        return judge_of(specs), subject or (topic_of(words) if words else None)
-    if subject is None:
+    specs = ([want] if isinstance(want, str) else [str(spec) for spec in want]) if want else []
+    found = judge_and_topic(subject, specs)
+    if found is None:
         raise InputError(f"say what is wanted: set one of {', '.join(WANTED)}")
-    return judge_of_topic(subject), subject
+    return found
 
 
 def _judge(given: Any) -> Judge:
