@@ -18,7 +18,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from spoor.archive.sources import CHUNK, File, Job
 from spoor.errors import InputError
 from spoor.page import parse
-from spoor.types import Failed, Fetched, Recording, Redirected, Reply
+from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
 from spoor.urls import Joiner, canonical
 
 WANTED = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -61,6 +61,21 @@ class Warc:
                     ) from error
                 if job is not None:
                     yield job
+
+
+def page_at(file: Path, offset: int, length: int) -> Page | None:
+    """The page of the response that stands at `offset`; None where there is none, or not whole."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            member = io.BytesIO(stream.read(length))
+        record = next(ArchiveIterator(member, WANTED, parse_http=False), None)
+        job = None if record is None else _job(record, f"{file} at {offset}")
+        found = None if job is None else job()
+    except (OSError, InputError):
+        return None
+    reply = None if found is None else found.reply
+    return reply.page if isinstance(reply, Fetched) else None
 
 
 def _job(record: WarcRecord, where: str) -> Job | None:

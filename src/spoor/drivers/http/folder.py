@@ -520,13 +520,18 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a run, to look at only."""
+    """The database of a run, to look at only; whoever writes it is not disturbed.
+
+    Raises InputError where there is none, or where it cannot be read.
+    """
     file = path / "state.db"
     if not file.exists():
         raise InputError(f"{path} is no run: it has no state.db")
-    db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+    db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     db.row_factory = sqlite3.Row
     try:
         yield db
+    except sqlite3.Error as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
     finally:
         db.close()
