@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,11 +29,21 @@ class _Host:
 
     name: str
     delay: float
-    open: list[LinkId] = field(default_factory=list)
+    number: int
+    """In the order of discovery."""
+    open: MutableSequence[LinkId]
     in_flight: int = 0
     free_at: float = -np.inf
     waiting: list[LinkId] = field(default_factory=list)
     """Links due for another request that found the host busy."""
+
+
+class _HostsOf(Protocol):
+    """The host of each link."""
+
+    def append(self, host: _Host, /) -> None: ...
+    def __getitem__(self, link: LinkId, /) -> _Host: ...
+    def __setitem__(self, link: LinkId, host: _Host, /) -> None: ...
 
 
 class MemoryFrontier:
@@ -53,12 +63,12 @@ class MemoryFrontier:
         self._state = bytearray()
         self._parent = array("q")
         self._depth = array("i")
-        self._hosts_of: list[_Host] = []
+        self._hosts_of: _HostsOf = []
         self._seen: dict[LinkId, list[Seen]] = {}
         self._hosts: dict[str, _Host] = {}
         # Open links in one list and in one a host, removed by swapping with the last; where each
         # stands is kept by link number.
-        self._open: list[LinkId] = []
+        self._open: MutableSequence[LinkId] = self._numbers()
         self._at = array("q")
         self._at_host = array("q")
         # Hosts that are free and have open links, in insertion order (a set's order is not stable).
@@ -67,6 +77,10 @@ class MemoryFrontier:
         self._later: list[tuple[float, str]] = []
         self._due: list[tuple[float, LinkId]] = []
         self._offer = _MemoryOffer(self)
+
+    def _numbers(self) -> MutableSequence[LinkId]:
+        """An empty list of links."""
+        return []
 
     # -- entering links
 
@@ -103,10 +117,14 @@ class MemoryFrontier:
         link = len(self._urls)
         self._ids[url] = link
         self._urls.append(url)
-        self._state.append(OPEN)
         self._parent.append(parent)
         self._depth.append(depth)
-        host = self._host(host_of(url))
+        self._list(link, self._host(host_of(url)))
+        return link
+
+    def _list(self, link: LinkId, host: _Host) -> None:
+        """A new link is open."""
+        self._state.append(OPEN)
         self._hosts_of.append(host)
         self._at.append(len(self._open))
         self._open.append(link)
@@ -116,12 +134,12 @@ class MemoryFrontier:
             self._offered += 1
         elif len(host.open) == 1:
             self._reconsider(host)
-        return link
 
     def _host(self, name: str) -> _Host:
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host(name, self._delay)
+            number = len(self._hosts)
+            host = self._hosts[name] = _Host(name, self._delay, number, self._numbers())
         return host
 
     def _remove(self, link: LinkId) -> None:
@@ -162,6 +180,11 @@ class MemoryFrontier:
             if not stale and not (self._per_host and host.in_flight >= self._per_host):
                 self._ready[name] = None
                 self._offered += len(host.open)
+
+    def configure(self, *, delay: float, per_host: int) -> None:
+        """Go on with other manners, as one that is made with them and loaded does: hosts known
+        already keep their delay until `pace`."""
+        self._delay, self._per_host = delay, per_host
 
     def offer(self, now: float) -> _MemoryOffer:
         self._wake(now)
@@ -230,7 +253,7 @@ class MemoryFrontier:
             host.free_at = max(host.free_at, now + host.delay)
             self._unready(host)
             self._reconsider(host)
-        return self._urls[link], host.name
+        return self.url(link), host.name
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
         self._end_request(link, now)
@@ -247,7 +270,7 @@ class MemoryFrontier:
         self._done(link)
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
-        other = self._ids.get(url)
+        other = self.find(url)
         self._end_request(link, now)
         if other is not None:
             if other == link or self._state[other] != OPEN:
@@ -256,12 +279,15 @@ class MemoryFrontier:
             # The link stands in for the other one, which is open no more.
             self._remove(other)
             self._done(other)
-        self._ids[url] = link
-        self._urls[link] = url
+        self._rename(link, url)
         self._hosts_of[link] = self._host(host_of(url))
         self._state[link] = WAITING
         heapq.heappush(self._due, (now, link))
         return True
+
+    def _rename(self, link: LinkId, url: str) -> None:
+        self._ids[url] = link
+        self._urls[link] = url
 
     def _end_request(self, link: LinkId, now: float) -> None:
         if self._state[link] != TAKEN:
@@ -283,6 +309,9 @@ class MemoryFrontier:
     def url(self, link: LinkId) -> str:
         return self._urls[link]
 
+    def find(self, url: str) -> LinkId | None:
+        return self._ids.get(url)
+
     def depth(self, link: LinkId) -> int:
         return self._depth[link]
 
@@ -298,6 +327,9 @@ class MemoryFrontier:
 
     def open(self) -> Iterator[LinkId]:
         return iter(sorted(self._open))
+
+    def done(self) -> Iterator[str]:
+        return (url for url, link in self._ids.items() if self._state[link] == DONE)
 
     def sightings(self, link: LinkId) -> Sequence[Sighting]:
         return [
@@ -356,7 +388,9 @@ class MemoryFrontier:
             state["hosts"], state["host_open"], state["host_waiting"], strict=True
         ):
             clock = -np.inf if free_at is None else free_at
-            self._hosts[name] = _Host(name, delay, list(links), in_flight, clock, list(waiting))
+            self._hosts[name] = _Host(
+                name, delay, len(self._hosts), list(links), in_flight, clock, list(waiting)
+            )
         self._hosts_of = [self._host(host_of(url)) for url in self._urls]
         self._open = state["open"].tolist()
         self._at = array("q", [0]) * len(self._urls)
