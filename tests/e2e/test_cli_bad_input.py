@@ -230,13 +230,17 @@ REPLAYS: dict[str, tuple[list[str], str]] = {
         "no page http://z.example/",
     ),
     "an unknown policy": (
-        ["web", "--target", "label:x", "--policy", "pagerunk"],
+        ["web", "--target", "label:pottery", "--policy", "pagerunk"],
         "(did you mean 'pagerank'?)",
     ),
     "an unknown target": (["web", "--target", "lable:x"], "(did you mean 'label'?)"),
+    "a misspelt label": (
+        ["web", "--target", "label:potery"],
+        "is labelled 'potery' (did you mean 'pottery'?); its labels are: pottery",
+    ),
     "an unknown way": (["web", "--target", "label:x", "--absent", "huh"], "--absent"),
     "an unknown scope": (["web", "--target", "label:x", "--scope", "all"], "unknown scope 'all'"),
-    "no model": (["web", "--target", "label:x", "--model", "none"], "cannot read none"),
+    "no model": (["web", "--target", "label:pottery", "--model", "none"], "cannot read none"),
 }
 
 

@@ -28,6 +28,7 @@ from spoor.lab.figures import (
     gap_closed,
     requests_to,
 )
+from spoor.lab.results import write_csv
 from spoor.lab.tables import interval, markdown, mean_curves, overall, pooled_gap, rows
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -437,7 +438,7 @@ def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
     text = markdown(rows(cells))
     assert text.splitlines()[2].startswith("| w | t | c | 0.375 |")
     assert len({line.count("|") for line in text.splitlines()}) == 1
-    sweep.write_csv(tmp_path / "cells.csv", cells)
+    write_csv(tmp_path / "cells.csv", cells)
     with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
         read_back = list(csv.DictReader(file))
     assert [float(row["auc"]) for row in read_back] == [0.7, 0.6]

@@ -79,7 +79,7 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
     assert len(names) == 3
     told: list[int] = []
     rows = run(trials, out, tell=told.append)
-    assert told == [0, 1, 2, 3]
+    assert list(dict.fromkeys(told)) == [0, 1, 2, 3]
     # Best-first learns nothing, and crawls once.
     assert [row["task"] for row in rows] == [1, 1, 2, 3, 1, 2, 3]
     for row in rows:

@@ -50,37 +50,40 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
-    from spoor.lab import sweep
+    from spoor.lab import results, sweep
     from spoor.lab.experiment import find
 
     found = [experiment for name in experiments for experiment in find(name)]
-    results: list[dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     for experiment in found:
         if experiment.kind == "fleets":
-            results.append(run_fleets(experiment, out, jobs or os.cpu_count() or 1, as_json))
+            told.append(run_fleets(experiment, out, jobs or os.cpu_count() or 1, as_json))
             continue
         if experiment.kind == "tasks":
-            results.append(run_tasks(experiment, out, jobs or os.cpu_count() or 1, as_json))
+            told.append(run_tasks(experiment, out, jobs or os.cpu_count() or 1, as_json))
             continue
         plan = sweep.plan(experiment, out)
         with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
             cells = sweep.run(plan, out, jobs=jobs or os.cpu_count() or 1, tell=tell)
-        results.append({"experiment": experiment.name, "cells": cells})
+        told.append({"experiment": experiment.name, "cells": cells})
+        results.write(out / experiment.name, experiment, cells)
         folder = write_pages(experiment.name, experiment.title, experiment.about, cells, out)
         if not as_json:
             show(experiment.title, cells)
             typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
     if as_json:
-        typer.echo(json.dumps(results[0] if len(results) == 1 else {"experiments": results}))
+        typer.echo(json.dumps(told[0] if len(told) == 1 else {"experiments": told}))
 
 
 def run_fleets(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
     """Run an experiment with fleets on evolving webs, and show or write what it says."""
     from spoor.lab import fleet_experiment as fleets
+    from spoor.lab import results
 
     plan = fleets.plan(experiment)
     with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
         cells = fleets.run(plan, out, jobs=jobs, tell=tell)
+    results.write(out / experiment.name, experiment, cells)
     folder = fleets.write_pages(experiment, cells, out)
     if not as_json:
         typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
@@ -90,11 +93,13 @@ def run_fleets(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> d
 
 def run_tasks(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
     """Run an experiment whose policies keep what they learned from task to task."""
+    from spoor.lab import results
     from spoor.lab import task_experiment as tasks
 
     plan = tasks.plan(experiment, out)
     with progress(f"trials of {experiment.name}", len(plan), quiet=as_json) as tell:
         rows = tasks.run(plan, out, jobs=jobs, tell=lambda done: tell(done, 0))
+    results.write(out / experiment.name, experiment, rows)
     folder = tasks.write_pages(experiment, rows, out)
     if not as_json:
         typer.echo(f"{experiment.title}\n\n{tasks.table(rows)}")
@@ -103,14 +108,12 @@ def run_tasks(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> di
 
 
 def write_pages(name: str, title: str, about: str, cells: list[dict[str, Any]], out: Path) -> Path:
-    """Write `cells.csv`, `table.md` and one picture a web and target; returns their folder."""
+    """Write `table.md` and one picture a web and target; returns their folder."""
     from spoor.lab.pictures import curves
-    from spoor.lab.sweep import write_csv
     from spoor.lab.tables import markdown, mean_curves, overall, rows
 
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "cells.csv", cells)
     table = rows(cells)
     parts = [f"# {title}", about.strip(), markdown(table)]
     ranked = overall(table)

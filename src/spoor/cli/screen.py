@@ -53,14 +53,17 @@ def _found(count: int | None) -> str:
 
 def _plain(what: str, total: int | None) -> Tell:
     began = last = time.monotonic()
+    before: int | None = None
 
     def tell(done: int, found: int | None = None) -> None:
-        nonlocal last
+        nonlocal last, before
+        if before is None:
+            before = done  # there already: it says nothing of the rate
         now = time.monotonic()
         if now - last < PLAIN_EVERY:
             return
         last = now
-        rate = done / (now - began)
+        rate = (done - before) / (now - began)
         said = [f"{done}{f' of {total}' if total else ''} {what}", f"{rate:.1f} a second"]
         if found is not None:
             said.append(_found(found))

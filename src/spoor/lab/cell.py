@@ -18,7 +18,7 @@ from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
 from spoor.lab.figures import area, breadth_first_order, curve, gap_closed, requests_to
-from spoor.lab.webs import LabWorld, open_scope
+from spoor.lab.webs import LabWorld, check_labels, open_scope
 from spoor.protocols import LookAhead
 from spoor.stores.memory import MemoryFrontier
 from spoor.types import LinkId, State, Task, Topic, WebGraph
@@ -76,8 +76,10 @@ class Ground:
 
 
 def prepare(cell: Cell) -> Ground:
-    """Open the web of a cell and find its targets; InputError for a root that is not in it."""
+    """Open the web of a cell and find its targets; InputError for a root that is not in it, and for
+    a label that no page of it carries."""
     world, root = open_scope(Path(cell.web), cell.root, cell.scope, absent=cell.absent)
+    check_labels(Path(cell.web), cell.targets)
     graph = world.graph(judge_of(cell.targets))
     number = graph.index().get(root)
     if number is None:
@@ -120,6 +122,7 @@ def replay_cell(
         "seed": cell.seed,
         "fetched": len(found),
         "downloads": crawl.counts.pages,
+        "requests": crawl.counts.requests,
         "reachable": reachable,
         "targets": int(ground.graph.targets.sum()),
         "targets_reachable": targets,

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from spoor.lab.experiment import Experiment, data_folder
 from spoor.lab.foragers import cell, graph_figures
 from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest
+from spoor.lab.workers import spread
 from spoor.worlds.graph import degrees
 
 Tell = Callable[[int], None]
@@ -97,31 +96,29 @@ def run(
             batches.setdefault(json.dumps(params["web"]), []).append(number)
     done = sum(figures is not None for figures in kept)
     tell(done)
-    for number, figures in _spread(plan, list(batches.values()), out, jobs):
-        kept[number] = figures
-        done += 1
-        tell(done)
+    left = [_file(out, plan[number]) for batch in batches.values() for number in batch]
+    numbers = list(batches.values())
+    for place, rows in spread(
+        _batch,
+        [[plan[number] for number in batch] for batch in numbers],
+        out,
+        jobs=jobs,
+        look=lambda: tell(done + sum(file.exists() for file in left)),
+    ):
+        for number, figures in zip(numbers[place], rows, strict=True):
+            kept[number] = figures
+    tell(len(kept))
     return [figures for figures in kept if figures is not None]
 
 
-def _spread(
-    plan: Sequence[dict[str, Any]], batches: list[list[int]], out: Path, jobs: int
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    if jobs == 1 or len(batches) < 2:
-        for batch in batches:
-            for number in batch:
-                yield number, _work(plan[number], out)
-        return
-    with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn")) as pool:
-        futures = {
-            pool.submit(_batch, [plan[number] for number in batch], out): batch for batch in batches
-        }
-        for future in as_completed(futures):
-            yield from zip(futures[future], future.result(), strict=True)
-
-
-def _batch(batch: Sequence[dict[str, Any]], out: Path) -> list[dict[str, Any]]:
-    return [_work(params, out) for params in batch]
+def _batch(
+    batch: Sequence[dict[str, Any]], out: Path, done: Callable[[], None]
+) -> list[dict[str, Any]]:
+    rows = []
+    for params in batch:
+        rows.append(_work(params, out))
+        done()
+    return rows
 
 
 def _work(params: dict[str, Any], out: Path) -> dict[str, Any]:
@@ -293,12 +290,9 @@ def degree_picture(spec: Mapping[str, Any]) -> str:
 
 
 def write_pages(experiment: Experiment, cells: list[dict[str, Any]], out: Path) -> Path:
-    """Write `cells.csv`, `table.md` and the pictures of an experiment; returns their folder."""
-    from spoor.lab.sweep import write_csv
-
+    """Write `table.md` and the pictures of an experiment; returns their folder."""
     folder = out / experiment.name
     folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "cells.csv", [_flat(row) for row in cells])
     webs = experiment.settings["webs"]
     parts = [
         f"# {experiment.title}",
@@ -315,7 +309,3 @@ def write_pages(experiment: Experiment, cells: list[dict[str, Any]], out: Path) 
             parts.append(f"![{name} on {web}]({file})")
     (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return folder
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "windows"}

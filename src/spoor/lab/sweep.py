@@ -6,17 +6,14 @@ the same cell is never run twice, and a change of any of the three runs it anew.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +27,9 @@ from spoor.lab.figures import gap_closed
 from spoor.lab.record import record
 from spoor.lab.training import known_webs, train
 from spoor.lab.webs import open_web
+from spoor.lab.workers import spread
 from spoor.learn.state import read, write
-from spoor.types import State
+from spoor.types import KnownWeb, State
 from spoor.worlds import company
 from spoor.worlds.generated import GeneratedWorld, settings_of
 
@@ -61,7 +59,9 @@ class Planned:
 
     def key(self) -> str:
         """What the finished cell is kept under."""
-        said = json.dumps([asdict(self), code_digest(), data_digest(self.folder)], sort_keys=True)
+        told = [asdict(self), code_digest(), data_digest(self.folder)]
+        told.append(policy_digest(self.contender.policy))
+        said = json.dumps(told, sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 
@@ -99,30 +99,18 @@ def run(
             batches.setdefault((cell.folder, cell.root, cell.target), []).append(number)
     done = sum(figures is not None for figures in kept)
     tell(done)
-    work = {number: [plan[cell] for cell in batch] for number, batch in enumerate(batches.values())}
-    numbers = list(batches.values())
-    with ExitStack() as stack:
-        for number, rows in _spread(work, out, jobs, stack):
-            for place, row in zip(numbers[number], rows, strict=True):
-                kept[place] = row
-            done += len(rows)
-            tell(done)
+    left = [_file(out, plan[number]) for batch in batches.values() for number in batch]
+    for place, rows in spread(
+        _work,
+        [[plan[number] for number in batch] for batch in batches.values()],
+        out,
+        jobs=jobs,
+        look=lambda: tell(done + sum(file.exists() for file in left)),
+    ):
+        for number, row in zip(list(batches.values())[place], rows, strict=True):
+            kept[number] = row
+    tell(len(kept))
     return [row for row in kept if row is not None]
-
-
-def _spread(
-    batches: Mapping[int, list[Planned]], out: Path, jobs: int, stack: ExitStack
-) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    if jobs == 1 or len(batches) < 2:
-        for number, batch in batches.items():
-            yield number, _work(batch, out)
-        return
-    pool = stack.enter_context(
-        ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn"))
-    )
-    futures = {pool.submit(_work, batch, out): number for number, batch in batches.items()}
-    for future in as_completed(futures):
-        yield futures[future], future.result()
 
 
 def _plan(experiment: Experiment, out: Path) -> Iterator[Planned]:
@@ -222,7 +210,7 @@ def _roots(web: WebSpec, folder: Path) -> list[tuple[str, str]]:
     return [(site, open_web(folder, site=site).roots()[0]) for site in chosen]
 
 
-def _work(batch: Sequence[Planned], out: Path) -> list[dict[str, Any]]:
+def _work(batch: Sequence[Planned], out: Path, told: Callable[[], None]) -> list[dict[str, Any]]:
     ground = prepare(_cell(batch[0]))
     done: list[dict[str, Any]] = []
     oracle: float | None = None
@@ -245,6 +233,7 @@ def _work(batch: Sequence[Planned], out: Path) -> list[dict[str, Any]]:
         }
         _keep(out, planned, figures)
         done.append(figures)
+        told()
     return done
 
 
@@ -284,16 +273,11 @@ def _model(planned: Planned, out: Path) -> State | None:
         planned.seed,
         planned.trained_on,
     ]
-    said += [code_digest(), data_digest(planned.folder)]
+    said += [code_digest(), data_digest(planned.folder), policy_digest(contender.policy)]
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
     file = out / "models" / digest
     if not file.exists():
-        webs = known_webs(
-            [Path(planned.folder)],
-            planned.want,
-            only=planned.trained_on,
-            without=[planned.site],
-        )
+        webs = _known(planned.folder, planned.want, planned.trained_on, planned.site)
         topic = topic_of(planned.topic).topic if planned.topic else None
         model = train(
             contender.policy,
@@ -307,10 +291,48 @@ def _model(planned: Planned, out: Path) -> State | None:
     return read(file)
 
 
+@lru_cache(maxsize=1)
+def _known(
+    folder: str, want: tuple[str, ...], only: tuple[str, ...], without: str
+) -> list[KnownWeb]:
+    """The sites to train on: the same for every contender and seed of a batch, and read once."""
+    return known_webs([Path(folder)], want, only=only, without=[without])
+
+
+ASIDE = (
+    "cli",
+    "testing",
+    "drivers/http",
+    "drivers/scrapy",
+    "drivers/ray",
+    *(
+        f"lab/{name}.py"
+        for name in "describe notebook pictures report results snapshot tables".split()
+    ),
+)
+"""What no cell runs: a change of it leaves finished cells as they are."""
+
+
 @cache
 def code_digest() -> str:
-    """What the code is, of every module of Spoor."""
-    return _digest_of("")
+    """What the code is that a cell may run: every module of Spoor but those `ASIDE`."""
+    root = Path(str(files("spoor")))
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(ASIDE):
+            digest.update(name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def policy_digest(name: str) -> str:
+    """What the code is of a policy that comes from outside of Spoor; empty for one of ours."""
+    module = registry.find("policies", name).__module__
+    if module.split(".")[0] == "spoor":
+        return ""
+    source = getattr(sys.modules.get(module), "__file__", None)
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
 
 
 @cache
@@ -338,39 +360,20 @@ def data_digest(folder: str) -> str:
     return digest.hexdigest()
 
 
+def _file(out: Path, cell: Planned) -> Path:
+    return out / "cells" / f"{cell.key()}.json"
+
+
 def _kept(out: Path, cell: Planned) -> dict[str, Any] | None:
-    file = out / "cells" / f"{cell.key()}.json"
     try:
-        figures: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        figures: dict[str, Any] = json.loads(_file(out, cell).read_text("utf-8"))
     except (OSError, ValueError):
         return None
     return figures
 
 
 def _keep(out: Path, cell: Planned, figures: Mapping[str, Any]) -> None:
-    file = out / "cells" / f"{cell.key()}.json"
+    file = _file(out, cell)
     part = file.with_suffix(".part")
     part.write_text(json.dumps(figures), encoding="utf-8")
     part.replace(file)
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One row a cell, one column a figure; curves stay in the cells."""
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names)
-        writer.writeheader()
-        writer.writerows(flat)
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "requests_to":
-            flat |= {f"requests_to_{share}": part for share, part in value.items()}
-        elif name == "params":
-            flat[name] = json.dumps(value)
-        elif name != "curve":
-            flat[name] = value
-    return flat

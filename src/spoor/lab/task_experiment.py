@@ -15,10 +15,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,6 +34,7 @@ from spoor.lab.fleet_experiment import interval
 from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest, data_digest, web_folder
 from spoor.lab.webs import LabWorld, open_web
+from spoor.lab.workers import spread
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
@@ -142,29 +141,22 @@ def run(
             batches.setdefault(trial.subject.name, []).append(trial)
     done = len(plan) - sum(map(len, batches.values()))
     tell(done)
-    if jobs == 1 or len(batches) < 2:
-        for batch in batches.values():
-            for trial in _work(batch, out):
-                done += trial
-                tell(done)
-    else:
-        with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=get_context("spawn")) as pool:
-            futures = [pool.submit(_all, batch, out) for batch in batches.values()]
-            for future in as_completed(futures):
-                done += future.result()
-                tell(done)
+    left = [trial.file(out) for batch in batches.values() for trial in batch]
+
+    def look() -> None:
+        tell(done + sum(file.exists() for file in left))
+
+    for _ in spread(_work, list(batches.values()), out, jobs=jobs, look=look):
+        pass
+    look()
     rows: list[dict[str, Any]] = []
     for trial in plan:
         rows += json.loads(trial.file(out).read_text("utf-8"))
     return rows
 
 
-def _all(batch: Sequence[Trial], out: Path) -> int:
-    return sum(_work(batch, out))
-
-
-def _work(batch: Sequence[Trial], out: Path) -> Any:
-    """Run the trials of one topic; yields 1 after each."""
+def _work(batch: Sequence[Trial], out: Path, done: Callable[[], None]) -> None:
+    """Run the trials of one topic."""
     ground = _Ground(batch[0])
     for trial in batch:
         rows = tasks(ground, trial)
@@ -172,7 +164,7 @@ def _work(batch: Sequence[Trial], out: Path) -> Any:
         part = file.with_suffix(".part")
         part.write_text(json.dumps(rows), encoding="utf-8")
         part.replace(file)
-        yield 1
+        done()
 
 
 class _Held:
@@ -350,7 +342,7 @@ def figures(rows: Sequence[Mapping[str, Any]], topic: str) -> dict[str, str]:
 
 
 def write_pages(experiment: Experiment, rows: Sequence[Mapping[str, Any]], out: Path) -> Path:
-    """Write `table.md`, `tasks.json` and the pictures; returns their folder."""
+    """Write `table.md` and the pictures; returns their folder."""
     folder = out / experiment.name
     folder.mkdir(parents=True, exist_ok=True)
     parts = [f"# {experiment.title}", experiment.about.strip(), table(rows)]
@@ -360,5 +352,4 @@ def write_pages(experiment: Experiment, rows: Sequence[Mapping[str, Any]], out: 
             (folder / file).write_text(picture, encoding="utf-8")
             parts.append(f"![{name} of {topic}]({file})")
     (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    (folder / "tasks.json").write_text(json.dumps(list(rows)), encoding="utf-8")
     return folder

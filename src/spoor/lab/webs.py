@@ -8,6 +8,7 @@ from typing import Protocol
 
 from spoor.errors import InputError
 from spoor.protocols import Judge
+from spoor.registry import nearest
 from spoor.types import Fetch, Page, Reply, WebGraph
 from spoor.worlds.generated import FILE as GENERATED
 from spoor.worlds.generated import GeneratedWorld
@@ -53,3 +54,29 @@ def open_scope(
     if scope == "site" and page.site and len(world.sites()) > 1:
         world = open_web(path, site=page.site, absent=absent)
     return world, page.url
+
+
+def check_labels(path: Path, targets: Sequence[str]) -> None:
+    """Raises InputError for a `label:X` that no page of the web carries; a single site of it may
+    well be without."""
+    wanted = [
+        value.strip()
+        for kind, _, value in (spec.partition(":") for spec in targets)
+        if kind == "label"
+    ]
+    if not wanted:
+        return
+    world = open_web(path)
+    if isinstance(world, RecordedWorld):
+        there = list(world.labels())
+    elif isinstance(world, GeneratedWorld):
+        there = [*world.topics, *(["trap"] if world.settings.traps else [])]
+    else:
+        return
+    for label in wanted:
+        if label not in there:
+            some = ", ".join(there) or "none at all"
+            raise InputError(
+                f"no page of {path} is labelled {label!r}{nearest(label, there)}; "
+                f"its labels are: {some}"
+            )

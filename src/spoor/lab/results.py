@@ -1,0 +1,135 @@
+"""What came of an experiment, as its folder keeps it: everything in `results.json`, and tidy rows,
+one a cell, in `cells.csv` and, where the extra `parquet` is installed, `cells.parquet`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.lab.experiment import Experiment
+from spoor.lab.sweep import code_digest
+
+FORMAT = 1
+FILE = "results.json"
+
+Cells = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One experiment that was run."""
+
+    name: str
+    kind: str
+    """`harvest`, `tasks` or `fleets`."""
+    title: str
+    about: str
+    rows: Cells
+    """One a cell; of an experiment of tasks, one a task."""
+    made: Mapping[str, str] = field(default_factory=dict)
+    """By which Spoor, and by which code."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The experiment, as its file had it."""
+
+    @property
+    def contenders(self) -> list[str]:
+        """Names of what was compared, in the order of the experiment."""
+        return list(dict.fromkeys(contender_of(row) for row in self.rows))
+
+
+def contender_of(row: Mapping[str, Any]) -> str:
+    """Name of the contender of a cell."""
+    return str(row["contender"] if "contender" in row else row["fleet"])
+
+
+def write(folder: Path, experiment: Experiment, rows: Cells) -> None:
+    """Write the results of an experiment into its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    told = {
+        "format": FORMAT,
+        "name": experiment.name,
+        "kind": experiment.kind,
+        "title": experiment.title,
+        "about": experiment.about.strip(),
+        "made": {"spoor": version("spoor"), "code": code_digest()[:12]},
+        "settings": asdict(experiment),
+        "rows": list(rows),
+    }
+    part = folder / f"{FILE}.part"
+    part.write_text(json.dumps(told), encoding="utf-8")
+    part.replace(folder / FILE)
+    write_csv(folder / "cells.csv", rows)
+    if find_spec("pyarrow") is not None:
+        write_parquet(folder / "cells.parquet", rows)
+
+
+def read(folder: Path) -> Results:
+    """The results in an experiment's folder. Raises InputError where there are none."""
+    file = folder / FILE
+    try:
+        told = json.loads(file.read_text("utf-8"))
+        names = ("name", "kind", "title", "about", "rows", "made", "settings")
+        return Results(**{name: told[name] for name in names})
+    except OSError as error:
+        raise InputError(
+            f"{folder} holds no results of an experiment (no {FILE}); `spoor lab run` makes them"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is damaged ({error}); run the experiment again") from error
+
+
+def found(folder: Path) -> Iterator[Results]:
+    """The results in a folder, or in the folders right below it. Raises InputError for none."""
+    inside = [folder] if (folder / FILE).exists() else []
+    if not inside and folder.is_dir():
+        inside = sorted(path.parent for path in folder.glob(f"*/{FILE}"))
+    if not inside:
+        read(folder)
+    yield from map(read, inside)
+
+
+# ---------------------------------------------------------------- tidy rows
+
+
+def write_csv(path: Path, rows: Cells) -> None:
+    """One row a cell, one column a figure; curves stay in `results.json`."""
+    flat = [_flat(row) for row in rows]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, _names(flat))
+        writer.writeheader()
+        writer.writerows(flat)
+
+
+def write_parquet(path: Path, rows: Cells) -> None:
+    """The same rows as `write_csv`. Raises InputError where the extra is not installed."""
+    try:
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise InputError("Parquet needs an extra: pip install 'spoor[parquet]'") from error
+    flat = [_flat(row) for row in rows]
+    columns = {name: [row.get(name) for row in flat] for name in _names(flat)}
+    parquet.write_table(arrow.table(columns), path)
+
+
+def _names(flat: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in flat for name in row))
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "requests_to":
+            flat |= {f"requests_to_{share}": part for share, part in value.items()}
+        elif isinstance(value, Mapping):
+            flat[name] = json.dumps(value)
+        elif not isinstance(value, list):
+            flat[name] = value
+    return flat
