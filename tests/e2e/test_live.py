@@ -327,10 +327,79 @@ def test_robots_txt_that_cannot_be_had_forbids_all(status: int) -> None:
     server, steps = ended(with_robots(reply("", status)), f"{A}/")
     assert server.pages == []
     assert failures(steps) == {f"{A}/": "robots"}
-    told = next(step for _, step in steps)
+    told = steps[-1][1]
     assert isinstance(told, Outcome)
     assert isinstance(told.reply, Failed)
     assert "could not be had" in told.reply.reason
+    waits = [step.until for _, step in steps if isinstance(step, Deferred)]
+    assert waits == [1005.0, 1015.0], "asked for again 5 and 10 seconds later"
+
+
+@pytest.mark.parametrize("bad", [reply("", 500), b"", reply("User-agent: *\nDis")[:-3]])
+def test_robots_txt_that_fails_once_costs_no_page(bad: bytes) -> None:
+    rules = reply("User-agent: *\nDisallow: /shut\n", media="text/plain")
+    answers = [bad, bad, rules]
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return answers.pop(0) if asked.host == "a.example" else MISSING
+        return SIX(asked)
+
+    server, steps = ended(answer, f"{A}/")
+    assert not answers
+    assert failures(steps) == {f"{A}/shut": "robots", f"{A}/shut/in": "robots"}
+    assert [asked.path for asked in server.asked if asked.host == "a.example"] == [
+        *(["/robots.txt"] * 3),
+        "/",
+        "/open",
+    ]
+
+
+def test_rules_that_were_known_hold_while_their_file_cannot_be_had() -> None:
+    clock, asked_for = Clock(), list[float]()
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            asked_for.append(clock.now)
+            return (
+                reply("Disallow: /", 500)
+                if asked_for[1:]
+                else reply("User-agent: *\nDisallow: /shut\n", media="text/plain")
+            )
+        clock.now += 90_000.0  # each page a day later
+        return SIX(asked)
+
+    server, steps = ended(answer, f"{A}/open", f"{A}/", clock=clock)
+    assert {url for url in failures(steps) if url.startswith(A)} == {f"{A}/shut", f"{A}/shut/in"}
+    assert server.pages[:2] == ["/open", "/"]
+    assert len(asked_for) >= 2
+
+
+def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spoor.drivers.http.live.LONGEST_WAIT", 15.0)
+    server = Loopback(with_robots(reply("", 500)))
+    reasons = list[str]()
+
+    async def crawl() -> None:
+        clock = Clock()
+
+        def step(fetch: Fetch, done: Outcome | Deferred) -> None:
+            if isinstance(done, Deferred):
+                clock.now = max(clock.now, done.until)
+
+        async with server.serving():
+            frontier = MemoryFrontier(per_host=1)
+            engine = Crawl(BreadthFirst(_task()), Keywords(["clay"]), frontier)
+            engine.seed([f"{A}/", f"{A}/open"])
+            http = HttpSettings(connect_to=(ADDRESS, server.port))
+            reasons.append((await Live(engine, http, clock=clock, on_step=step).run()).reason)
+            assert frontier.open_count == 1, "what was not asked for is still there"
+
+    asyncio.run(crawl())
+    assert reasons == ["only hosts are left that cannot be reached: robots.txt of http://a.example"]
+    assert [asked.path for asked in server.asked] == ["/robots.txt"] * 3
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])

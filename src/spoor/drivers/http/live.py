@@ -50,8 +50,12 @@ Clock = Callable[[], float]
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ROBOTS_HOPS = 5
-UNREACHABLE_AGE = 1800.0
-"""Seconds after which a robots.txt that could not be had is asked for again."""
+ROBOTS_AGAIN = 5.0
+"""Seconds after which a robots.txt that could not be had is asked for again; each time twice as
+long, up to a day (RFC 9309, 2.4)."""
+LONGEST_WAIT = 300.0
+"""Seconds that a crawl with nothing else to do waits for such hosts."""
+DAY = 24 * 3600.0
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -158,6 +162,8 @@ class Source:
 class _Robots:
     rules: Rules
     expires: float
+    failed: int = 0
+    """Times in a row that the file could not be had."""
 
 
 class Live:
@@ -247,6 +253,7 @@ class Live:
                     chosen.append(answer)
                     continue
                 until = answer.until if isinstance(answer, Sleep) else None
+                over = over or self._in_vain(until)
                 break
             self._commit()
             if self._fault is not None:
@@ -264,6 +271,18 @@ class Live:
             return None
         waiting = self._tasks and self._clock() < self._patience
         return None if waiting else Finished(self._stopped)
+
+    def _in_vain(self, until: float | None) -> Finished | None:
+        """An end where all that is left waits for hosts whose robots.txt could not be had."""
+        if self._tasks or self._arrived or until is None or until < self._clock() + LONGEST_WAIT:
+            return None
+        gone = [origin for origin, known in self._robots.items() if known.rules is DISALLOW_ALL]
+        if not gone:
+            return None
+        others = f" and of {len(gone) - 1} others" if gone[1:] else ""
+        return Finished(
+            f"only hosts are left that cannot be reached: robots.txt of {gone[-1]}{others}"
+        )
 
     async def _rest(self, until: float | None) -> None:
         """Until a reply comes in, or a host becomes free."""
@@ -299,10 +318,16 @@ class Live:
         exchange: Exchange | None = None
         try:
             rules = await self._rules(fetch) if self.settings.robots else ALLOW_ALL
-            if not rules.allowed(fetch.url):
-                unreachable = rules is DISALLOW_ALL
-                why = "could not be had, so all is forbidden" if unreachable else "forbids it"
-                reply = Failed(fetch.ticket, "robots", f"robots.txt {why}")
+            if rules is DISALLOW_ALL:
+                reply = Failed(
+                    fetch.ticket,
+                    "robots",
+                    "robots.txt could not be had, so all is forbidden",
+                    transient=True,
+                    retry_after=max(0.0, self._robots[_origin(fetch.url)].expires - self._clock()),
+                )
+            elif not rules.allowed(fetch.url):
+                reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
             else:
                 listing = fetch.choice.why == sitemaps.WHY
                 accept = ("*",) if listing else self.settings.accept
@@ -321,7 +346,7 @@ class Live:
 
     def _with_sitemaps(self, exchange: Exchange, listing: bool, rules: Rules) -> Exchange:
         """What a page is made of, its host's sitemaps included if it is the first from there."""
-        origin = "/".join(exchange.url.split("/", 3)[:3])
+        origin = _origin(exchange.url)
         if listing or origin in self._announced or not 200 <= exchange.status < 300:
             return replace(exchange, sitemap=listing)
         self._announced.add(origin)
@@ -355,7 +380,7 @@ class Live:
     def _retry_after(self, exchange: Exchange) -> float | None:
         value = exchange.headers.get("Retry-After", "").strip()
         if value.isdigit():
-            return float(min(int(value), 24 * 3600))
+            return min(float(int(value[:9])), DAY)
         until = _http_date(value)
         return None if until is None else max(0.0, until - self._clock())
 
@@ -370,7 +395,7 @@ class Live:
         With one request a host at a time nobody else can need them meanwhile; with more, each
         waits for the same answer. The host's delay passes before the page itself is asked for.
         """
-        origin = "/".join(fetch.url.split("/", 3)[:3])
+        origin = _origin(fetch.url)
         known = self._robots.get(origin)
         now = self._clock()
         if known is not None and known.expires > now:
@@ -380,8 +405,14 @@ class Live:
             known = self._robots.get(origin)
             if known is not None and known.expires > now:
                 return known.rules
-            rules, age = await self._fetch_rules(f"{origin}/robots.txt")
-            self._robots[origin] = _Robots(rules, self._clock() + age)
+            rules = await self._fetch_rules(f"{origin}/robots.txt")
+            failed, age = 0, self.settings.robots_max_age
+            if rules is DISALLOW_ALL:
+                failed = 1 if known is None else known.failed + 1
+                age = min(ROBOTS_AGAIN * 2.0 ** min(failed - 1, 16), DAY)
+                # What it said before still holds where it said something.
+                rules = rules if known is None else known.rules
+            self._robots[origin] = _Robots(rules, self._clock() + age, failed)
         self._locks.pop(origin, None)
         delay = self._delay(fetch.host)
         if rules.crawl_delay is not None:
@@ -391,7 +422,8 @@ class Live:
             await asyncio.sleep(delay)
         return rules
 
-    async def _fetch_rules(self, url: str) -> tuple[Rules, float]:
+    async def _fetch_rules(self, url: str) -> Rules:
+        """DISALLOW_ALL where it cannot be had."""
         for _ in range(ROBOTS_HOPS + 1):
             self.robots_requests += 1
             try:
@@ -403,17 +435,22 @@ class Live:
                 raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
                 _pause_if_ours(error)
-                return DISALLOW_ALL, UNREACHABLE_AGE
+                return DISALLOW_ALL
             if exchange.status in REDIRECTS:
                 try:
                     url = canonical(exchange.headers.get("Location", ""), url)
                 except ValueError:
-                    return ALLOW_ALL, self.settings.robots_max_age
+                    return ALLOW_ALL
                 continue
-            rules = from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
-            unreachable = rules is DISALLOW_ALL
-            return rules, UNREACHABLE_AGE if unreachable else self.settings.robots_max_age
-        return ALLOW_ALL, self.settings.robots_max_age
+            if exchange.truncated not in ("", "length"):
+                return DISALLOW_ALL  # nobody knows what the rest forbids
+            return from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
+        return ALLOW_ALL
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port."""
+    return "/".join(url.split("/", 3)[:3])
 
 
 def _http_date(value: str) -> float | None:
