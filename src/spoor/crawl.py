@@ -20,7 +20,17 @@ from typing import Any
 
 from spoor.errors import CallerError, PluginError
 from spoor.learn.state import page_row, revive_page
-from spoor.protocols import Attached, Frontier, Guard, Judge, LookAhead, Offer, Policy, Stateful
+from spoor.protocols import (
+    Attached,
+    Frontier,
+    Guard,
+    Judge,
+    LookAhead,
+    Offer,
+    Policy,
+    Relabels,
+    Stateful,
+)
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -185,6 +195,22 @@ class Crawl:
         return self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
 
     # -- what a driver may also want
+
+    def relabel(self, url: str, before: Judgement, after: Judgement) -> None:
+        """A person judges a fetched page otherwise than it was judged `before`, which the driver
+        has kept. The policy learns of it if it can; the very next choice goes by it.
+
+        Raises CallerError for a URL that is not known.
+        """
+        link = self.frontier.find(url)
+        if link is None:
+            raise CallerError(f"{url} cannot be judged again: it is not known")
+        self.counts.relevant += after.relevant - before.relevant
+        self.counts.reward += after.reward - before.reward
+        if link in self._held:
+            self._held[link] = (self._held[link][0], after.score)
+        if isinstance(self.policy, Relabels):
+            self._call("relearn", self.policy.relearn, link, before, after)
 
     def stop(self, reason: str) -> None:
         """Choose nothing more; `next` answers Finished once nothing is in flight."""

@@ -127,6 +127,15 @@ class Mergeable(Protocol):
 
 
 @runtime_checkable
+class Relabels(Protocol):
+    """A policy that can take back what it learned from a judgement."""
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """A person said otherwise of a page that was learned from. May come at any time."""
+        ...
+
+
+@runtime_checkable
 class Explains(Protocol):
     """A policy or model that can say in words what it has learned."""
 
@@ -188,6 +197,10 @@ class Frontier(Protocol):
         ...
 
     def url(self, link: LinkId) -> str: ...
+    def find(self, url: str) -> LinkId | None:
+        """The link that stands for a canonical URL; None for one that is not known."""
+        ...
+
     def path(self, link: LinkId) -> Sequence[LinkId]:
         """From a seed to the link by the pages that first showed each."""
         ...

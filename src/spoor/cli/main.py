@@ -11,7 +11,10 @@ import typer
 from spoor.display import masked, printable
 from spoor.errors import InputError, SpoorError
 
-COMMANDS = ("demo", "crawl", "watch", "replay", "train", "explain", "lab", "web", "policies")
+COMMANDS = (
+    *("demo", "crawl", "watch", "label", "replay"),
+    *("train", "explain", "lab", "web", "policies"),
+)
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 
 

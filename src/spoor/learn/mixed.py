@@ -70,6 +70,21 @@ class MixedModel:
         self.h[0] = np.inf
         return y - p
 
+    def correct(self, slots: Slots, dense: Floats, change: float, weight: float = 1.0) -> None:
+        """A row that was learned had a y that was wrong by −`change`.
+
+        The precision of a Gaussian does not depend on y, and its mean is linear in y: so only the
+        mean moves, by as much as an example with this surprise would move it.
+        """
+        v = 1.0 / (self.prior + self.h[slots])
+        vb = self.b * dense
+        p = 1.0 / (1.0 + math.exp(-float(self.w[slots].sum() + dense @ self.a)))
+        q = weight * max(p * (1.0 - p), 0.01)
+        gain = weight * change / (1.0 + q * float(v.sum() + vb @ dense))
+        self.w[slots] += v * np.float32(gain)
+        self.a += vb * np.float32(gain)
+        self.w[0] = 0.0
+
     def save(self) -> State:
         """Only slots that hold something."""
         held = np.flatnonzero(self.h[1:]) + 1

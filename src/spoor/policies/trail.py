@@ -34,7 +34,17 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
 from spoor.text import Vectors
-from spoor.types import NO_PARENT, Choice, KnownWeb, LinkId, Outcome, Sightings, State, Task
+from spoor.types import (
+    NO_PARENT,
+    Choice,
+    Judgement,
+    KnownWeb,
+    LinkId,
+    Outcome,
+    Sightings,
+    State,
+    Task,
+)
 
 BITS = 20
 MEMBERS = 64
@@ -51,6 +61,7 @@ HEAD_START = 2.0
 """Log-odds that the guard gives the learner before anything is known."""
 
 _NEAR = ("list", "directory", "pattern")
+_PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
 
 
 class Trail:
@@ -264,6 +275,28 @@ class Trail:
                 self._update(source.slots, source.dense, self._gamma)
         self._refresh(touched)
 
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """What was learned of a page is moved to what a person says of it, and so is what its own
+        links inherit of its score."""
+        done = self._done.get(link)
+        if done is None:
+            return
+        was, now = (min(1.0, max(0.0, one.reward)) for one in (before, after))
+        change = max(now, 0.0 if done.worth == was else done.worth) - done.worth
+        for row, numbers in zip(done.slots, done.dense, strict=True):
+            self._model.correct(row, numbers, change, 1.0 / len(done.slots))
+        done.worth += change
+        self._count(done.slots, now - was, tried=0.0)
+        self._refresh(int(group) for field in _NEAR for group in done.slots[:, START[field]])
+        children = [
+            child
+            for child, parent in self._parent.items()
+            if parent == link and child in self._queue
+        ]
+        for child in children:
+            self._rows.dense[self._of[child][0], _PARENT_SCORE] = after.score
+        self._value(children, self._queue.host)
+
     def _leads_to(self, link: LinkId) -> float:
         """γ times the best chance among the links that this page was the first to show."""
         page, new = self._fresh
@@ -292,11 +325,11 @@ class Trail:
         if len(self._done) > MEMORY:
             del self._done[next(iter(self._done))]
 
-    def _count(self, slots: NDArray[np.int32], reward: float) -> None:
+    def _count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
         groups = {int(row[START[field]]) for row in slots for field in GROUPS}
         for group in groups:
             counts = self._tried.setdefault(group, [0.0, 0.0])
-            counts[0] += 1.0
+            counts[0] += tried
             counts[1] += reward
 
     def _refresh(self, groups: Iterable[int]) -> None:

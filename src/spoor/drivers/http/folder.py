@@ -27,7 +27,7 @@ from spoor.drivers.http.exchange import Exchange
 from spoor.drivers.http.settings import user_agent
 from spoor.errors import InputError, PausedError
 from spoor.learn.state import pack, unpack
-from spoor.types import Deferred, Failed, Fetch, Outcome, State
+from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
 FORMAT = 1
 
@@ -95,13 +95,21 @@ class _Rows:
     pages: list[tuple[Any, ...]] = field(default_factory=list)
     failures: list[tuple[Any, ...]] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
+    labels: list[tuple[float, int, str, int]] = field(default_factory=list)
+    """(score, relevant, why, seq) of pages that a person judged otherwise."""
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+class BusyError(InputError):
+    """Another process holds the folder."""
 
 
 class RunFolder:
     """Opens a run's folder, new or old. Only one process may hold it.
 
-    Raises InputError where it cannot be written, is held by another process, belongs to another
-    version, was begun with other settings, or is damaged; PausedError where later the disk is full.
+    Raises InputError where it cannot be written, is held by another process (BusyError), belongs to
+    another version, was begun with other settings, or is damaged; PausedError where later the disk
+    is full.
     """
 
     def __init__(
@@ -133,9 +141,7 @@ class RunFolder:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(
-                f"{path} is in use by another process; wait for it or end it"
-            ) from None
+            raise BusyError(f"{path} is in use by another process; wait for it or end it") from None
         told = read_settings(path) if (path / "spoor.toml").exists() else None
         if told is not None:
             self._compare(told)
@@ -165,6 +171,8 @@ class RunFolder:
         self._warc = WarcWriter(path, software=user_agent()) if warc else None
         self._place: tuple[str, int, int] | None = None
         self._after = 0
+        self._heard = int(self.told("labels") or 0)
+        """Bytes of `labels.jsonl` that were taken in."""
         self.ran_with: Mapping[str, Any] = self.settings
 
     # -- opening
@@ -331,6 +339,66 @@ class RunFolder:
                 return
         raise self._damaged(f"entry {expected} of its journal is missing")
 
+    # -- what a person says of its pages
+
+    def told(self, name: str) -> str | None:
+        """What was noted under a name."""
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def note(self, name: str, value: str) -> None:
+        """Note what readers of the folder want to know; durable with the next commit."""
+        self._rows.notes[name] = value
+
+    def has_labels(self) -> bool:
+        """Whether something was said since the last time; costs one look at a file's size."""
+        try:
+            return (self.path / "labels.jsonl").stat().st_size > self._heard
+        except OSError:
+            return False
+
+    def labels(self) -> list[tuple[str, bool]]:
+        """(URL, relevant) as said in `labels.jsonl` since the last time; what is not yet a whole
+        line is left for the next. That they were heard is durable with the next commit."""
+        try:
+            with (self.path / "labels.jsonl").open("rb") as file:
+                file.seek(self._heard)
+                whole = file.read().rpartition(b"\n")[0]
+        except OSError:
+            return []
+        if not whole:
+            return []
+        self._heard += len(whole) + 1
+        self.note("labels", str(self._heard))
+        said = []
+        for line in whole.splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                said.append((str(row["url"]), bool(row["relevant"])))
+        return said
+
+    def relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
+        """Judge a page that was committed otherwise: (before, after); None where there is none, or
+        nothing new was said of it. Durable with the next commit."""
+        row = self._db.execute(
+            "SELECT seq, score, relevant, why FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1",
+            (url,),
+        ).fetchone()
+        if row is None:
+            return None
+        seq, score, was, why = row
+        for new, now, told, at in self._rows.labels:
+            if at == seq:
+                score, was, why = new, now, told
+        after = Judgement(float(relevant), relevant, float(relevant))
+        if (score, bool(was)) == (after.score, relevant):
+            return None
+        before = Judgement(score, bool(was), float(was))
+        reasons = [reason for reason in json.loads(why) if reason[0] != _PERSON]
+        reasons.insert(0, [_PERSON, round(after.score - score, 4)])
+        self._rows.labels.append((after.score, int(relevant), json.dumps(reasons), seq))
+        return before, after
+
     # -- writing
 
     def record(self, fetch: Fetch, exchange: Exchange) -> None:
@@ -423,6 +491,10 @@ class RunFolder:
                         [(seq, *row) for seq, row in enumerate(new, first)],
                     )
                     setattr(ends, table, first - 1 + len(new))
+                db.executemany(
+                    "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE seq = ?", rows.labels
+                )
+                db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.notes.items())
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))
@@ -435,7 +507,12 @@ class RunFolder:
                 self.at("rows written")
             self.at("committed")
             self._rows = _Rows()
-            self._results.writelines(rows.results)
+            if rows.labels:
+                self._results.close()
+                self._mend_results()
+                self._results = (self.path / "relevant.jsonl").open("a", encoding="utf-8")
+            else:
+                self._results.writelines(rows.results)
             self._results.flush()
             self.at("results written")
 
@@ -481,6 +558,8 @@ def _result(url: str, score: float, title: str, path: list[str], why: list[Any])
     line = {"url": url, "score": round(score, 4), "title": title, "path": path, "why": why}
     return json.dumps(line, ensure_ascii=False) + "\n"
 
+
+_PERSON = "a person said so"
 
 _TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}
 

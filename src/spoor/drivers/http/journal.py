@@ -9,7 +9,7 @@ once more, through the very same code; the policy ends with the weights that it 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -26,6 +26,7 @@ from spoor.types import (
     Failed,
     Fetch,
     Fetched,
+    Judgement,
     NextStep,
     Outcome,
     Redirected,
@@ -56,7 +57,6 @@ class Journal:
         self._bodies: list[bytes] = []
         self._exchange: Exchange | None = None
         self._joiner = Joiner()
-        self._pack = zstandard.ZstdCompressor(level=1, write_checksum=True)
 
     # -- the calls of a driver
 
@@ -94,6 +94,11 @@ class Journal:
             self._events.append(["page", now, *told, row])
         self._folder.at("reply received")
         return step
+
+    def relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
+        """As the crawl's."""
+        self.crawl.relabel(url, before, after)
+        self._events.append(label_event(url, before, after, now))
 
     @property
     def frontier(self) -> Journal:
@@ -133,10 +138,9 @@ class Journal:
     def _packed(self) -> bytes:
         if not self._events:
             return b""
-        head = json.dumps(self._events).encode()
-        events = b"".join((len(head).to_bytes(8, "little"), head, *self._bodies))
+        events = packed(self._events, self._bodies)
         self._events, self._bodies = [], []
-        return self._pack.compress(events)
+        return events
 
     def replay(self) -> None:
         """Make the calls since the state that the folder gave once more.
@@ -178,6 +182,9 @@ class Journal:
             answer = crawl.next(now)
             got = [answer.ticket, answer.url] if isinstance(answer, Fetch) else []
             self._same("chose", got, expected)
+        elif kind == "label":
+            _, url, before, after = told
+            crawl.relabel(url, Judgement(*before), Judgement(*after))
         elif kind == "page":
             now, ticket, seconds, size, score = told
             page = Source(*row).page(self._joiner) if isinstance(row, list) else revive_page(row)
@@ -198,6 +205,19 @@ class Journal:
 
     def _broken(self, what: str) -> InputError:
         return InputError(f"the journal in {self._folder.path / 'state.db'} {what}")
+
+
+def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Event:
+    """A call of `relabel`."""
+    rows = [[one.score, one.relevant, one.reward] for one in (before, after)]
+    return ["label", now, url, *rows]
+
+
+def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
+    """An entry of the journal."""
+    head = json.dumps(events).encode()
+    whole = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
+    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(whole)
 
 
 _BODY = [field.name for field in fields(Source)].index("body")

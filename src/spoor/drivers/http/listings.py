@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from spoor.protocols import Attached, LookAhead, Offer, OpenLinks, Policy
+from spoor.protocols import Attached, LookAhead, Offer, OpenLinks, Policy, Relabels
 from spoor.sitemaps import MAX_SITEMAPS, WHY
-from spoor.types import Choice, LinkId, Outcome, Sightings, State
+from spoor.types import Choice, Judgement, LinkId, Outcome, Sightings, State
 
 _LOOKED_AT = 64
 
@@ -47,6 +47,10 @@ class SitemapsFirst:
             self._chosen.discard(outcome.choice.link)
         else:
             self.policy.learn(outcome)
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        if isinstance(self.policy, Relabels):
+            self.policy.relearn(link, before, after)
 
     def expand(self, fetched: Sequence[LinkId]) -> LinkId:
         assert isinstance(self.policy, LookAhead)

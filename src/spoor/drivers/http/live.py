@@ -212,6 +212,11 @@ class Live:
         """End at once; what is in flight is asked for again when the run goes on."""
         self._end(reason, 0.0)
 
+    def fail(self, fault: BaseException) -> None:
+        """End with a fault of whoever drives this."""
+        self._fault = fault
+        self._wake.set()
+
     def _end(self, reason: str, grace: float) -> None:
         # The crawl itself is not stopped: what waits for another attempt goes on with the run.
         self._stopped = reason

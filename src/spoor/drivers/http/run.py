@@ -41,6 +41,9 @@ from spoor.urls import canonical
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
 
+LISTEN_SECONDS = 1.0
+"""How often a run looks for labels that a person gave."""
+
 CHECKPOINT_SECONDS = 20.0
 """Nothing is lost between two: they only shorten what is gone through again after a crash."""
 
@@ -379,7 +382,32 @@ class Run:
 
     async def _supervise(self, live: Live) -> str:
         stop_on_signals(live, self.on_interrupt)
-        return (await live.run()).reason
+        listening = asyncio.create_task(self._listen(live))
+        try:
+            return (await live.run()).reason
+        finally:
+            listening.cancel()
+
+    async def _listen(self, live: Live) -> None:
+        """Once a second, take in what was said of pages meanwhile."""
+        while True:
+            try:
+                self._take_labels()
+            except Exception as error:
+                live.fail(error)
+                return
+            await asyncio.sleep(LISTEN_SECONDS)
+
+    def _take_labels(self) -> None:
+        # Between two turns of the driver's loop all is committed but what nobody waits for.
+        if not self.folder.has_labels():
+            return
+        self._commit()
+        for url, relevant in self.folder.labels():
+            changed = self.folder.relabel(url, relevant)
+            if changed is not None:
+                self.journal.relabel(url, *changed, self._now())
+        self._commit()
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []

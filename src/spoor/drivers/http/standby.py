@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from spoor.protocols import Attached, Explains, LookAhead, Offer, OpenLinks, Policy
-from spoor.types import Choice, Link, LinkId, Outcome, Sighting, Sightings, State
+from spoor.protocols import Attached, Explains, LookAhead, Offer, OpenLinks, Policy, Relabels
+from spoor.types import Choice, Judgement, Link, LinkId, Outcome, Sighting, Sightings, State
 
 
 class Standby:
@@ -76,6 +76,10 @@ class Standby:
                 return link
             self._replace(f"expand {wrong}")
         return fetched[0]
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        if isinstance(self.policy, Relabels):
+            self._guarded("relearn", self.policy.relearn, link, before, after)
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
         return self.policy.explain() if isinstance(self.policy, Explains) else []

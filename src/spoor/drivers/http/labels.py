@@ -1,0 +1,90 @@
+"""What a person says of the pages of a run, while it runs or after.
+
+Whoever labels a page appends a line to `labels.jsonl` of the run's folder. The process that holds
+the folder takes it in: a running crawl within a second, and where none runs, whoever labelled. Its
+place in that file, the page's new judgement and the journal's entry become durable in one
+transaction, so that each line is taken in exactly once, whenever a process dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from spoor.drivers.http.folder import BusyError, RunFolder, read_settings, reading
+from spoor.drivers.http.journal import label_event, packed
+from spoor.errors import InputError
+from spoor.urls import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a person said of a page."""
+
+    url: str
+    """Canonical."""
+    relevant: bool
+    was: bool
+    """As it was judged until then."""
+    running: bool
+    """A crawl is running, and takes it in within a second; if not, the page is judged anew at once
+    and the policy learns it when the crawl goes on."""
+
+
+def label(run: Path, url: str, relevant: bool) -> Label:
+    """Judge a page of a run otherwise.
+
+    Raises InputError where `run` is no crawl, where it has no such page, or where it cannot be
+    written.
+    """
+    settings = read_settings(run)
+    if "topic" not in settings.get("crawl", {}):
+        raise InputError(f"{run} is no crawl: only the pages of a crawl can be labelled")
+    try:
+        name = canonical(url)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    was = _judged(run, name)
+    line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
+    try:
+        file = os.open(run / "labels.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(file, json.dumps(line).encode() + b"\n")
+            os.fsync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise InputError(f"cannot write {run / 'labels.jsonl'}: {error.strerror}") from error
+    told = {key: value for key, value in settings.items() if key != "format"}
+    try:
+        folder = RunFolder(run, told, warc=False)
+    except BusyError:
+        return Label(name, relevant, was, running=True)
+    try:
+        _take_in(folder)
+    finally:
+        folder.close()
+    return Label(name, relevant, was, running=False)
+
+
+def _judged(run: Path, url: str) -> bool:
+    with reading(run) as db:
+        row = db.execute(
+            "SELECT relevant FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1", (url,)
+        ).fetchone()
+    if row is None:
+        raise InputError(f"{run} has no page {url}; its pages are those that were fetched")
+    return bool(row["relevant"])
+
+
+def _take_in(folder: RunFolder) -> None:
+    """What was said since the crawl ended, as a journal that it goes through when it goes on."""
+    events = []
+    for url, relevant in folder.labels():
+        changed = folder.relabel(url, relevant)
+        if changed is not None:
+            events.append(label_event(url, *changed, time.time()))
+    folder.commit(packed(events) if events else b"")
