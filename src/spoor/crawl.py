@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from spoor.errors import CallerError, PluginError
+from spoor.errors import CallerError, PausedError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
     Attached,
@@ -28,6 +29,7 @@ from spoor.protocols import (
     LookAhead,
     Offer,
     Policy,
+    Post,
     Relabels,
     Stateful,
 )
@@ -45,8 +47,10 @@ from spoor.types import (
     NextStep,
     Outcome,
     Page,
+    Parcel,
     Redirected,
     Reply,
+    Sighting,
     Sleep,
     Starved,
     State,
@@ -93,7 +97,8 @@ class Crawl:
     end. A transient failure is tried again up to `attempts` requests in all, `backoff` seconds
     later and twice as long each time, or when the host said. `admit` picks which links of a page
     may enter the frontier (scope, depth, nofollow); None admits all. A `guard` does that too, and
-    passes over links that were chosen: the policy learns that nothing came of them.
+    passes over links that were chosen: the policy learns that nothing came of them. A `post` makes
+    it one shard of several: links that are not its own leave by it, and `enter` takes in others.
 
     Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
     does.
@@ -111,6 +116,7 @@ class Crawl:
         max_hops: int = 10,
         admit: Callable[[Page, int], Sequence[Link]] | None = None,
         guard: Guard | None = None,
+        post: Post | None = None,
     ) -> None:
         self.policy = policy
         self.judge = judge
@@ -122,6 +128,9 @@ class Crawl:
         self._max_hops = max_hops
         self._admit = admit if guard is None else guard.admit
         self._guard = guard
+        self.post = post
+        self._came: dict[LinkId, tuple[str, ...]] = {}
+        """Path from a seed to what came from another shard, up to before it."""
         self._flights: dict[int, _Flight] = {}
         self._by_link: dict[LinkId, int] = {}
         self._flying = 0
@@ -135,8 +144,11 @@ class Crawl:
     # -- the two calls of a driver
 
     def seed(self, urls: Iterable[str]) -> int:
-        """Enter canonical URLs to begin with; returns how many were new."""
+        """Enter canonical URLs to begin with; returns how many were new. Those of other shards are
+        theirs to begin with."""
         links = [Link(url, Anchor(position=at), "seed") for at, url in enumerate(urls)]
+        if self.post is not None:
+            links = [link for link in links if self.post.owns(link.url)]
         seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
         if len(seen):
             self._call("observe", self.policy.observe, seen)
@@ -212,6 +224,82 @@ class Crawl:
         if isinstance(self.policy, Relabels):
             self._call("relearn", self.policy.relearn, link, before, after)
 
+    def enter(self, parcel: Parcel) -> int:
+        """Take in what another shard found; returns how many links were new."""
+        assert self.post is not None
+        links = self.post.keep(
+            parcel.page, parcel.links, parcel.score, parcel.depth, lambda: parcel.path
+        )
+        parent = NO_PARENT if parcel.page is None or not links else self._elsewhere(parcel)
+        seen = self.frontier.add(links, parent, parcel.score, parcel.depth)
+        if parent == NO_PARENT:
+            if parcel.path:
+                new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
+                self._came |= dict.fromkeys(new, parcel.path)
+        else:
+            seen.page = parcel.page
+        if len(seen):
+            self._call("observe", self.policy.observe, seen)
+        for link in self._known(parcel.done):
+            # One that is being asked for has moved here since: it is done soon enough.
+            with suppress(CallerError):
+                self.frontier.drop(link)
+        return sum(seen.first)
+
+    def _known(self, urls: Sequence[str]) -> list[LinkId]:
+        """Open links of these URLs, entered now where they were not known."""
+        seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
+        return list(dict.fromkeys(seen.links))
+
+    def _elsewhere(self, parcel: Parcel) -> LinkId:
+        """The number of a page that another shard fetched; done with, like those fetched here."""
+        assert parcel.page is not None
+        link = self.frontier.find(parcel.page.url)
+        if link is None:
+            (link,) = self._known([parcel.page.url])
+            self.frontier.drop(link)
+            self._came[link] = parcel.path[:-1]
+        return link
+
+    def split(self, now: float) -> int:
+        """The hosts were shared out anew: what `post` owns no more leaves by it. Open links go as
+        they were seen, tickets end and their links go too, and what is done goes by name, so that
+        nobody asks for it again. Returns how many links left.
+        """
+        post, frontier = self.post, self.frontier
+        assert post is not None
+        left: set[str] = set()
+        for ticket, flight in list(self._flights.items()):
+            if not post.owns(url := frontier.url(flight.link)):
+                self._send(flight.link, url)
+                left.add(url)
+                if not flight.flying:
+                    frontier.take(flight.link, now)
+                    flight.flying = True
+                    self._flying += 1
+                frontier.settle(flight.link, now)
+                self._lose(Failed(ticket, "cancelled", "its host is another shard's now"), flight)
+        for link in list(frontier.open()):
+            if not post.owns(url := frontier.url(link)):
+                self._send(link, url)
+                left.add(url)
+                frontier.drop(link)
+        post.done(url for url in frontier.done() if url not in left and not post.owns(url))
+        return len(left)
+
+    def _send(self, link: LinkId, url: str) -> None:
+        """A link that is another shard's leaves, as it was seen; `url` is where it leads to."""
+        assert self.post is not None
+        sightings: Sequence[Sighting | None] = self.frontier.sightings(link) or (None,)
+        for seen in sightings:
+            anchor, kind = (Anchor(), "a") if seen is None else (seen.anchor, seen.kind)
+            score, depth, parent = 0.0, self.frontier.depth(link), NO_PARENT
+            if seen is not None:
+                score, depth, parent = seen.parent_score, seen.depth, seen.parent
+            path = list(self._came.get(link, ())) if parent == NO_PARENT else self.path(parent)
+            page = Page(path[-1]) if path else None
+            self.post.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
+
     def stop(self, reason: str) -> None:
         """Choose nothing more; `next` answers Finished once nothing is in flight."""
         if self._stopped is None:
@@ -222,6 +310,11 @@ class Crawl:
         """Tickets that are out, those that wait for another request included."""
         return len(self._flights)
 
+    @property
+    def unexpanded(self) -> int:
+        """Fetched pages whose links are held back."""
+        return len(self._held)
+
     def chosen(self) -> list[tuple[str, Choice]]:
         """URL and Choice of every ticket that is out, oldest first."""
         return [
@@ -230,7 +323,8 @@ class Crawl:
 
     def path(self, link: LinkId) -> list[str]:
         """URLs from a seed to this link, by the pages that first showed each."""
-        return [self.frontier.url(step) for step in self.frontier.path(link)]
+        steps = self.frontier.path(link)
+        return [*self._came.get(steps[0], ()), *map(self.frontier.url, steps)]
 
     def save(self) -> State:
         """All of it, tickets in flight included."""
@@ -261,6 +355,8 @@ class Crawl:
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
             "guard": None if self._guard is None else self._guard.save(),
+            "post": None if self.post is None else self.post.save(),
+            "came": [[link, list(path)] for link, path in self._came.items()],
         }
 
     def load(self, state: State) -> None:
@@ -270,6 +366,10 @@ class Crawl:
             self.judge.load(state["judge"])
         if self._guard is not None:
             self._guard.load(state["guard"])
+        if self.post is not None:
+            self.post.load(state["post"])
+            self.pages = self.post.grant
+        self._came = {link: tuple(path) for link, path in state.get("came", [])}
         self.counts = Counts(**state["counts"])
         self._next_ticket = state["next_ticket"]
         self._stopped = state["stopped"]
@@ -371,6 +471,10 @@ class Crawl:
         elif why := self._guarded(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
+        elif self.post is not None and not self.post.owns(reply.location):
+            self._send(flight.link, reply.location)
+            self.frontier.settle(flight.link, now)
+            failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
         elif self.frontier.redirect(flight.link, reply.location, now):
             self._park(flight)
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
@@ -417,6 +521,8 @@ class Crawl:
         self.counts.expanded += 1
         depth = self.frontier.depth(parent) + 1
         links = page.links if self._admit is None else self._admit(page, depth)
+        if self.post is not None:
+            links = self.post.keep(page, links, score, depth, lambda: self.path(parent))
         seen = self.frontier.add(links, parent, score, depth)
         seen.page = page
         if len(seen):
@@ -456,5 +562,7 @@ class Crawl:
 def _plugin(plugin: object, name: str, method: Callable[..., Any], *arguments: object) -> Any:
     try:
         return method(*arguments)
+    except PausedError:  # the machine's fault, not the plug-in's
+        raise
     except Exception as error:
         raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error

@@ -15,10 +15,12 @@ Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from spoor.types import (
@@ -207,6 +209,10 @@ class Frontier(Protocol):
 
     def depth(self, link: LinkId) -> int: ...
     def open(self) -> Iterator[LinkId]: ...
+    def done(self) -> Iterator[str]:
+        """URLs that will not be offered again: fetched, failed, dropped, redirected from."""
+        ...
+
     def sightings(self, link: LinkId) -> Sequence[Sighting]: ...
     @property
     def open_count(self) -> int:
@@ -233,6 +239,21 @@ class Stateful(Protocol):
     def load(self, state: State) -> None: ...
 
 
+@runtime_checkable
+class Keeps(Protocol):
+    """A judge that asks for answers which cost, and may be others the second time: it writes each
+    down before it uses it, so that a run can be gone through again."""
+
+    def keep(self, file: Path, tell: Callable[[str], None]) -> None:
+        """Before the first page, and before `load`: the file of its answers, which may hold some
+        already. `tell` hears, once each, what a user must know."""
+        ...
+
+    def account(self) -> Mapping[str, float]:
+        """`asked`, `cost` and `fell_back` so far; empty where nothing is asked."""
+        ...
+
+
 class Guard(Protocol):
     """What a live crawl keeps out of, whatever its policy wants: other scopes, traps, hosts that
     have had their share."""
@@ -248,6 +269,33 @@ class Guard(Protocol):
 
     def ended(self, outcome: Outcome) -> None:
         """What came of a link that was not skipped."""
+        ...
+
+    def save(self) -> State: ...
+    def load(self, state: State) -> None: ...
+
+
+class Post(Protocol):
+    """Where links to hosts of other shards leave a crawl that is one of several."""
+
+    grant: int
+    """Pages that this shard may fetch, of the budget of all."""
+
+    def owns(self, url: str) -> bool: ...
+    def keep(
+        self,
+        page: Page | None,
+        links: Sequence[Link],
+        score: float,
+        depth: int,
+        path: Callable[[], Sequence[str]],
+    ) -> Sequence[Link]:
+        """Which links of a page are this shard's; the others are posted, `depth` links from a seed,
+        with the page's score and the path to it."""
+        ...
+
+    def done(self, urls: Iterable[str]) -> None:
+        """Tell whoever owns these now that they are done with."""
         ...
 
     def save(self) -> State: ...

@@ -209,6 +209,23 @@ class Sightings(Sequence[Sighting]):
             yield self[index]
 
 
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Links that a page fetched by one shard of a crawl showed to hosts of another shard."""
+
+    page: Page | None
+    """As much of the page as its links need: no links, its text cut. None for seeds."""
+    score: float
+    """The judge's, of that page."""
+    depth: int
+    """Of the links."""
+    path: tuple[str, ...]
+    """URLs from a seed to the page, itself last."""
+    links: tuple[Link, ...]
+    done: tuple[str, ...] = ()
+    """URLs that are not to be asked for: their host moved here, and they were."""
+
+
 # ---------------------------------------------------------------- a step of the crawl
 
 
@@ -288,7 +305,7 @@ class Failed:
     ticket: int
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `redirect`,
-    `duplicate`, `skipped` (never asked for) or `cancelled`."""
+    `duplicate`, `skipped` (never asked for), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False

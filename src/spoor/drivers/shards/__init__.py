@@ -1,0 +1,1 @@
+"""One crawl on several processes or machines, without saying which: what Ray, or a test, drives."""

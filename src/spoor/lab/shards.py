@@ -1,0 +1,174 @@
+"""A crawl in shards, simulated in one process: what splitting costs in harvest, and what learning
+together gives back.
+
+The shards run the very lines of a live crawl in shards: crawl, letter box, desk, hub; what is left
+out is the network, the disk and the processes. Time is the number of rounds: in one, each shard
+fetches a page.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.shards import calls
+from spoor.drivers.shards.desk import Desk
+from spoor.drivers.shards.hub import Hub, Report
+from spoor.drivers.shards.post import Post
+from spoor.judges.spec import judge_of
+from spoor.lab.cell import Cell, Ground, prepare
+from spoor.protocols import Frontier, Judge, Policy, World
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Fetch, Outcome, Task, Topic
+
+Make = Callable[[Post], Crawl]
+
+
+class LocalShard:
+    """One shard in this process; its replies come at once."""
+
+    def __init__(self, me: int, shards: int, make: Make, world: World) -> None:
+        self.crawl = make(Post(me, shards))
+        self.desk = Desk(self.crawl, self.crawl, self._call)
+        self.merge_seconds = 0.0
+        self._world = world
+        self._verdicts: list[bool] = []
+
+    def _call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
+        began = time.process_time()
+        calls.make(self.crawl, name, now, told, body)
+        if name == "merge":
+            self.merge_seconds += time.process_time() - began
+
+    def step(self, now: float) -> Outcome | None:
+        """Fetch the next link, if there is one; what came of it, if that is the end of it."""
+        answer = self.desk.next(now)
+        if not isinstance(answer, Fetch):
+            return None
+        outcome = self.desk.receive(self._world.answer(answer), now)
+        if not isinstance(outcome, Outcome):
+            return None
+        if outcome.judgement is not None:
+            self._verdicts.append(outcome.judgement.relevant)
+        return outcome
+
+    def report(self, order: dict[str, Any] | None) -> Report:
+        verdicts, self._verdicts = self._verdicts, []
+        return self.desk.report(order, verdicts)
+
+
+@dataclass
+class LocalCrawl:
+    """Shards and their hub; `on_page` sees what came of each page."""
+
+    shards: Sequence[LocalShard]
+    hub: Hub
+    every: int = 1
+    """Rounds between two exchanges."""
+    on_page: Callable[[int, Outcome], None] = lambda shard, outcome: None
+    now: float = field(default=0.0, init=False)
+
+    def run(self) -> str:
+        """To the end; returns the reason. With an exchange that brings nothing new the last links
+        are still on their way, so it takes as many as it takes."""
+        for at, shard in enumerate(self.shards):
+            self.hub.joined(at, shard.report(None), self.now)
+        while self.hub.reason is None:
+            self.exchange()
+            for _ in range(self.every):
+                for at, shard in enumerate(self.shards):
+                    outcome = shard.step(self.now)
+                    if outcome is not None and outcome.judgement is not None:
+                        self.on_page(at, outcome)
+                self.now += 1.0
+        return self.hub.reason
+
+    def exchange(self) -> None:
+        """An order to each shard, and its report."""
+        for at, shard in enumerate(self.shards):
+            order = self.hub.order(at)
+            shard.desk.obey(order, self.now)
+            self.hub.report(at, shard.report(order), self.now)
+
+
+def simulate(
+    cell: Cell,
+    shards: int,
+    *,
+    merge_pages: int = 0,
+    every: int = 4,
+    ground: Ground | None = None,
+) -> dict[str, Any]:
+    """Replay a cell in so many shards; its figures, ready for JSON.
+
+    `merge_pages`: pages of all shards between two merges of what they learned; 0 for never. `every`:
+    rounds between two exchanges. With one shard it is the cell's plain replay.
+    """
+    ground = prepare(cell) if ground is None else ground
+    judge = judge_of(cell.targets)
+    pages = cell.pages or ground.reachable
+
+    def make(post: Post) -> Crawl:
+        rng = np.random.default_rng([cell.seed, post.me])
+        task = Task(rng, cell.topic or Topic(), graph=None)
+        policy: Policy = registry.build("policies", cell.policy, task, settings=dict(cell.params))
+        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), post, [ground.root])
+
+    began = time.process_time()
+    members = [LocalShard(at, shards, make, ground.world) for at in range(shards)]
+    hub = Hub(shards, pages, merge_pages=merge_pages)
+    found: list[bool] = []
+
+    def note(shard: int, outcome: Outcome) -> None:
+        assert outcome.judgement is not None
+        found.append(outcome.judgement.relevant)
+
+    crawl = LocalCrawl(members, hub, every, note)
+    reason = crawl.run()
+    seconds = time.process_time() - began
+    each = [shard.crawl.counts.pages for shard in members]
+    return {
+        "policy": cell.policy,
+        "shards": shards,
+        "merged": hub.traffic.merges,
+        "mergeable": calls.mergeable(members[0].crawl.policy) is not None,
+        "reason": reason,
+        "fetched": len(found),
+        "found": sum(found),
+        "targets": ground.targets_reachable,
+        "half": _pages_to(found, ground.targets_reachable / 2),
+        "rounds": int(crawl.now),
+        "busiest": max(each) / max(1, len(found)),
+        "orders_per_page": hub.traffic.orders / max(1, len(found)),
+        "links_per_page": hub.traffic.links / max(1, len(found)),
+        "bytes_per_page": hub.traffic.bytes / max(1, len(found)),
+        "model_bytes_per_page": hub.traffic.model_bytes / max(1, len(found)),
+        "merge_ms_per_page": 1000
+        * sum(shard.merge_seconds for shard in members)
+        / max(1, len(found)),
+        "cpu_ms_per_page": 1000 * seconds / max(1, len(found)),
+    }
+
+
+def split_crawl(
+    policy: Policy, judge: Judge, frontier: Frontier, post: Post, seeds: Sequence[str]
+) -> Crawl:
+    """A crawl that is one shard, with its share of the seeds and no pages lent to it yet."""
+    crawl = Crawl(policy, judge, frontier, pages=0, post=post)
+    crawl.seed(seeds)
+    return crawl
+
+
+def _pages_to(found: Sequence[bool], wanted: float) -> int | None:
+    total = 0
+    for at, hit in enumerate(found, 1):
+        total += hit
+        if total >= wanted:
+            return at
+    return None
