@@ -270,6 +270,15 @@ class Traps:
             self._keep(_Print(number, about, hashes))
 
 
+def closed_groups(state: State) -> list[tuple[str, int, int]]:
+    """(group of URLs, or hosts of a domain; new pages; near-duplicates) of what saved traps closed,
+    most near-duplicates first."""
+    groups, _, domains, _ = state["tables"]
+    found = [(key, *counts) for key, counts in groups if _closed(*counts)]
+    found += [(f"hosts of {key}", *counts) for key, counts in domains if _closed(*counts)]
+    return sorted(found, key=lambda row: -row[2])
+
+
 class _Print:
     """One page as it is compared with others."""
 

@@ -90,7 +90,7 @@ def crawl(
         wanted,
     )
     from spoor.lab.cell import parse_params
-    from spoor.lab.report import report_of_run
+    from spoor.lab.reading import report_of_run
 
     urls = read_seeds(seeds)
     judge, subject = wanted(topic, topic_file, want or [])

@@ -108,7 +108,7 @@ def compare(out: Path, policies: list[str]) -> Any:
     """One report of several runs: curves of all, pages of the first."""
     from dataclasses import replace
 
-    from spoor.lab.report import read_run
+    from spoor.lab.reading import read_run
 
     runs = {policy: read_run(out / policy) for policy in policies}
     first = runs[policies[0]]

@@ -52,35 +52,24 @@ def explain(
 
 def of_run(path: Path) -> dict[str, Any]:
     """What the policy of a run had learned at its last checkpoint."""
-    from spoor.drivers.http.folder import read_settings, reading
-    from spoor.drivers.http.run import make_crawl, wanted
-    from spoor.learn.state import unpack
-    from spoor.protocols import Explains
+    from spoor.drivers.http.folder import read_settings
+    from spoor.lab.snapshot import crawl_of, explained, last_checkpoint
 
-    settings = read_settings(path)
-    told = settings["crawl"]
-    topic_file = Path(told["topic_file"]) if told["topic_file"] else None
-    judge, subject = wanted(told["topic"] or None, topic_file, told["want"])
-    crawl = make_crawl(settings, judge, subject)
-    with reading(path) as db:
-        row = db.execute(
-            "SELECT state FROM checkpoints ORDER BY generation DESC LIMIT 1"
-        ).fetchone()
-    if row is None:
+    crawl, topic = crawl_of(path)
+    found = last_checkpoint(path)
+    if found is None:
         raise InputError(f"{path} has no state yet")
-    crawl.policy.load(unpack(row["state"], source=str(path / "state.db"))["policy"])
-    policy: Any = crawl.policy
-    while not isinstance(policy, Explains):
-        policy = getattr(policy, "policy", None)
-        if policy is None:
-            raise InputError(f"{told['policy']} can't say what it has learned")
-    about = {"pages": crawl.counts.pages}
+    found.load_into(crawl)
+    rows = explained(crawl)
+    policy = read_settings(path)["crawl"]["policy"]
+    if not rows:
+        raise InputError(f"{policy} can't say what it has learned")
     return {
-        "policy": told["policy"],
+        "policy": policy,
         "features": "this run",
-        "topic": subject.topic.text if subject else "",
-        "about": about,
-        "rows": list(policy.explain()),
+        "topic": topic,
+        "about": {"pages": crawl.counts.pages},
+        "rows": rows,
     }
 
 

@@ -13,7 +13,7 @@ from spoor.drivers.http.folder import RunFolder, reading
 from spoor.drivers.http.run import Run, make_crawl, make_http, read_seeds, run_settings, wanted
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, replay_cell
-from spoor.lab.report import harvest, report_of_run
+from spoor.lab.reading import harvest, report_of_run
 from spoor.learn.state import read
 from spoor.registry import DEFAULT_POLICY
 

@@ -17,14 +17,21 @@ def curves(
     x: str,
     y: str,
     size: tuple[float, float] = (8.0, 3.6),
+    until: float | None = None,
+    level: tuple[float, float, float] | None = None,
+    salt: str = "spoor",
 ) -> str:
-    """Named lines of [x, y] points as one SVG element, text left as text, no outside reference."""
+    """Named lines of [x, y] points as one SVG element, text left as text, no outside reference.
+
+    The x axis reaches `until`, at least; `level` is a height that the lines are held against, with
+    the ends of its interval. Pictures of one page need a `salt` each, for the names within.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     settings: Any = {
         "svg.fonttype": "none",
-        "svg.hashsalt": "spoor",
+        "svg.hashsalt": salt,
         "text.color": GREY,
         "axes.edgecolor": GREY,
         "axes.labelcolor": GREY,
@@ -43,9 +50,15 @@ def curves(
                 label=name,
                 linewidth=2,
             )
+        if level is not None:
+            axes.axhspan(level[1], level[2], color=GREY, alpha=0.15, linewidth=0)
+            axes.axhline(level[0], color=GREY, linestyle=(0, (4, 3)), linewidth=1.2)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.set_xlim(left=0)
+        if until is not None:
+            last = max((points[-1][0] for points in lines.values() if len(points)), default=0.0)
+            axes.set_xlim(right=max(until, last))
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)

@@ -213,6 +213,17 @@ def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Ev
     return ["label", now, url, *rows]
 
 
+def events_of(entry: bytes) -> list[Event]:
+    """The events of an entry, without what their pages were made of. Raises InputError where it is
+    damaged."""
+    try:
+        data = zstandard.ZstdDecompressor().decompress(entry)
+        found: list[Event] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    except (zstandard.ZstdError, ValueError) as error:
+        raise InputError("an entry of the journal is damaged") from error
+    return found
+
+
 def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
     """An entry of the journal."""
     head = json.dumps(events).encode()

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.drivers.http.folder import BusyError, RunFolder, read_settings, reading
-from spoor.drivers.http.journal import label_event, packed
+from spoor.drivers.http.journal import events_of, label_event, packed
 from spoor.errors import InputError
+from spoor.types import Judgement
 from spoor.urls import canonical
 
 
@@ -68,6 +70,20 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     finally:
         folder.close()
     return Label(name, relevant, was, running=False)
+
+
+def labelled_since(db: sqlite3.Connection, seq: int) -> list[tuple[str, Judgement, Judgement]]:
+    """(URL, before, after) of the labels that a run's journal holds after entry `seq`: what a
+    checkpoint written there does not know yet."""
+    if not db.execute("SELECT count(*) FROM meta WHERE name = 'labels'").fetchone()[0]:
+        return []
+    entries = db.execute("SELECT events FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+    return [
+        (event[2], Judgement(*event[3]), Judgement(*event[4]))
+        for (entry,) in entries
+        for event in events_of(entry)
+        if event[0] == "label"
+    ]
 
 
 def _judged(run: Path, url: str) -> bool:

@@ -8,6 +8,7 @@ import html
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from aiohttp import web
 
@@ -166,13 +167,21 @@ def rebuild(page: Page) -> str:
     return "\n".join(out)
 
 
+class Handler(Protocol):
+    """Answers requests, and is told its port."""
+
+    port: int
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse: ...
+
+
 @asynccontextmanager
 async def serving(
-    server: Server, *, address: str = "127.0.0.1", port: int = 0
+    server: Handler, *, address: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[int]:
     """The server at work; yields its port. Only loopback addresses may be bound."""
     if address not in ("127.0.0.1", "::1", "localhost"):
-        raise InputError(f"{address} is not a loopback address; a web is served on 127.0.0.1 only")
+        raise InputError(f"{address} is not a loopback address; pages are served on 127.0.0.1 only")
     runner = web.ServerRunner(web.Server(server.handle))
     await runner.setup()
     try:

@@ -1,0 +1,56 @@
+"""`spoor ui`: the report of a run, kept up to date while it runs, with buttons to label pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(ui)
+
+
+def ui(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    for_seconds: Annotated[
+        float | None, typer.Option("--for", min=0, help="End after so many seconds.")
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open it in the browser, at a terminal.")
+    ] = True,
+) -> None:
+    """Show RUN as a page on this machine, until Ctrl-C."""
+    from spoor.drivers.http.ui import Ui
+    from spoor.lab.live_page import LivePage
+
+    asyncio.run(_serve(Ui(lambda token: LivePage(run, token)), port, for_seconds, browser))
+
+
+async def _serve(page: object, port: int, seconds: float | None, browser: bool) -> None:
+    from spoor.drivers.http.serve import serving
+    from spoor.drivers.http.ui import Ui
+
+    assert isinstance(page, Ui)
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    async with serving(page, port=port):
+        typer.echo(
+            f"{page.url}\nfor you alone: whoever knows this address sees the run. Ctrl-C ends it."
+        )
+        sys.stdout.flush()
+        if browser and sys.stdout.isatty():
+            import webbrowser
+
+            await asyncio.to_thread(webbrowser.open, page.url)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await over.wait()

@@ -1,0 +1,132 @@
+"""The page of a run on loopback, for the person at this machine and nobody else.
+
+Other programs and other sites can reach a loopback port as well. So every address begins with a
+random token; the Host header must be ours, which keeps out names that were pointed at 127.0.0.1;
+what changes anything comes by POST from our own page; nothing is kept by the browser; and the page
+may load nothing and run no script but its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from spoor.errors import InputError
+
+MOST_FORM = 4_096
+"""Bytes of a form."""
+
+_POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+T = TypeVar("T")
+
+
+class Content(Protocol):
+    """What is shown. Called in a thread, one call at a time; may raise InputError."""
+
+    def page(self, nonce: str) -> str:
+        """The whole page; its script carries the nonce."""
+        ...
+
+    def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
+        """What of the page has changed, as JSON values, for who has sections of these digests."""
+        ...
+
+    def label(self, number: int, relevant: bool) -> str:
+        """What a person says of a page; returns a sentence."""
+        ...
+
+
+class Ui:
+    """Answers for one run; `token` is made up where none is given."""
+
+    def __init__(self, make: Callable[[str], Content], token: str = "") -> None:
+        self.token = token or secrets.token_urlsafe(24)
+        self.port = 0
+        self._content = make(self.token)
+        self._one = asyncio.Lock()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One request."""
+        nonce = secrets.token_urlsafe(16)
+        try:
+            response = await self._answer(request, nonce)
+        except InputError as error:
+            response = _refused(409, str(error))
+        response.headers.update(
+            {
+                "Content-Security-Policy": _POLICY.format(nonce=nonce),
+                "Cache-Control": "no-store",
+                "X-Content-Type-Options": "nosniff",
+                "X-Frame-Options": "DENY",
+                "Referrer-Policy": "same-origin",
+                "Cross-Origin-Opener-Policy": "same-origin",
+                "Cross-Origin-Resource-Policy": "same-origin",
+            }
+        )
+        return response
+
+    async def _answer(self, request: web.BaseRequest, nonce: str) -> web.Response:
+        if request.host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+            return _refused(421, "this is another host")
+        token, slash, what = request.path.removeprefix("/").partition("/")
+        if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
+            return _refused(404, "open the address that `spoor ui` printed")
+        wanted = "POST" if what == "label" else "GET"
+        if what not in ("", "news", "label"):
+            return _refused(404, "there is no such page")
+        if request.method != wanted:
+            return web.Response(status=405, text=f"by {wanted} only", headers={"Allow": wanted})
+        if what == "label":
+            return await self._label(request)
+        if what == "news":
+            have = {name: values[-1] for name, values in parse_qs(request.query_string).items()}
+            return _json(await self._ask(self._content.news, have))
+        page = await self._ask(self._content.page, nonce)
+        return web.Response(text=page, content_type="text/html", charset="utf-8")
+
+    async def _label(self, request: web.BaseRequest) -> web.Response:
+        # A page of another site can send a form here, but not under our origin.
+        if request.headers.get("Origin") != f"http://{request.host}":
+            return _refused(403, "labels come from the page itself")
+        if (request.content_length or 0) > MOST_FORM:
+            return _refused(413, "too long for a label")
+        body = await request.content.read(MOST_FORM)
+        form = {
+            name: values[-1] for name, values in parse_qs(body.decode("ascii", "replace")).items()
+        }
+        if not secrets.compare_digest(form.get("token", "").encode(), self.token.encode()):
+            return _refused(403, "labels come from the page itself")
+        number, relevant = form.get("page", ""), form.get("relevant")
+        if not number.isascii() or not number.isdigit() or relevant not in ("yes", "no"):
+            return _refused(400, "a label says yes or no of a page")
+        said = await self._ask(self._content.label, int(number[:18]), relevant == "yes")
+        if "application/json" in request.headers.get("Accept", ""):
+            return _json({"said": said})
+        return web.Response(status=303, headers={"Location": f"/{self.token}/#best"})
+
+    async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
+        async with self._one:
+            return await asyncio.to_thread(call, *arguments)
+
+
+def _json(told: Mapping[str, Any]) -> web.Response:
+    return web.Response(text=json.dumps(told), content_type="application/json")
+
+
+def _refused(status: int, why: str) -> web.Response:
+    return web.Response(status=status, text=f"{why}\n")

@@ -1,0 +1,334 @@
+"""What the folder of a run says, while it goes on or after: read only, and only what is new."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from spoor.archive.warc_in import page_at
+from spoor.crawl import Crawl
+from spoor.drivers.http.folder import read_settings, reading
+from spoor.drivers.http.run import wanted
+from spoor.errors import InputError
+from spoor.lab.report import Failure, HostRow, Left, PageRow, RunReport, render
+from spoor.lab.snapshot import HostClock, Snapshot, snapshot
+from spoor.text import STOP_WORDS, stem, tokens
+
+BEST = 50
+RECENT = 20
+HOSTS = 100
+FAILURES = 30
+SNIPPET = 44
+"""Words of a snippet."""
+
+REFUSED = frozenset({"robots", "blocked", "skipped"})
+"""Kinds of failures that are not the host's: we would not, or may not, ask."""
+
+
+def report_of_run(path: Path, crawl: Crawl | None = None) -> Path:
+    """Write `report.html` of a run's folder; returns its path. `crawl` is that of the run, if it
+    is over: its state is then that of the last checkpoint."""
+    target = path / "report.html"
+    part = path / "report.html.part"
+    part.write_text(render(read_run(path, crawl)), encoding="utf-8")
+    part.replace(target)
+    return target
+
+
+def read_run(path: Path, crawl: Crawl | None = None) -> RunReport:
+    """The report of a run, from its folder."""
+    return RunReader(path).report(snapshot(path, crawl=crawl))
+
+
+@dataclass(slots=True)
+class _Host:
+    pages: int = 0
+    relevant: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Sums over the rows read so far."""
+
+    pages: int = 0
+    """Number of the last one."""
+    failed: int = 0
+    relevant: bytearray = field(default_factory=bytearray)
+    hosts: dict[str, _Host] = field(default_factory=dict)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+class RunReader:
+    """Reads a run again and again, each time only what was added since.
+
+    Raises InputError, at once or later, where there is no run or its database cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = read_settings(path)
+        self._seen = _Seen()
+        self._terms = _terms(self.settings)
+        self._snippets: dict[int, Sequence[tuple[str, bool]]] = {}
+        self._labels: dict[str, bool] = {}
+        """URL → what a person said last."""
+        self._heard = 0
+        self.refresh()
+
+    @property
+    def pages(self) -> int:
+        """Pages read so far."""
+        return self._seen.pages
+
+    @property
+    def relevant(self) -> int:
+        """How many of them were judged relevant."""
+        return sum(self._seen.relevant)
+
+    def refresh(self) -> tuple[int, int, int, int]:
+        """Read what was added; returns numbers that change whenever anything did: of pages, of
+        failures, of checkpoints, of labels."""
+        with reading(self.path) as db:
+            self._hear(db)
+            self._read(db)
+            newest = db.execute("SELECT max(generation) FROM checkpoints").fetchone()[0] or 0
+        return self._seen.pages, self._seen.failed, newest, self._heard
+
+    def url(self, number: int) -> str | None:
+        """Of a page, by its number; None where there is none."""
+        with reading(self.path) as db:
+            row = db.execute("SELECT url FROM pages WHERE seq = ?", (number,)).fetchone()
+        return None if row is None else row["url"]
+
+    def running(self) -> bool:
+        """Whether a process holds the run."""
+        try:
+            with (self.path / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def _hear(self, db: sqlite3.Connection) -> None:
+        """What people said of its pages. Pages that were read may be judged otherwise now, so all
+        are read again."""
+        row = db.execute("SELECT value FROM meta WHERE name = 'labels'").fetchone()
+        heard = 0 if row is None else int(row["value"])
+        if heard == self._heard:
+            return
+        with suppress(OSError), (self.path / "labels.jsonl").open("rb") as file:
+            for line in file.read(heard).splitlines():
+                with suppress(ValueError, LookupError, TypeError):
+                    said = json.loads(line)
+                    self._labels[str(said["url"])] = bool(said["relevant"])
+        self._heard = heard
+        self._seen = _Seen()
+
+    def _read(self, db: sqlite3.Connection) -> None:
+        seen = self._seen
+        for seq, host, relevant, seconds in db.execute(
+            "SELECT seq, host, relevant, seconds FROM pages WHERE seq > ? ORDER BY seq",
+            (seen.pages,),
+        ):
+            seen.pages = seq
+            seen.relevant.append(relevant)
+            row = seen.hosts.setdefault(host, _Host())
+            row.pages += 1
+            row.relevant += relevant
+            row.seconds += seconds or 0.0
+        for seq, host, kind, reason, url in db.execute(
+            "SELECT seq, host, kind, reason, url FROM failures WHERE seq > ? ORDER BY seq",
+            (seen.failed,),
+        ):
+            seen.failed = seq
+            seen.failures[kind, reason] += 1
+            seen.examples.setdefault((kind, reason), url)
+            if kind not in REFUSED:
+                seen.hosts.setdefault(host, _Host()).failed += 1
+
+    # -- the report
+
+    def report(self, known: Snapshot | None, *, recent: bool = False) -> RunReport:
+        """Everything read so far, with what the last checkpoint says."""
+        seen, told = self._seen, self.settings["crawl"]
+        with reading(self.path) as db:
+            budget = _budget(db) or self.settings["pages"]
+            best = self._rows(db, "WHERE relevant ORDER BY score DESC, seq LIMIT ?", BEST)
+            latest = self._rows(db, "ORDER BY seq DESC LIMIT ?", RECENT) if recent else []
+        pages, relevant = seen.pages, sum(seen.relevant)
+        hosts = _host_rows(seen, {} if known is None else known.hosts)
+        subject = told["topic"] or told["topic_file"] or ", ".join(told["want"])
+        numbers = [
+            (f"pages of {budget:,}", f"{pages:,}"),
+            ("relevant", f"{relevant:,}"),
+            ("harvest rate", f"{relevant / pages:.1%}" if pages else "–"),
+            ("failed", f"{sum(row.failed for row in hosts):,}"),
+            ("hosts", f"{len(hosts):,}"),
+        ]
+        if known is not None:
+            numbers[3:3] = [("requests", f"{known.requests:,}")]
+            numbers.append(("open links", f"{known.open_links:,}"))
+        refused, failures = _failures(seen)
+        return RunReport(
+            title=f"Crawl for “{subject}”",
+            lead=f"Policy {told['policy']}, from {', '.join(told['seeds'][:3])}",
+            numbers=numbers,
+            lines={told["policy"]: thinned(seen.relevant)},
+            budget=budget,
+            left=left(seen.relevant, known),
+            best=best,
+            recent=latest,
+            snapshot=known,
+            hosts=hosts[:HOSTS],
+            more_hosts=max(0, len(hosts) - HOSTS),
+            refused=refused,
+            failures=failures,
+            settings=flat(self.settings),
+        )
+
+    def _rows(self, db: sqlite3.Connection, which: str, most: int) -> list[PageRow]:
+        rows = db.execute(
+            "SELECT seq, url, title, score, relevant, path, why, choice_why, warc_file,"
+            f" warc_offset, warc_length FROM pages {which}",
+            (most,),
+        )
+        return [
+            PageRow(
+                row["seq"],
+                row["url"],
+                row["title"],
+                row["score"],
+                bool(row["relevant"]),
+                json.loads(row["path"]),
+                json.loads(row["why"])[:4],
+                json.loads(row["choice_why"] or "[]")[:4],
+                self._snippet(row),
+                self._labels.get(row["url"]),
+            )
+            for row in rows.fetchall()
+        ]
+
+    def _snippet(self, row: sqlite3.Row) -> Sequence[tuple[str, bool]]:
+        """The words of a page that say most of the topic, out of its archive."""
+        known = self._snippets.get(row["seq"])
+        if known is None:
+            page = None
+            if row["warc_file"]:
+                file = self.path / row["warc_file"]
+                page = page_at(file, row["warc_offset"], row["warc_length"])
+            known = () if page is None else snippet(page.text, self._terms)
+            if len(self._snippets) > 20 * (BEST + RECENT):
+                self._snippets.clear()
+            self._snippets[row["seq"]] = known
+        return known
+
+
+def _terms(settings: Mapping[str, Any]) -> frozenset[str]:
+    """Stems of the words of a run's topic."""
+    told = settings["crawl"]
+    try:
+        file = Path(told["topic_file"]) if told["topic_file"] else None
+        subject = wanted(told["topic"] or None, file, told["want"])[1]
+    except InputError:  # its file is no longer there
+        return frozenset()
+    words = [] if subject is None else tokens(subject.topic.text)
+    return frozenset(stem(word for word in words if word not in STOP_WORDS))
+
+
+def snippet(text: str, terms: frozenset[str], size: int = SNIPPET) -> list[tuple[str, bool]]:
+    """The `size` words of a text that hold most of the terms, in pieces: (piece, whether it is one
+    of the terms). The first such place; where none is, the beginning."""
+    words = text.split()[:20_000]
+    hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
+    totals = [0, *accumulate(hits)]
+    begins = range(max(1, len(words) - size + 1))
+    best = max(begins, key=lambda at: totals[min(at + size, len(words))] - totals[at])
+    if totals[-1]:
+        # A few words before the first of them.
+        first = hits.index(True, best)
+        best = max(0, min(first - 6, len(words) - size))
+    pieces = [("… ", False)] if best else []
+    for at in range(best, min(best + size, len(words))):
+        if pieces and pieces[-1][1] == hits[at]:
+            pieces[-1] = (f"{pieces[-1][0]} {words[at]}", hits[at])
+        else:
+            pieces.append((words[at], hits[at]))
+    return [*pieces, *([("…", False)] if best + size < len(words) else [])]
+
+
+def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
+    """What is thought to be left."""
+    return None
+
+
+def _budget(db: sqlite3.Connection) -> int:
+    """Pages that the run may fetch by the settings that it goes on with."""
+    row = db.execute("SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1").fetchone()
+    return int(json.loads(row[0])["pages"]) if row else 0
+
+
+def harvest(db: sqlite3.Connection) -> list[list[float]]:
+    """[fetched, found] of a run, thinned to some hundreds of points."""
+    return thinned([row[0] for row in db.execute("SELECT relevant FROM pages ORDER BY seq")])
+
+
+def thinned(hits: Sequence[int]) -> list[list[float]]:
+    """[fetched, found], some hundreds of points."""
+    totals = [0, *accumulate(hits)]
+    step = max(1, len(totals) // 400)
+    points = [[float(at), float(totals[at])] for at in range(0, len(totals), step)]
+    return [*points, [float(len(hits)), float(totals[-1])]]
+
+
+def _host_rows(seen: _Seen, clocks: Mapping[str, HostClock]) -> list[HostRow]:
+    """What each host gave, most pages first."""
+    rows = []
+    for name, row in seen.hosts.items():
+        clock = clocks.get(name)
+        rows.append(
+            HostRow(
+                name,
+                row.pages,
+                row.relevant,
+                row.failed,
+                row.seconds / row.pages if row.pages else 0.0,
+                None if clock is None else clock.delay,
+                None if clock is None else clock.open_links,
+            )
+        )
+    return sorted(rows, key=lambda row: (-row.pages, row.name))
+
+
+def _failures(seen: _Seen) -> tuple[list[Failure], list[Failure]]:
+    """What was refused and what failed, most frequent first."""
+    rows = [
+        Failure(kind, reason, times, seen.examples[kind, reason])
+        for (kind, reason), times in seen.failures.most_common()
+    ]
+    refused = [row for row in rows if row.kind in REFUSED]
+    return refused[:FAILURES], [row for row in rows if row.kind not in REFUSED][:FAILURES]
+
+
+def flat(settings: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Nested settings as (dotted name, value) rows; empty ones are left out."""
+    rows: list[tuple[str, str]] = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            rows += flat(value, f"{above}{key}.")
+        elif value not in ("", [], None):
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            rows.append((f"{above}{key}", shown))
+    return rows
