@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from spoor import judges, registry
+from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
-from spoor.judges.facts import Function, Label, MediaType, UrlPattern
+from spoor.judges.facts import Function, Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.similarity import TfIdf, VectorCosine
+from spoor.judges.llm import Answer, Llm
+from spoor.judges.semantic import Semantic
+from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.protocols import Judge
@@ -31,6 +35,25 @@ def vectors() -> Vectors:
     return Vectors(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), 8)))
 
 
+def classifier() -> TextModel:
+    words = ("clay", "kiln", "ledger")
+    weights = np.array([1.0, 2.0, -3.0])
+    return TextModel(words, np.ones(3), weights, bias=-0.5, slope=2.0, offset=0.25)
+
+
+def letters(texts: Sequence[str]) -> NDArray[np.float64]:
+    """How often each letter stands in a text."""
+    return np.array(
+        [[text.lower().count(letter) for letter in "aeioukglnt"] for text in texts], float
+    )
+
+
+def asked(text: str, prompt: str) -> Answer:
+    if "lone" in text:
+        raise TimeoutError
+    return Answer(float("kiln" in text), 2.0, prompt)
+
+
 def share(page: Page) -> float:
     return min(1.0, len(page.text) / 1000)
 
@@ -38,11 +61,16 @@ def share(page: Page) -> float:
 MADE: dict[str, Callable[[], Judge]] = {
     "all-of": lambda: AllOf([Keywords(["kiln"]), TfIdf([TEXT]), UrlPattern("p")]),
     "any-of": lambda: AnyOf([Label("target"), Keywords(["glaze"]), TfIdf([TEXT])]),
+    "bm25": lambda: Bm25("kiln and glaze"),
+    "classifier": lambda: Classifier(classifier()),
     "function": lambda: Function(share),
     "keywords": lambda: Keywords(["kiln", "clay pot", "pottery"]),
     "label": lambda: Label("target"),
+    "llm": lambda: Llm(asked, TfIdf([TEXT]), prompt="Pots?", budget=20.0),
     "media-type": lambda: MediaType("application/*"),
     "not": lambda: Not(Label("target")),
+    "semantic": lambda: Semantic([TEXT, "harbours"], letters, threshold=0.9),
+    "text-pattern": lambda: TextPattern(r"kil(n|ns)\b"),
     "tf-idf": lambda: TfIdf([TEXT, "harbours"]),
     "url": lambda: UrlPattern(r"/p\d"),
     "vectors": lambda: VectorCosine(TEXT, vectors()),

@@ -22,11 +22,16 @@ def crawl(
     seeds: Annotated[
         list[str], typer.Argument(help="URLs to begin at, or files of URLs, one a line.")
     ],
-    topic: Annotated[str | None, typer.Option(help="What is wanted, in words.")] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="What is wanted: words, or a .topic file.")
+    ] = None,
     topic_file: Annotated[Path | None, typer.Option(help="What is wanted: a TOML file.")] = None,
     want: Annotated[
         list[str] | None,
-        typer.Option(help="url:REGEX, type:GLOB, text:WORDS or topic:FILE; several are or-ed."),
+        typer.Option(
+            help="url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; "
+            "several are or-ed."
+        ),
     ] = None,
     policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = DEFAULT_POLICY,
     param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
@@ -149,6 +154,12 @@ def crawl(
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The end of a crawl for a person."""
     lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
+    if summary["judge"]:
+        asked = summary["judge"]
+        lost.append(
+            f"  judge    {asked['asked']:g} answers, cost {asked['cost']:g}; "
+            f"{asked['fell_back']:g} pages judged without"
+        )
     if summary["policy_fault"]:
         lost.append(f"  policy   {shown(summary['policy_fault'])}")
     return "\n".join(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.protocols import Judge, Stateful
+from spoor.protocols import Judge, Keeps, Stateful
 from spoor.types import Judgement, Page, State
 
 
@@ -31,6 +32,19 @@ class _Several:
         for at, judge in enumerate(self._judges):
             if isinstance(judge, Stateful):
                 judge.load(state[str(at)])
+
+    def keep(self, file: Path, tell: Callable[[str], None]) -> None:
+        for judge in self._judges:
+            if isinstance(judge, Keeps):
+                judge.keep(file, tell)
+
+    def account(self) -> Mapping[str, float]:
+        total: dict[str, float] = {}
+        for judge in self._judges:
+            if isinstance(judge, Keeps):
+                for name, value in judge.account().items():
+                    total[name] = total.get(name, 0) + value
+        return total
 
 
 class AllOf(_Several):

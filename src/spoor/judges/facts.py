@@ -1,4 +1,5 @@
-"""Judges of plain facts: the page's label, URL, media type, or what a Python function says."""
+"""Judges of plain facts: the page's label, URL, media type, a pattern in its text, or what a
+Python function says."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from spoor.errors import InputError
 from spoor.types import Judgement, Page
 
 _NO = Judgement(0.0, False, 0.0)
+_TEXT = 200_000
+"""Characters of a text that a pattern is looked for in."""
+_SHOWN = 80
 
 
 def _yes(why: str) -> Judgement:
@@ -38,6 +42,23 @@ class UrlPattern:
     def judge(self, page: Page) -> Judgement:
         found = self._pattern.search(page.url)
         return _yes(f"its URL has {found[0]!r}") if found else _NO
+
+
+class TextPattern:
+    """Pages in whose title or text a regular expression is found; letters' case does not matter."""
+
+    def __init__(self, pattern: str) -> None:
+        try:
+            self._pattern = re.compile(pattern, re.IGNORECASE)
+        except re.error as error:
+            raise InputError(f"bad regular expression {pattern!r}: {error}") from error
+
+    def judge(self, page: Page) -> Judgement:
+        for where, text in (("title", page.title), ("text", page.text[:_TEXT])):
+            if found := self._pattern.search(text):
+                said = " ".join(found[0].split())
+                return _yes(f"its {where} has {said[:_SHOWN]!r}")
+        return _NO
 
 
 class MediaType:

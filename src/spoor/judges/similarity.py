@@ -1,7 +1,9 @@
-"""How near a page is to a topic: tf-idf cosine, or cosine of mean word vectors."""
+"""How near a page is to a topic: tf-idf cosine, BM25, or cosine of mean word vectors."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,10 +19,19 @@ if TYPE_CHECKING:
 _WORDS = 20_000
 
 
+def telling_words(text: str) -> list[str]:
+    """The words that carry a topic, as they are written: no stop words, no single letters."""
+    return [word for word in tokens(text)[:_WORDS] if word not in STOP_WORDS and len(word) > 1]
+
+
 def content_words(text: str, language: str = "english") -> list[str]:
-    """Stems of the words that carry a topic: no stop words, no single letters."""
-    words = [word for word in tokens(text)[:_WORDS] if word not in STOP_WORDS and len(word) > 1]
-    return stem(words, language)
+    """Stems of the words that carry a topic."""
+    return stem(telling_words(text), language)
+
+
+def page_words(page: Page, language: str = "english") -> list[str]:
+    """Content words of a page; those of the title count three times."""
+    return content_words(f"{page.title} {page.title} {page.title} {page.text}", language)
 
 
 class TfIdf:
@@ -48,7 +59,7 @@ class TfIdf:
         self.frequencies = frequencies or DocumentFrequencies()
 
     def judge(self, page: Page) -> Judgement:
-        words = content_words(f"{page.title} {page.title} {page.title} {page.text}", self._language)
+        words = page_words(page, self._language)
         if self._learning:
             self.frequencies.add(words)
         weights = self.frequencies.weights(words)
@@ -70,6 +81,61 @@ class TfIdf:
 
     def load(self, state: State) -> None:
         self.frequencies.load(state)
+
+
+class Bm25:
+    """Okapi BM25 of a query (Robertson and Zaragoza 2009, eq. 3.15), as a share of the most that
+    its words could give: a page with each of them once, and of average length, has 0.45.
+
+    Document frequencies and the average length are learned as the crawl goes, the page at hand
+    included. Words are compared by their stems; those of the title count three times.
+    """
+
+    K1 = 1.2
+    B = 0.75
+
+    def __init__(self, query: str, *, threshold: float = 0.4, language: str = "english") -> None:
+        self._language = language
+        self._query = list(dict.fromkeys(content_words(query, language)))
+        if not self._query:
+            raise InputError(f"the query {query!r} has no word that tells topics apart; say more")
+        self._threshold = threshold
+        self._often = dict.fromkeys(self._query, 0)
+        """Query word → pages that hold it."""
+        self._pages = 0
+        self._words = 0
+
+    def judge(self, page: Page) -> Judgement:
+        words = page_words(page, self._language)
+        counts = Counter(words)
+        self._pages += 1
+        self._words += len(words)
+        for word in self._query:
+            self._often[word] += word in counts
+        # Every idf is above 0, so that a word on every page still counts a little.
+        idf = {
+            word: math.log(1.0 + (self._pages - often + 0.5) / (often + 0.5))
+            for word, often in self._often.items()
+        }
+        most = (self.K1 + 1.0) * sum(idf.values())
+        length = len(words) * self._pages / max(self._words, 1)
+        room = self.K1 * (1.0 - self.B + self.B * length)
+        why = []
+        for word in self._query:
+            if n := counts[word]:
+                share = idf[word] * n * (self.K1 + 1.0) / (n + room) / most
+                times = f" {n} times" if n > 1 else ""
+                why.append((f"holds {word!r}{times}", share))
+        score = min(1.0, sum(share for _, share in why))
+        relevant = score >= self._threshold
+        return Judgement(score, relevant, float(relevant), tuple(why))
+
+    def save(self) -> State:
+        return {"pages": self._pages, "words": self._words, "often": list(self._often.values())}
+
+    def load(self, state: State) -> None:
+        self._pages, self._words = int(state["pages"]), int(state["words"])
+        self._often = dict(zip(self._query, map(int, state["often"]), strict=True))
 
 
 class VectorCosine:

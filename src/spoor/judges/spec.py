@@ -1,4 +1,5 @@
-"""Target specifications: `label:X`, `url:REGEX`, `type:MIME-GLOB`, `text:WORDS`, `topic:FILE`."""
+"""Target specifications: `label:X`, `url:REGEX`, `type:MIME-GLOB`, `text:WORDS`, `query:WORDS`,
+`match:REGEX`, `topic:FILE`."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from spoor.errors import InputError
 from spoor.judges.combined import AnyOf
-from spoor.judges.facts import Label, MediaType, UrlPattern
+from spoor.judges.facts import Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of
+from spoor.judges.similarity import Bm25
+from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of_phrase
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.text import tokens
@@ -18,6 +20,8 @@ KINDS: dict[str, Callable[[str], Judge]] = {
     "url": UrlPattern,
     "type": MediaType,
     "text": lambda words: Keywords(tokens(words)),
+    "query": Bm25,
+    "match": TextPattern,
     "topic": lambda path: judge_of_topic(read_topic(path)),
 }
 
@@ -50,11 +54,11 @@ def judge_and_topic(
     where there are any, else the topic. None where neither is given."""
     if specs:
         words = words_of(specs)
-        return judge_of(specs), subject or (topic_of(words) if words else None)
+        return judge_of(specs), subject or (topic_of_phrase(words) if words else None)
     return None if subject is None else (judge_of_topic(subject), subject)
 
 
 def words_of(specs: Sequence[str]) -> str:
-    """What target specifications say of the topic in words: labels and texts, nothing of others."""
+    """What target specifications say of the topic in words: labels, texts and queries do."""
     said = [spec.partition(":") for spec in specs]
-    return " ".join(value.strip() for kind, _, value in said if kind in ("label", "text"))
+    return " ".join(value.strip() for kind, _, value in said if kind in ("label", "text", "query"))

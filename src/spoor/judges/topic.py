@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AnyOf
-from spoor.judges.facts import UrlPattern
+from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.similarity import TfIdf
+from spoor.judges.llm import Llm
+from spoor.judges.named import named
+from spoor.judges.semantic import NEEDED, Semantic, encoder_of
+from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.protocols import Judge
 from spoor.registry import nearest
-from spoor.text import STOP_WORDS, tokens
+from spoor.text import STOP_WORDS, Vectors, tokens
 from spoor.types import Topic
 from spoor.urls import canonical
+
+SUFFIXES = (".toml", ".topic")
+"""How the name of a topic file ends, where words may stand as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class TopicFile:
 
     topic: Topic
     method: str = "keywords"
-    """`keywords` or `tfidf`."""
+    """One of METHODS."""
     threshold: float | None = None
     """The method's own where None."""
     stemmed: bool = True
@@ -35,17 +44,55 @@ class TopicFile:
     example_urls: tuple[str, ...] = ()
     """Canonical URLs of pages that are wanted: they count as relevant themselves."""
     fields: Mapping[str, float] = field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
+    """Regular expressions: a page whose title or text has one counts as relevant."""
+    url_patterns: tuple[str, ...] = ()
+    """The same, of URLs."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What its method alone goes by: `model`, `encoder`, `ask` and the like."""
+    path: Path | None = None
+    """Of the file; None for a phrase."""
+
+    def beside(self, name: str) -> Path:
+        """A file that a topic file names, seen from the folder that it lies in."""
+        return (self.path.parent if self.path else Path()) / name
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that the judge goes by beside the topic file itself."""
+        found = [self.beside(self.settings[key]) for key in _FILES if key in self.settings]
+        return [
+            file
+            for path in found
+            for file in ([path / name for name in NEEDED] if path.is_dir() else [path])
+            if file.is_file()
+        ]
 
 
-_METHODS = ("keywords", "tfidf")
+METHODS: dict[str, tuple[str, ...]] = {
+    "keywords": ("stemmed", "fields"),
+    "tfidf": (),
+    "bm25": (),
+    "patterns": (),
+    "classifier": ("model", "sha256"),
+    "vectors": ("vectors",),
+    "encoder": ("encoder",),
+    "llm": ("ask", "prompt", "budget", "characters", "fallback"),
+}
+"""Method → the keys of [relevant] that it alone goes by."""
+_FILES = ("model", "vectors", "encoder")
+_FALLBACKS = ("keywords", "tfidf", "bm25")
 _KEYS: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "description": (str,),
     "keywords": (list,),
     "example_urls": (list,),
     "example_texts": (list,),
+    "patterns": (list,),
+    "url_patterns": (list,),
     "categories": (dict,),
     "relevant": (dict,),
+    "made": (dict,),
 }
 _RELEVANT: dict[str, tuple[type, ...]] = {
     "method": (str,),
@@ -53,6 +100,15 @@ _RELEVANT: dict[str, tuple[type, ...]] = {
     "stemmed": (bool,),
     "language": (str,),
     "fields": (dict,),
+    "model": (str,),
+    "sha256": (str,),
+    "vectors": (str,),
+    "encoder": (str,),
+    "ask": (str,),
+    "prompt": (str,),
+    "budget": (int, float),
+    "characters": (int,),
+    "fallback": (str,),
 }
 
 
@@ -69,13 +125,11 @@ def read_topic(path: Path | str) -> TopicFile:
     _check(data, _KEYS, str(path))
     relevant = data.get("relevant", {})
     _check(relevant, _RELEVANT, f"{path}: [relevant]")
-    for key in ("keywords", "example_urls", "example_texts"):
+    for key in ("keywords", "example_urls", "example_texts", "patterns", "url_patterns"):
         if not all(isinstance(item, str) for item in data.get(key, [])):
             raise InputError(f"{path}: {key!r} must be a list of strings")
-    method = relevant.get("method", "tfidf" if data.get("example_texts") else "keywords")
-    if method not in _METHODS:
-        offer = nearest(method, list(_METHODS))
-        raise InputError(f"{path}: unknown method {method!r}{offer}; there are: keywords, tfidf")
+    method = relevant.get("method", _usual_method(data, relevant))
+    _check_method(method, relevant, path)
     threshold = relevant.get("threshold")
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"{path}: 'threshold' lies in (0, 1], as scores do, not {threshold!r}")
@@ -89,7 +143,8 @@ def read_topic(path: Path | str) -> TopicFile:
         tuple(data.get("example_texts", [])),
         {str(name): str(text) for name, text in data.get("categories", {}).items()},
     )
-    if not (topic.text.strip() or topic.examples):
+    patterns, urls = tuple(data.get("patterns", [])), tuple(data.get("url_patterns", []))
+    if not (topic.text.strip() or topic.examples or patterns or urls):
         raise InputError(f"{path}: says nothing of the topic; give 'name' or 'keywords'")
     try:
         examples = tuple(canonical(url) for url in data.get("example_urls", []))
@@ -103,7 +158,43 @@ def read_topic(path: Path | str) -> TopicFile:
         relevant.get("language", "english"),
         examples,
         relevant.get("fields", {}),
+        patterns,
+        urls,
+        {key: relevant[key] for key in METHODS[method] if key in relevant},
+        path,
     )
+
+
+def _usual_method(data: Mapping[str, Any], relevant: Mapping[str, Any]) -> str:
+    """The method where none is named."""
+    for key, method in (("model", "classifier"), ("vectors", "vectors"), ("ask", "llm")):
+        if key in relevant:
+            return method
+    if "encoder" in relevant:
+        return "encoder"
+    if data.get("example_texts"):
+        return "tfidf"
+    patterns = data.get("patterns") or data.get("url_patterns")
+    return "patterns" if patterns and not data.get("keywords") else "keywords"
+
+
+def _check_method(method: str, relevant: Mapping[str, Any], path: Path) -> None:
+    if method not in METHODS:
+        offer, have = nearest(method, list(METHODS)), ", ".join(METHODS)
+        raise InputError(f"{path}: unknown method {method!r}{offer}; there are: {have}")
+    for key in relevant:
+        owners = [name for name, keys in METHODS.items() if key in keys]
+        if owners and method not in owners:
+            raise InputError(
+                f"{path}: [relevant] {key!r} goes with method {owners[0]!r}, not {method!r}"
+            )
+    needs = {"classifier": "model", "vectors": "vectors", "encoder": "encoder", "llm": "ask"}
+    if method in needs and needs[method] not in relevant:
+        raise InputError(f"{path}: method {method!r} needs {needs[method]!r} under [relevant]")
+    fallback = relevant.get("fallback", "keywords")
+    if fallback not in _FALLBACKS:
+        have = ", ".join(_FALLBACKS)
+        raise InputError(f"{path}: 'fallback' is one of {have}, not {fallback!r}")
 
 
 def _check(data: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], where: str) -> None:
@@ -127,8 +218,14 @@ _KINDS = {
 }
 
 
-def topic_of(phrase: str) -> TopicFile:
-    """The topic of `--topic "…"`: its words, commas between phrases. Raises InputError if empty."""
+def topic_of(said: str) -> TopicFile:
+    """The topic of `--topic`: a topic file, if that is how the name ends, else the words
+    themselves, commas between phrases. Raises InputError if empty."""
+    return read_topic(said) if said.endswith(SUFFIXES) else topic_of_phrase(said)
+
+
+def topic_of_phrase(phrase: str) -> TopicFile:
+    """The topic of words, commas between phrases. Raises InputError if there is no word."""
     phrases = [part.strip() for part in phrase.split(",") if part.strip()]
     if not phrases or not tokens(phrase):
         raise InputError(f"the topic {phrase!r} has no word in it; write what you are looking for")
@@ -136,25 +233,21 @@ def topic_of(phrase: str) -> TopicFile:
 
 
 def judge_of_topic(source: TopicFile) -> Judge:
-    """The judge that a topic stands for.
+    """The judge that a topic stands for; raises InputError where a file that it names is missing,
+    damaged or another one than when the topic was made.
 
     Keywords where there are any; a name alone is taken both as a phrase and word by word, so that
     "cancer research" finds pages with both words apart, and prefers those with the phrase.
     """
-    topic = source.topic
-    made: dict[str, Callable[[], Judge]] = {
-        "keywords": lambda: _keyword_judge(source),
-        "tfidf": lambda: TfIdf(
-            [*topic.examples, *([topic.text] if topic.text.strip() else [])],
-            language=source.language,
-            **_given(source),
-        ),
-    }
-    judge = made[source.method]()
+    judges: list[Judge] = [TextPattern(pattern) for pattern in source.patterns]
+    judges += [UrlPattern(pattern) for pattern in source.url_patterns]
     if source.example_urls:
-        pattern = "^(?:" + "|".join(map(re.escape, source.example_urls)) + ")$"
-        return AnyOf([judge, UrlPattern(pattern)])
-    return judge
+        judges.append(UrlPattern("^(?:" + "|".join(map(re.escape, source.example_urls)) + ")$"))
+    if source.method != "patterns":
+        judges.insert(0, _MADE[source.method](source))
+    if not judges:
+        raise InputError(f"{source.path}: method 'patterns' needs 'patterns' or 'url_patterns'")
+    return judges[0] if len(judges) == 1 else AnyOf(judges)
 
 
 def _keyword_judge(source: TopicFile) -> Judge:
@@ -170,5 +263,61 @@ def _keyword_judge(source: TopicFile) -> Judge:
     return Keywords(list(dict.fromkeys(words)), **settings)
 
 
+def _classifier(source: TopicFile) -> Judge:
+    path = source.beside(source.settings["model"])
+    model = TextModel.read(path)
+    told = source.settings.get("sha256")
+    if told is not None and hashlib.sha256(path.read_bytes()).hexdigest() != told:
+        raise InputError(
+            f"{path} is not the model that {source.path} was made with (its digest differs); make "
+            "the topic anew, or put the file back"
+        )
+    return Classifier(model, **_given(source))
+
+
+def _encoder(source: TopicFile) -> Judge:
+    name = source.settings["encoder"]
+    folder = source.beside(name)
+    encoder = encoder_of(str(folder) if folder.is_dir() else name)
+    return Semantic(_texts(source), encoder, **_given(source))
+
+
+def _llm(source: TopicFile) -> Judge:
+    told = source.settings
+    instead = told.get("fallback", "keywords")
+    plain = replace(source, method=instead, threshold=None, patterns=(), url_patterns=())
+    return Llm(
+        named(told["ask"]),
+        _MADE[instead](plain),
+        prompt=told.get("prompt") or f"Is this page about the following? {source.topic.text}",
+        name=told["ask"],
+        instead=instead,
+        budget=float(told.get("budget", math.inf)),
+        characters=told.get("characters", 8000),
+        **_given(source),
+    )
+
+
+def _texts(source: TopicFile) -> list[str]:
+    """The texts that pages are compared with."""
+    topic = source.topic
+    return [*topic.examples, *([topic.text] if topic.text.strip() else [])]
+
+
 def _given(source: TopicFile) -> dict[str, Any]:
     return {} if source.threshold is None else {"threshold": float(source.threshold)}
+
+
+_MADE: dict[str, Callable[[TopicFile], Judge]] = {
+    "keywords": _keyword_judge,
+    "tfidf": lambda source: TfIdf(_texts(source), language=source.language, **_given(source)),
+    "bm25": lambda source: Bm25(source.topic.text, language=source.language, **_given(source)),
+    "classifier": _classifier,
+    "vectors": lambda source: VectorCosine(
+        " ".join(_texts(source)),
+        Vectors.read(source.beside(source.settings["vectors"])),
+        **_given(source),
+    ),
+    "encoder": _encoder,
+    "llm": _llm,
+}

@@ -29,9 +29,9 @@ from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
-from spoor.judges.topic import TopicFile, read_topic, topic_of
+from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
-from spoor.protocols import Judge
+from spoor.protocols import Judge, Keeps
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
 from spoor.traps import Traps
@@ -147,10 +147,9 @@ def run_settings(
             "files": {
                 name: _fingerprint(Path(name))
                 for name in (
-                    *(topic_file, model, vectors),
-                    *(spec.removeprefix("topic:") for spec in want if spec.startswith("topic:")),
+                    *_topic_files(topic, topic_file, want),
+                    *(file for file in (model, vectors) if file),
                 )
-                if name
             },
         },
         "manners": {
@@ -167,6 +166,14 @@ def run_settings(
         },
         "pages": pages,
     }
+
+
+def _topic_files(topic: str, topic_file: str, want: Sequence[str]) -> list[str]:
+    """Topic files, and what each of them goes by beside itself."""
+    named = [topic] if topic.endswith(SUFFIXES) else []
+    named += [topic_file] if topic_file else []
+    named += [spec.removeprefix("topic:") for spec in want if spec.startswith("topic:")]
+    return [file for name in named for file in (name, *map(str, read_topic(name).files))]
 
 
 def _fingerprint(path: Path) -> str:
@@ -316,7 +323,10 @@ class Run:
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
-        """Hears once of a policy that failed and was replaced."""
+        """Hears once of a policy that failed and was replaced, and of a judge whose budget is
+        spent or that gave no answer."""
+        if isinstance(engine.judge, Keeps):
+            engine.judge.keep(folder.path / "answers.jsonl", lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
         state = folder.state()
         if state is None:
@@ -446,6 +456,7 @@ class Run:
         """What was done, for `--json`."""
         counts = self.crawl.counts
         seconds = time.monotonic() - self._began
+        judge = self.crawl.judge
         return {
             "out": str(self.folder.path),
             "resumed": self.folder.resumed,
@@ -459,6 +470,7 @@ class Run:
             "open_links": self.crawl.frontier.open_count,
             "last_failure": self._failure,
             "policy_fault": self._standby.fault if self._standby else "",
+            "judge": dict(judge.account()) if isinstance(judge, Keeps) else {},
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }
