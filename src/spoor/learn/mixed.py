@@ -29,7 +29,7 @@ class MixedModel:
     """E(y | row) = logistic(dense · a + Σ_k w[slots_k]), y in [0, 1].
 
     `bits`: 2^bits slots for hashed features. `variance`: K prior variances. `mean`, `spread`: D
-    prior means and variances of the dense weights. Memory 8 · 2^bits bytes.
+    prior means and variances of the dense weights. Memory 9 · 2^bits bytes.
     """
 
     def __init__(
@@ -43,6 +43,9 @@ class MixedModel:
         self.h: Floats = np.zeros(1 << bits, dtype=np.float32)
         """Precision that examples have added to a slot's prior precision."""
         self.h[0] = np.inf
+        self.column: NDArray[np.uint8] = np.zeros(1 << bits, dtype=np.uint8)
+        """The column that a slot was last learned in."""
+        self._columns = np.arange(len(variance), dtype=np.uint8)
         self.prior = (1.0 / variance).astype(np.float32)
         self.a = mean.astype(np.float32)
         self.b = spread.astype(np.float32)
@@ -65,6 +68,7 @@ class MixedModel:
         self.w[slots] += v * np.float32(gain)
         self.a += vb * np.float32(gain)
         self.h[slots] += np.float32(q)
+        self.column[slots] = self._columns
         self.b -= vb * vb * np.float32(q / (1.0 + q * float(vb @ dense)))
         self.w[0] = 0.0
         self.h[0] = np.inf
@@ -92,6 +96,7 @@ class MixedModel:
             "slots": held.astype(np.int64),
             "w": self.w[held],
             "h": self.h[held],
+            "columns": self.column[held],
             "a": self.a,
             "b": self.b,
         }
@@ -103,5 +108,6 @@ class MixedModel:
         held: NDArray[Any] = state["slots"]
         self.w[held] = state["w"]
         self.h[held] = state["h"]
+        self.column[held] = state.get("columns", 0)
         self.a = np.array(state["a"], dtype=np.float32)
         self.b = np.array(state["b"], dtype=np.float32)

@@ -7,6 +7,7 @@ docs/algorithms/host-bandit.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from spoor.errors import InputError
 from spoor.learn.queues import HostQueue
@@ -43,6 +44,8 @@ class HostBandit:
         self._counts: dict[str, list[int]] = {}
         """How often each feature stood with irrelevant pages, and with relevant ones."""
         self._pages = [0, 0]
+        self._told: tuple[dict[str, list[int]], list[int]] = ({}, [0, 0])
+        """What other shards counted, which is in the two above as well."""
 
     # -- which link: on-line naive Bayes over the URL and the page it stands on
 
@@ -119,8 +122,33 @@ class HostBandit:
         for feature in features:
             self._counts.setdefault(feature, [0, 0])[relevant] += 1
 
+    # -- what shards tell one another
+
+    def share(self) -> State:
+        """What it counted itself; how well its hosts do is of use to nobody else."""
+        return {**_own_of(self.save()), "told": [[], [0, 0]]}
+
+    def merge(self, others: Sequence[State]) -> None:
+        """Count with what others counted, in the place of what they told before."""
+        own = self.share()
+        told: dict[str, list[int]] = {}
+        pages = [0, 0]
+        heard: list[State] = [own]
+        for state in others:
+            theirs = _own_of(state)
+            if any(theirs["counts"] == before["counts"] for before in heard):
+                continue
+            heard.append(theirs)
+            _add(told, pages, theirs)
+        self._told = (told, pages)
+        self._counts = {feature: list(counts) for feature, counts in told.items()}
+        self._pages = list(pages)
+        _add(self._counts, self._pages, own)
+
     def save(self) -> State:
+        told, pages = self._told
         return {
+            "told": [[[feature, *counts] for feature, counts in told.items()], pages],
             "rng": generator_state(self._rng),
             "queue": self._queue.save(),
             "choices": self._choices,
@@ -138,6 +166,31 @@ class HostBandit:
         self._of = {link: (host, tuple(features)) for link, host, features in state["of"]}
         self._counts = {feature: list(counts) for feature, *counts in state["counts"]}
         self._pages = list(state["pages"])
+        told, pages = state["told"]
+        self._told = ({feature: list(counts) for feature, *counts in told}, list(pages))
+
+
+_NONE = (0, 0)
+
+
+def _own_of(state: State) -> State:
+    """What a state of `share` or `save` holds that its policy counted itself."""
+    told = {feature: counts for feature, *counts in state["told"][0]}
+    counts = [
+        [feature, bad - told.get(feature, _NONE)[0], good - told.get(feature, _NONE)[1]]
+        for feature, bad, good in state["counts"]
+    ]
+    pages = [mine - other for mine, other in zip(state["pages"], state["told"][1], strict=True)]
+    return {"counts": sorted(row for row in counts if row[1] or row[2]), "pages": pages}
+
+
+def _add(counts: dict[str, list[int]], pages: list[int], state: State) -> None:
+    for feature, bad, good in state["counts"]:
+        row = counts.setdefault(feature, [0, 0])
+        row[0] += bad
+        row[1] += good
+    for at, count in enumerate(state["pages"]):
+        pages[at] += count
 
 
 def _context(page: Page | None, score: float) -> tuple[str, ...]:

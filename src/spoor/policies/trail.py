@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
 from spoor.learn.link_features import (
     COLUMNS,
     DENSE,
@@ -61,6 +62,10 @@ HEAD_START = 2.0
 """Log-odds that the guard gives the learner before anything is known."""
 
 _NEAR = ("list", "directory", "pattern")
+_SHARED = np.array(
+    [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
+)
+"""Columns whose numbers mean the same to every shard: pages are numbered by each for itself."""
 _PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
 
 
@@ -107,6 +112,9 @@ class Trail:
         weights = weights_of(task, "trail", VERSION)
         if weights is not None:
             self._take_over(weights, inherit)
+        self._beginning = Beginning(self._model)
+        self._told: Evidence | None = None
+        """What other shards learned."""
         self._queue = HostQueue()
         self._rows = _Rows(capacity)
         self._of: dict[LinkId, list[int]] = {}
@@ -352,6 +360,41 @@ class Trail:
                 stale[link] = None
         self._value([link for link in stale if self._of.get(link)], self._queue.host)
 
+    # -- what shards tell one another
+
+    def share(self) -> State:
+        """What it learned itself of words, shapes, places and hosts: what `merge` needs, and a
+        small part of `save`. The lists and pages that links stand on are each shard's own."""
+        return {"learned": self._learned().save(), "names": list(self._features.names.items())}
+
+    def merge(self, others: Sequence[State]) -> None:
+        """Go by what others learned, too: states of `share` or `save`, of policies made with the
+        same settings and model. It takes the place of what others told before; what is its own
+        comes back to nobody. Open links are valued anew in their turn. O(what all learned)."""
+        own = self._learned()
+        heard: list[Evidence] = []
+        for state in others:
+            part = self._learned_of(state)
+            if not any(part.same(other) for other in (own, *heard)):
+                heard.append(part)
+            self._features.names.update(
+                {int(slot): str(name) for slot, name in state.get("names", ())}
+            )
+        told, self._told = self._told, together(heard, len(DENSE))
+        take_in(self._model, self._beginning, own, self._told, told)
+
+    def _learned(self) -> Evidence:
+        return learned(self._model, self._beginning, self._told, _SHARED)
+
+    def _learned_of(self, state: State) -> Evidence:
+        if "learned" in state:
+            return Evidence.load(state["learned"])
+        model = _model()
+        model.prior = self._model.prior
+        model.load(state["model"])
+        told = None if state["told"] is None else Evidence.load(state["told"])
+        return learned(model, self._beginning, told, _SHARED)
+
     # -- what it knows
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
@@ -387,6 +430,7 @@ class Trail:
         open_links = list(self._of)
         return {
             "model": self._model.save(),
+            "told": None if self._told is None else self._told.save(),
             "names": [[slot, name] for slot, name in self._features.names.items()],
             "queue": self._queue.save(),
             "links": np.array(open_links, dtype=np.int64),
@@ -404,6 +448,7 @@ class Trail:
 
     def load(self, state: State) -> None:
         self._model.load(state["model"])
+        self._told = None if state["told"] is None else Evidence.load(state["told"])
         self._features.names = {int(slot): str(name) for slot, name in state["names"]}
         self._queue.load(state["queue"])
         self._rows = _Rows(self._capacity)

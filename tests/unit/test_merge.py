@@ -1,0 +1,167 @@
+"""Learners that tell one another what they learned: halves make a whole, nothing counts twice."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.replay import Replay
+from spoor.judges.facts import Label
+from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
+from spoor.learn.mixed import MixedModel
+from spoor.learn.state import pack, unpack
+from spoor.policies.trail import Trail
+from spoor.stores.memory import MemoryFrontier
+from spoor.testing.policies import generated_web
+from spoor.types import Task, Topic
+
+ALL = np.ones(4, dtype=bool)
+
+
+def model() -> MixedModel:
+    return MixedModel(
+        12,
+        np.array([0.4, 0.4, 0.4, 1.0], dtype=np.float32),
+        np.array([-1.0, 0.5], dtype=np.float32),
+        np.array([1.0, 0.5], dtype=np.float32),
+    )
+
+
+def stream(rng: np.random.Generator, count: int) -> list[tuple[Any, Any, float]]:
+    """Examples of a logistic law over 4 of 200 features and 2 numbers."""
+    truth = np.random.default_rng(1).normal(0.0, 1.0, 200)
+    rows = []
+    for _ in range(count):
+        slots = np.array([50 * at + rng.integers(50) for at in range(4)], dtype=np.int32)
+        dense = np.array([1.0, rng.normal()], dtype=np.float32)
+        odds = truth[slots].sum() - 0.5 + 0.8 * dense[1]
+        rows.append((slots + 1, dense, float(rng.random() < 1 / (1 + math.exp(-odds)))))
+    return rows
+
+
+def taught(rows: list[tuple[Any, Any, float]]) -> MixedModel:
+    made = model()
+    for row in rows:
+        made.update(*row)
+    return made
+
+
+def loss(of: MixedModel, rows: list[tuple[Any, Any, float]]) -> float:
+    slots, dense = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    odds = of.score(slots, dense)[0].astype(float)
+    y = np.array([row[2] for row in rows])
+    return float(np.mean(np.logaddexp(0.0, odds) - y * odds))
+
+
+def test_two_halves_are_near_the_whole() -> None:
+    rng = np.random.default_rng(0)
+    rows, fresh, start = stream(rng, 1200), stream(rng, 2000), Beginning(model())
+    whole, half, other = taught(rows), taught(rows[:600]), taught(rows[600:])
+    own = learned(half, start, None, ALL)
+    take_in(half, start, own, learned(other, start, None, ALL))
+    one, both, together_ = loss(other, fresh), loss(whole, fresh), loss(half, fresh)
+    assert both < one
+    assert together_ < one
+    assert together_ - both < 0.35 * (one - both), (one, both, together_)
+    assert np.allclose(half.h[1:].sum(), whole.h[1:].sum(), rtol=0.1)
+
+
+def test_what_was_heard_is_not_told_again() -> None:
+    rng, start = np.random.default_rng(3), Beginning(model())
+    a, b = taught(stream(rng, 300)), taught(stream(rng, 300))
+    of_a, of_b = learned(a, start, None, ALL), learned(b, start, None, ALL)
+    take_in(a, start, of_a, of_b)
+    again = learned(a, start, of_b, ALL)
+    assert again.same(of_a)
+    take_in(b, start, of_b, again)
+    assert np.allclose(a.w, b.w, atol=1e-4)
+    assert np.allclose(a.h[1:], b.h[1:], atol=1e-3)
+    before = a.w.copy()
+    take_in(a, start, again, of_b, of_b)
+    assert np.allclose(a.w, before, atol=1e-5)
+    # A shard that is gone is forgotten.
+    take_in(a, start, of_a, together([], 2), of_b)
+    assert learned(a, start, None, ALL).same(of_a)
+
+
+def test_evidence_is_beyond_a_trained_beginning() -> None:
+    rng = np.random.default_rng(5)
+    trained = taught(stream(rng, 200))
+    start = Beginning(trained)
+    one, other, whole = (model() for _ in range(3))
+    for made in (one, other, whole):
+        made.load(trained.save())
+    rows = stream(rng, 200)
+    for at, row in enumerate(rows):
+        (one if at % 2 else other).update(*row)
+        whole.update(*row)
+    assert not len(learned(trained, start, None, ALL).slots)
+    take_in(one, start, learned(one, start, None, ALL), learned(other, start, None, ALL))
+    spread = float(np.abs(whole.w - trained.w).mean())
+    assert float(np.abs(one.w - whole.w).mean()) < 0.5 * spread
+    assert Evidence.load(learned(one, start, None, ALL).save()).same(learned(one, start, None, ALL))
+
+
+def crawled(seed: int) -> Trail:
+    policy = crawl_with("trail", seed)
+    assert isinstance(policy, Trail)
+    return policy
+
+
+def crawl_with(name: str, seed: int, pages: int = 80) -> Any:
+    world, root, wanted = generated_web(seed)
+    task = Task(np.random.default_rng(seed), Topic(name="pottery", keywords=("kiln", "glaze")))
+    policy = registry.build("policies", name, task)
+    crawl = Crawl(policy, Label(wanted), MemoryFrontier(), pages=pages)
+    crawl.seed([root])
+    for _ in Replay(crawl, world):
+        pass
+    return policy
+
+
+def test_trails_tell_one_another() -> None:
+    one, other = crawled(1), crawled(2)
+    shared, saved = other.share(), other.save()
+    assert len(pack(shared)) < 0.5 * len(pack(saved))
+    twin = crawled(1)
+    one.merge([unpack(pack(shared))])
+    twin.merge([unpack(pack(saved))])
+    assert pack(one.share()) == pack(twin.share())
+    words = {word for _, word, _ in one.explain()}
+    assert words >= {word for _, word, _ in other.explain() if word}
+    # The same again, or its own: nothing more.
+    before = one._model.w.copy()
+    one.merge([shared, one.share()])
+    assert np.allclose(one._model.w, before, atol=1e-4)
+    assert np.isfinite(one._model.w).all()
+    # A state that was saved after a merge goes on alike.
+    back = crawled(1)
+    back.load(unpack(pack(one.save())))
+    assert pack(back.share()) == pack(one.share())
+
+
+@pytest.mark.parametrize("column", ["list", "page"])
+def test_groups_of_pages_stay_with_their_shard(column: str) -> None:
+    from spoor.learn.link_features import START
+
+    told = crawled(1).share()["learned"]["columns"]
+    assert START[column] not in told.tolist()
+    assert START["host"] in told.tolist()
+
+
+def test_host_bandits_count_together() -> None:
+    one, other = crawl_with("host-bandit", 1), crawl_with("host-bandit", 2)
+    alone = one.share()
+    one.merge([other.share()])
+    saved = one.save()
+    assert sum(saved["pages"]) == sum(alone["pages"]) + sum(other.share()["pages"])
+    one.merge([unpack(pack(other.save())), one.share()])
+    assert sorted(one.save()["counts"]) == sorted(saved["counts"])
+    assert sorted(one.share()["counts"]) == sorted(alone["counts"])
+    other.merge([one.save()])
+    assert sorted(other.save()["counts"]) == sorted(saved["counts"])
