@@ -69,6 +69,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "frontiers": {
         "memory": "spoor.stores.memory:MemoryFrontier",
+        "sqlite": "spoor.stores.sqlite:SqliteFrontier",
     },
     "fleets": {
         "RL": "spoor.foragers.fleets:rl",

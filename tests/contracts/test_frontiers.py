@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -17,27 +18,43 @@ from spoor import registry, stores
 from spoor.errors import CallerError
 from spoor.protocols import Frontier, Offer
 from spoor.stores.memory import MemoryFrontier
+from spoor.stores.sqlite import SqliteFrontier
 from spoor.testing import check_frontier
 from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
 from spoor.types import NO_PARENT, Link, LinkId, Sightings, State
 
 FRONTIERS = sorted(registry.BUILT_IN["frontiers"])
+ON_DISK = {"sqlite"}
+"""Made with a file of theirs, and with a buffer that is full after a few links."""
 
 
-def maker(name: str) -> Make:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("frontiers")
+
+
+def maker(name: str, folder: Path) -> Make:
     """Makes a frontier that knows nothing, of the settings that all frontiers have."""
     factory = registry.find("frontiers", name)
+    file, made = folder / f"{name}.db", deque[SqliteFrontier]()
 
     def make(*, delay: float, per_host: int) -> Frontier:
-        frontier: Frontier = factory(delay=delay, per_host=per_host)
-        return frontier
+        if name not in ON_DISK:
+            frontier: Frontier = factory(delay=delay, per_host=per_host)
+            return frontier
+        # The one before still is, while what it saved is loaded.
+        while len(made) > 1:
+            made.popleft().close()
+        made.append(factory(file, delay=delay, per_host=per_host, buffer=5))
+        return made[-1]
 
     return make
 
 
 @pytest.mark.parametrize("name", FRONTIERS)
-def test_frontier_keeps_the_laws(name: str) -> None:
-    check_frontier(maker(name))
+def test_frontier_keeps_the_laws(name: str, folder: Path) -> None:
+    # Each save waits for the disk.
+    check_frontier(maker(name, folder), walks=18 if name in ON_DISK else 60)
 
 
 calls = st.lists(
@@ -46,25 +63,26 @@ calls = st.lists(
 
 
 @pytest.mark.parametrize("name", FRONTIERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(calls=calls, how=st.sampled_from(SETTINGS))
 def test_frontier_answers_as_the_model(
-    name: str, calls: list[Call], how: tuple[float, int]
+    name: str, calls: list[Call], how: tuple[float, int], folder: Path
 ) -> None:
     delay, per_host = how
-    check_calls(maker(name), calls, delay=delay, per_host=per_host)
+    check_calls(maker(name, folder), calls, delay=delay, per_host=per_host)
 
 
 @pytest.mark.parametrize("name", FRONTIERS)
-def test_a_dropped_link_is_gone_and_its_host_not_disturbed(name: str) -> None:
-    frontier = maker(name)(delay=5.0, per_host=1)
+def test_a_dropped_link_is_gone_and_its_host_not_disturbed(name: str, folder: Path) -> None:
+    make = maker(name, folder)
+    frontier = make(delay=5.0, per_host=1)
     frontier.add([Link(f"http://a.example/{at}") for at in range(3)], NO_PARENT, 0.0, 0)
     frontier.drop(1)
     assert frontier.open_count == len(frontier.offer(0.0)) == 2
     assert 1 not in frontier.offer(0.0)
     assert not frontier.sightings(1)
     assert not len(frontier.add([Link("http://a.example/1")], 0, 0.0, 1))
-    again = maker(name)(delay=5.0, per_host=1)
+    again = make(delay=5.0, per_host=1)
     again.load(frontier.save())
     assert list(again.open()) == [0, 2]
     for link in (1, again.take(2, 0.0) and 2):

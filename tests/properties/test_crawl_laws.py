@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +16,9 @@ from spoor.crawl import Crawl
 from spoor.errors import CallerError
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Policy
+from spoor.protocols import Attached, Frontier, OpenLinks, Policy
 from spoor.stores.memory import MemoryFrontier
+from spoor.stores.sqlite import SqliteFrontier
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
     Choice,
@@ -66,6 +69,10 @@ class Watched:
         self.chosen: list[int] = []
         self.learned: list[int] = []
 
+    def attach(self, links: OpenLinks) -> None:
+        if isinstance(self.policy, Attached):
+            self.policy.attach(links)
+
     def observe(self, seen: Sightings) -> None:
         self.policy.observe(seen)
 
@@ -100,6 +107,7 @@ class Bench:
     """A crawl with a driver that answers in random order."""
 
     case: Case
+    frontier: Callable[..., Frontier] = MemoryFrontier
     world: SmallWorld = field(init=False)
     now: float = 0.0
     requests: list[tuple[float, float, str]] = field(default_factory=list)
@@ -124,7 +132,7 @@ class Bench:
         task = Task(np.random.default_rng(case.seed), Topic(name="pottery clay"))
         self.policy = Watched(registry.build("policies", case.policy, task))
         self.judge = CountingJudge()
-        frontier = MemoryFrontier(delay=case.delay, per_host=case.per_host)
+        frontier = self.frontier(delay=case.delay, per_host=case.per_host)
         self.crawl = Crawl(self.policy, self.judge, frontier, pages=case.pages, backoff=2.0)
 
     def start(self) -> None:
@@ -269,6 +277,57 @@ def test_a_crawl_saved_and_loaded_goes_on_as_if_nothing_had_happened(case: Case,
     broken.run()
     assert broken.world.asked == whole.world.asked
     assert pack(broken.crawl.save()) == pack(whole.crawl.save())
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("frontier") / "frontier.db"
+
+
+@settings(max_examples=30, deadline=None)
+@given(cases, st.integers(0, 40), st.sampled_from(["at once", "later", "twice"]))
+def test_a_crawl_is_the_same_with_its_frontier_on_disk(
+    file: Path, case: Case, at: int, moved: str
+) -> None:
+    """From the first link on, or from some moment on; also closed and opened again."""
+    if case.seed % 2:
+        case = replace(case, policy="online-svm")  # it looks at the words of all open links
+    opened: list[SqliteFrontier] = []
+
+    def on_disk(*, delay: float, per_host: int) -> SqliteFrontier:
+        opened.append(SqliteFrontier(file, delay=delay, per_host=per_host, buffer=20))
+        return opened[-1]
+
+    whole = Bench(case)
+    whole.start()
+    whole.run()
+    other = Bench(case, on_disk if moved == "at once" else MemoryFrontier)
+    other.start()
+    for _ in range(2 if moved == "twice" else 1):
+        for _ in range(at):
+            if not other.step():
+                break
+        state = unpack(pack(other.crawl.save()))
+        for frontier in opened:
+            frontier.close()
+        other.frontier = on_disk
+        other.make()
+        other.crawl.load(state)
+    other.run()
+    assert other.world.asked == whole.world.asked
+    states = [unpack(pack(bench.crawl.save())) for bench in (whole, other)]
+    for key in states[0].keys() - {"frontier"}:
+        assert pack({key: states[0][key]}) == pack({key: states[1][key]}), key
+    links = range(len(states[0]["frontier"]["urls"]))
+    ones, others = whole.crawl.frontier, other.crawl.frontier
+    for link in links:
+        assert ones.url(link) == others.url(link)
+        assert ones.path(link) == others.path(link)
+        assert ones.depth(link) == others.depth(link)
+        assert ones.sightings(link) == others.sightings(link)
+    assert sorted(ones.done()) == sorted(others.done())
+    for frontier in opened:
+        frontier.close()
 
 
 def test_a_ticket_is_answered_once() -> None:
