@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from spoor.display import shown
 from spoor.registry import DEFAULT_POLICY
+from spoor.types import Deferred, Fetch, Outcome
 
 
 def add(app: typer.Typer) -> None:
@@ -80,11 +82,19 @@ def crawl(
         bool, typer.Option("--noai", help="Leave out pages that ask for it (noai, noml).")
     ] = False,
     warc: Annotated[bool, typer.Option(help="Write pages.warc.gz.")] = True,
+    metrics: Annotated[
+        str, typer.Option(help="Serve Prometheus metrics at this ADDRESS:PORT while it runs.")
+    ] = "",
+    otel: Annotated[
+        bool,
+        typer.Option("--otel", help="Send OpenTelemetry traces and metrics (OTEL_… say where)."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
     from spoor.cli.live_screen import screen
     from spoor.drivers.http.folder import RunFolder
+    from spoor.drivers.http.metrics import watchers
     from spoor.drivers.http.run import (
         Run,
         StopRule,
@@ -130,22 +140,30 @@ def crawl(
     engine = make_crawl(settings, judge, subject)
     http = make_http(settings)
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    folder = RunFolder(path, settings, warc=warc)
-    try:
+    with ExitStack() as after:
+        watching = watchers(engine, metrics, otel)
+        for watcher in watching:
+            after.callback(watcher.close)
+        folder = RunFolder(path, settings, warc=warc)
+        after.callback(folder.close)
         run = Run(folder, engine, http, urls, stop=StopRule(found, floor, window))
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, quiet=as_json and not sys.stderr.isatty())
-        run.on_step = shown.step
+        hearing = [shown.step, *(watcher.step for watcher in watching)]
+
+        def tell(fetch: Fetch, step: Outcome | Deferred) -> None:
+            for hear in hearing:
+                hear(fetch, step)
+
+        run.on_step = tell
         run.on_interrupt = lambda: shown.say(
             "stopping: what is in flight comes in; once more ends at once"
         )
         run.on_fault = shown.say
         with shown:
             reason = run.run()
-    finally:
-        folder.close()
-    report_of_run(path)
     summary = run.summary(reason)
+    report_of_run(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))
     if reason in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ from spoor.errors import InputError, SpoorError
 
 COMMANDS = (
     *("demo", "crawl", "watch", "label", "replay"),
-    *("train", "explain", "ui", "lab", "web", "policies"),
+    *("train", "explain", "ui", "export", "lab", "web", "topic", "policies"),
 )
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import read_settings, reading
+from spoor.drivers.http.folder import reading
 from spoor.drivers.http.run import wanted
 from spoor.errors import InputError
 from spoor.lab.report import Failure, HostRow, Left, PageRow, RunReport, render
-from spoor.lab.snapshot import HostClock, Snapshot, snapshot
+from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
 from spoor.text import STOP_WORDS, stem, tokens
 
 BEST = 50
@@ -77,7 +77,7 @@ class RunReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.settings = read_settings(path)
+        self.settings = settings_of(path)
         self._seen = _Seen()
         self._terms = _terms(self.settings)
         self._snippets: dict[int, Sequence[tuple[str, bool]]] = {}

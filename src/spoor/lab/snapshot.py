@@ -18,7 +18,7 @@ from spoor.drivers.http.folder import read_settings, reading
 from spoor.drivers.http.labels import labelled_since
 from spoor.drivers.http.run import make_crawl, wanted
 from spoor.drivers.http.standby import Standby
-from spoor.errors import CallerError, SpoorError
+from spoor.errors import CallerError, InputError, SpoorError
 from spoor.learn.state import unpack
 from spoor.protocols import Explains
 from spoor.stores.memory import MemoryFrontier
@@ -77,10 +77,18 @@ class Snapshot:
     """Why there is nothing of the policy."""
 
 
+def settings_of(path: Path) -> dict[str, Any]:
+    """The settings of a crawl. Raises InputError where there is none."""
+    told = read_settings(path)
+    if "topic" not in told.get("crawl", {}):
+        raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its news.jsonl")
+    return told
+
+
 def crawl_of(path: Path) -> tuple[Crawl, str]:
     """The crawl of a run's settings, nothing loaded, and the words of its topic. Raises InputError
     where its topic, model or vectors are no longer to be had."""
-    told = read_settings(path)
+    told = settings_of(path)
     topic = told["crawl"]["topic"] or None
     file = told["crawl"]["topic_file"]
     judge, subject = wanted(topic, Path(file) if file else None, told["crawl"]["want"])

@@ -1,0 +1,49 @@
+"""`spoor export`: the pages of a run as JSON lines, CSV, Parquet, WARC or bulk lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.errors import InputError
+
+OWN = re.compile(
+    r"state\.db.*|spoor\.toml.*|pages.*\.warc\.gz|relevant\.jsonl.*|labels\.jsonl|lock|report\.html"
+)
+"""Files of a run that no export may take the place of."""
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(export)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
+    out: Annotated[Path, typer.Option(help="File to write; one that is there is replaced.")],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="jsonl, csv, parquet, warc or bulk; else as the file's name says."
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All pages, not only the relevant ones.")
+    ] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="With the visible text, out of the archive.")
+    ] = False,
+    index: Annotated[str, typer.Option(help="Index of bulk lines.")] = "spoor",
+) -> None:
+    """Write the relevant pages of RUN to a file for another program."""
+    from spoor.archive import export as archive
+    from spoor.drivers.http.rows import rows_of
+
+    kind = archive.format_of(out, kind)
+    if out.resolve().parent == run.resolve() and OWN.fullmatch(out.name):
+        raise InputError(f"{out} is the run's own; give another name")
+    rows = rows_of(run, everything=everything, text=text)
+    count = archive.write(rows, out, kind, index=index, folder=run)
+    typer.echo(f"{count} pages: {out}")
