@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import uuid
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from fastwarc.warc import WarcRecord, WarcRecordType
+from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+
+from spoor.errors import InputError
 
 ROTATE_AT = 1 << 30
 """Bytes from which on a new file is begun."""
@@ -67,6 +68,8 @@ class WarcWriter:
         self._new_id = new_id
         self._number = max((number_of(path) for path in folder.glob("pages*.warc.gz")), default=0)
         self._waiting = bytearray()
+        self._last: tuple[Captured, dict[str, str]] | None = None
+        """The exchange written last, and what refers to it."""
         self.ends: dict[str, int] = {}
         """Where each file ends that was written to."""
         self._open()
@@ -88,7 +91,7 @@ class WarcWriter:
         name = f"pages-{self._number:05}.warc.gz" if self._number else "pages.warc.gz"
         return self._folder / name
 
-    def write(self, captured: Captured, metadata: Mapping[str, object] | None = None) -> Place:
+    def write(self, captured: Captured) -> Place:
         """Append one exchange; returns where its response record stands."""
         if self._end >= self._rotate_at:
             self.close()
@@ -113,18 +116,25 @@ class WarcWriter:
             self._new_id(),
             concurrent,
         )
-        if metadata:
-            self._record(
-                WarcRecordType.metadata,
-                captured,
-                json.dumps(metadata, ensure_ascii=False).encode("utf-8", "replace"),
-                "application/json",
-                self._new_id(),
-                concurrent,
-            )
+        self._last = (captured, concurrent)
         if len(self._waiting) > MOST_WAITING:
             self.sync()
         return place
+
+    def describe(self, metadata: str) -> None:
+        """Append what is known of the exchange written last, as JSON."""
+        if self._last is None:
+            return
+        captured, concurrent = self._last
+        self._last = None
+        self._record(
+            WarcRecordType.metadata,
+            captured,
+            metadata.encode("utf-8", "replace"),
+            "application/json",
+            self._new_id(),
+            concurrent,
+        )
 
     def sync(self) -> None:
         """Bring everything onto the disk. Raises OSError where it does not fit; what part of it
@@ -158,7 +168,7 @@ class WarcWriter:
         content: bytes,
         content_type: str,
         identifier: uuid.UUID,
-        more: Mapping[str, str] | None = None,
+        more: dict[str, str] | None = None,
     ) -> Place:
         record = WarcRecord()
         record.init_headers(kind, f"uuid:{identifier}".encode())
@@ -188,6 +198,27 @@ class WarcWriter:
 @lru_cache(maxsize=1)  # the records of one exchange have one
 def _date(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
+    """Status line with headers, and body, of the response record at a place.
+
+    Raises InputError where the file is not what was written.
+    """
+    path = folder / place.file
+    try:
+        with path.open("rb") as file:
+            file.seek(place.offset)
+            stream = io.BytesIO(file.read(place.length))
+        for record in ArchiveIterator(stream, parse_http=False, verify_digests=True):
+            head, mark, body = record.reader.read().partition(b"\r\n\r\n")
+            if mark:
+                return head.decode("utf-8", "surrogateescape"), body
+    except OSError:
+        pass
+    raise InputError(
+        f"{path} is damaged at byte {place.offset}; put it back from a copy or choose another --out"
+    )
 
 
 def number_of(path: Path) -> int:

@@ -148,11 +148,16 @@ def check_run(path: Path) -> set[str]:
     urls = [row["url"] for row in rows]
     twice = [url for url, times in Counter(urls).items() if times > 1]
     assert not twice, f"judged twice: {twice}"
-    with (path / "pages.warc.gz").open("rb") as stream:
-        records = [
-            record.headers["WARC-Target-URI"]
-            for record in ArchiveIterator(stream, record_types=WarcRecordType.response)
-        ]
+    records, kinds = list[str](), WarcRecordType.response | WarcRecordType.metadata
+    for file in sorted(path.glob("pages*.warc.gz")):
+        described = 0
+        with file.open("rb") as stream:
+            for record in ArchiveIterator(stream, record_types=kinds, verify_digests=True):
+                if record.record_type == WarcRecordType.response:
+                    records.append(record.headers["WARC-Target-URI"])
+                else:
+                    described += 1
+        assert described == sum(row["warc_file"] == file.name for row in rows) or failed, file
     assert sorted(records) == sorted(urls) or failed, (
         f"{len(records)} WARC records of {len(urls)} pages"
     )

@@ -162,6 +162,27 @@ def _inflater(encoding: str) -> _Inflater:
     raise ValueError(f"unknown content encoding {encoding!r}")
 
 
+def decoded(raw: bytes, encoding: str, size: int) -> bytes:
+    """A whole body of so many bytes from what was received of it under this Content-Encoding.
+
+    Raises ValueError where it is another.
+    """
+    body = raw
+    for inflater in _inflaters(encoding):
+        body = inflater.feed(body, size + 1)
+    if len(body) != size:
+        raise ValueError(f"{len(body)} bytes, not {size}")
+    return body
+
+
+def _inflaters(encoding: str) -> list[_Inflater]:
+    """Of a Content-Encoding, in the order in which they undo it."""
+    names = [part.strip().lower() for part in encoding.split(",") if part.strip()]
+    if len(names) > _MOST_ENCODINGS:
+        raise ValueError("too many encodings")
+    return [_inflater(name) for name in reversed(names)]
+
+
 class Client:
     """An aiohttp session behind the gate, with limits on everything that a server sends."""
 
@@ -249,16 +270,9 @@ class Client:
             reply.close()
 
     async def _read(self, reply: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bytes, str]:
-        encodings = [
-            part.strip().lower()
-            for part in reply.headers.get("Content-Encoding", "").split(",")
-            if part.strip()
-        ]
         raw, body = bytearray(), bytearray()
-        if len(encodings) > _MOST_ENCODINGS:
-            return b"", b"", "encoding"
         try:
-            inflaters = [_inflater(encoding) for encoding in reversed(encodings)]
+            inflaters = _inflaters(reply.headers.get("Content-Encoding", ""))
         except ValueError:
             return b"", b"", "encoding"
         try:

@@ -22,8 +22,8 @@ from typing import Any
 
 import tomli_w
 
-from spoor.archive.warc import Captured, WarcWriter
-from spoor.drivers.http.exchange import Exchange
+from spoor.archive.warc import ROTATE_AT, Captured, Place, WarcWriter, response_at
+from spoor.drivers.http.exchange import Exchange, decoded
 from spoor.drivers.http.settings import user_agent
 from spoor.errors import InputError, PausedError
 from spoor.learn.state import pack, unpack
@@ -118,11 +118,13 @@ class RunFolder:
         settings: Mapping[str, Any],
         *,
         warc: bool = True,
+        rotate_at: int = ROTATE_AT,
         at: Callable[[str], None] = lambda point: None,
     ) -> None:
         self.path = path
         self.settings = settings
         self.at = at
+        self._rotate_at = rotate_at
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = (path / "lock").open("w")
@@ -168,8 +170,10 @@ class RunFolder:
         self._results = (path / "relevant.jsonl").open("a", encoding="utf-8")
         undo.callback(self._results.close)
         self.at("results mended")
-        self._warc = WarcWriter(path, software=user_agent()) if warc else None
-        self._place: tuple[str, int, int] | None = None
+        self._warc: WarcWriter | None = None
+        if warc:
+            self._warc = WarcWriter(path, software=user_agent(), rotate_at=self._rotate_at)
+        self._place: Place | None = None
         self._after = 0
         self._heard = int(self.told("labels") or 0)
         """Bytes of `labels.jsonl` that were taken in."""
@@ -401,10 +405,10 @@ class RunFolder:
 
     # -- writing
 
-    def record(self, fetch: Fetch, exchange: Exchange) -> None:
-        """Archive one exchange."""
+    def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
+        """Archive one exchange; where, if at all."""
         if self._warc is None:
-            return
+            return None
         captured = Captured(
             exchange.url,
             exchange.began,
@@ -412,19 +416,38 @@ class RunFolder:
             _response(exchange),
             _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         )
-        metadata = {"ticket": fetch.ticket, "attempt": fetch.attempt}
         with self._pausing():
-            place = self._warc.write(captured, metadata)
-        self._place = (place.file, place.offset, place.length)
+            self._place = self._warc.write(captured)
         self.at("exchange recorded")
+        return self._place
+
+    def body(self, place: Place, size: int) -> bytes:
+        """The body of an exchange that was archived whole, decompressed: so many bytes.
+
+        Raises InputError where the archive is damaged.
+        """
+        head, raw = response_at(self.path, place)
+        encodings = [
+            value.strip()
+            for name, _, value in (line.partition(":") for line in head.split("\r\n"))
+            if name.lower() == "content-encoding"
+        ]
+        try:
+            return decoded(raw, encodings[0] if encodings else "", size)
+        except ValueError as error:
+            file = self.path / place.file
+            raise InputError(f"{file} is damaged at byte {place.offset}: {error}") from error
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], at: float) -> None:
         """Note what came of a reply; it becomes durable with the next commit."""
         place, self._place = self._place, None
+        told = f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}'
         if isinstance(step, Deferred):
+            self._describe(place, f'{told}, "again": {json.dumps(step.reason)}}}')
             return
         if isinstance(step.reply, Failed):
             reply = step.reply
+            self._describe(place, f'{told}, "failed": {json.dumps(reply.kind)}}}')
             self._rows.failures.append(
                 (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, at, fetch.ticket)
             )
@@ -433,6 +456,13 @@ class RunFolder:
         assert judgement is not None
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
+        path_json, why_json, chosen_json = json.dumps(path), json.dumps(why), json.dumps(chosen)
+        relevant = "true" if judgement.relevant else "false"
+        self._describe(
+            place,
+            f'{told}, "score": {float(judgement.score)!r}, "relevant": {relevant}, '
+            f'"why": {why_json}, "path": {path_json}, "chosen": {chosen_json}}}',
+        )
         self._rows.pages.append(
             (
                 page.url,
@@ -444,17 +474,21 @@ class RunFolder:
                 judgement.score,
                 int(judgement.relevant),
                 page.title,
-                json.dumps(path),
-                json.dumps(why),
+                path_json,
+                why_json,
                 step.choice.probability,
-                json.dumps(chosen),
-                *(place or (None, None, None)),
+                chosen_json,
+                *((place.file, place.offset, place.length) if place else (None, None, None)),
                 fetch.ticket,
                 " ".join(sorted(page.flags)),
             )
         )
         if judgement.relevant:
             self._rows.results.append(_result(page.url, judgement.score, page.title, path, why))
+
+    def _describe(self, place: Place | None, metadata: str) -> None:
+        if place is not None and self._warc is not None:
+            self._warc.describe(metadata)
 
     def commit(self, events: bytes) -> None:
         """Make everything so far durable, with its part of the journal."""

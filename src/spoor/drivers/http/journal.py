@@ -15,6 +15,7 @@ from typing import Any
 
 import zstandard
 
+from spoor.archive.warc import Place
 from spoor.crawl import Crawl
 from spoor.drivers.http.exchange import Exchange
 from spoor.drivers.http.folder import RunFolder
@@ -56,6 +57,7 @@ class Journal:
         self._events: list[Event] = []
         self._bodies: list[bytes] = []
         self._exchange: Exchange | None = None
+        self._place: Place | None = None
         self._joiner = Joiner()
 
     # -- the calls of a driver
@@ -71,12 +73,13 @@ class Journal:
 
     def record(self, fetch: Fetch, exchange: Exchange) -> None:
         """What the next reply was made of."""
-        self._folder.record(fetch, exchange)
+        self._place = self._folder.record(fetch, exchange)
         self._exchange = exchange
 
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
         """As the crawl's."""
         exchange, self._exchange = self._exchange, None
+        place, self._place = self._place, None
         step = self.crawl.receive(reply, now)
         if isinstance(reply, Redirected):
             self._events.append(["redirected", now, _row(reply)])
@@ -87,9 +90,14 @@ class Journal:
             if exchange is None:
                 row = page_row(reply.page)
             else:
-                row = [value for _, value in _items(Source.of(exchange))]
+                source = Source.of(exchange, reply.page.modified)
+                row = [getattr(source, name) for name in _SOURCE]
                 row[_BODY] = len(exchange.body)
-                self._bodies.append(exchange.body)
+                if place is None or exchange.truncated or not exchange.body:
+                    self._bodies.append(exchange.body)
+                else:
+                    # It stands in the archive, which is on the disk before this is.
+                    row.append([place.file, place.offset, place.length])
             told = [reply.ticket, reply.seconds, reply.size, _score(step)]
             self._events.append(["page", now, *told, row])
         self._folder.at("reply received")
@@ -164,8 +172,11 @@ class Journal:
             row = event.pop() if event[0] == "page" else None
             if isinstance(row, list):
                 size = row[_BODY]
-                row[_BODY] = data[at : at + size]
-                at += size
+                if len(row) > len(_SOURCE):
+                    row[_BODY] = self._folder.body(Place(*row.pop()), size)
+                else:
+                    row[_BODY] = data[at : at + size]
+                    at += size
             yield event, row
 
     def _again(self, event: Event, row: Any) -> None:
@@ -231,7 +242,8 @@ def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
     return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(whole)
 
 
-_BODY = [field.name for field in fields(Source)].index("body")
+_SOURCE = [field.name for field in fields(Source)]
+_BODY = _SOURCE.index("body")
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:

@@ -118,7 +118,7 @@ class Source:
     sitemaps: Sequence[str] = ()
 
     @classmethod
-    def of(cls, exchange: Exchange) -> Source:
+    def of(cls, exchange: Exchange, modified: float | None) -> Source:
         return cls(
             exchange.url,
             exchange.body,
@@ -127,7 +127,7 @@ class Source:
             exchange.began,
             bool(exchange.truncated),
             ",".join(exchange.headers.getall("X-Robots-Tag", [])),
-            last_modified(exchange),
+            modified,
             exchange.sitemap,
             exchange.sitemaps,
         )
@@ -171,7 +171,9 @@ class Live:
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
     sees what came of each reply. `commit` is called after replies were taken in and fetches chosen,
-    before any of these is asked for. `clock` gives seconds and must go on across restarts of a run.
+    before any of these is asked for; two such turns lie `gather` seconds apart as long as anything
+    is in flight, so that replies share a commit. `clock` gives seconds and must go on across
+    restarts of a run.
     """
 
     def __init__(
@@ -180,9 +182,10 @@ class Live:
         settings: HttpSettings,
         *,
         clock: Clock = time.time,
-        record: Callable[[Fetch, Exchange], None] | None = None,
+        record: Callable[[Fetch, Exchange], object] | None = None,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
         commit: Callable[[], None] = lambda: None,
+        gather: float = 0.0,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -191,6 +194,10 @@ class Live:
         self._record = record
         self._on_step = on_step
         self._commit = commit
+        self._gather = gather
+        self._turn_at = 0.0
+        """When the loop may take its next turn, by its own time."""
+        self._called_at = -1.0
         self._robots: dict[str, _Robots] = {}
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl was told of."""
@@ -265,6 +272,7 @@ class Live:
                 raise self._fault
             if over:
                 return over
+            self._turn_at = asyncio.get_running_loop().time() + self._gather
             for fetch in chosen:
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
@@ -291,21 +299,34 @@ class Live:
 
     async def _rest(self, until: float | None) -> None:
         """Until a reply comes in, or a host becomes free."""
-        if self._arrived:
-            return
         self._wake.clear()
+        if self._arrived:
+            self._call()
         if until is None:
             await self._wake.wait()
             return
+        wait = max(0.0, until - self._clock()) + 0.001
+        if self._tasks:
+            wait = max(wait, self._turn_at - asyncio.get_running_loop().time())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, until - self._clock()) + 0.001):
+            async with asyncio.timeout(wait):
                 await self._wake.wait()
+
+    def _call(self) -> None:
+        """Let the loop go on, now or when its turn has come."""
+        loop = asyncio.get_running_loop()
+        waits = self._tasks and self._fault is None and self._stopped is None
+        if not waits or self._turn_at <= loop.time():
+            self._wake.set()
+        elif self._called_at != self._turn_at:
+            self._called_at = self._turn_at
+            loop.call_at(self._turn_at, self._wake.set)
 
     def _landed(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
-        self._wake.set()
+        self._call()
 
     def _take_in(self, fetch: Fetch, reply: Reply, exchange: Exchange | None) -> None:
         if exchange is not None and self._record is not None:
@@ -379,7 +400,7 @@ class Live:
         if exchange.truncated in ("time", "disconnect") and not exchange.body:
             kind = "timeout" if exchange.truncated == "time" else "connection"
             return Failed(ticket, kind, "the body broke off", status, transient=True)
-        page = Source.of(exchange).page(self._joiner)
+        page = Source.of(exchange, last_modified(exchange)).page(self._joiner)
         return Fetched(ticket, page, seconds, len(exchange.body))
 
     def _retry_after(self, exchange: Exchange) -> float | None:

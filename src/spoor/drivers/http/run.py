@@ -44,6 +44,9 @@ CHECKPOINT_SHARE = 0.02
 LISTEN_SECONDS = 1.0
 """How often a run looks for labels that a person gave."""
 
+COMMIT_SECONDS = 0.025
+"""Between two commits: what comes in meanwhile shares one, and one wait for the disk."""
+
 CHECKPOINT_SECONDS = 20.0
 """Nothing is lost between two: they only shorten what is gone through again after a crash."""
 
@@ -384,6 +387,7 @@ class Run:
             record=self.journal.record,
             on_step=self._step,
             commit=self._commit,
+            gather=COMMIT_SECONDS,
         )
         reason = asyncio.run(self._supervise(live))
         if reason != "aborted":
