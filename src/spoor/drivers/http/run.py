@@ -439,8 +439,10 @@ class Run:
                 self._failure += "; name the host by --allow-private if you mean it"
 
     def _commit(self) -> None:
-        since = time.monotonic() - self._saved
-        if since > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
+        now = time.monotonic()
+        # A young run has more to tell, to those who look on, and less to save.
+        least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))
+        if now - self._saved > max(least, self._cost / CHECKPOINT_SHARE):
             self._checkpoint()
         else:
             self.journal.commit()
