@@ -1,21 +1,24 @@
 """What the updates of `sarsa` cost, beside best-first without learning.
 
-    python benchmarks/sarsa.py WEB [--pages 10000] [--rounds 3] [--vectors FILE] [--topic WORDS]
-    python benchmarks/sarsa.py --growth [--vectors FILE]
+    python benchmarks/sarsa.py WEB [--pages 10000] [--rounds 5] [--vectors FILE] [--topic WORDS]
+    python benchmarks/sarsa.py --growth [--sizes 10000,100000,1000000] [--vectors FILE]
 
-The first crawls WEB (a folder that `spoor web import` wrote) by best-first and by each update in
-turn, in one process, and prints the least CPU time of the rounds. The second fills frontiers up to
-10⁴, 10⁵ and 10⁶ open links with pages of 50 links, whose words are drawn from the vectors', and
-prints the milliseconds of CPU that a page costs there (choose, observe, learn).
+The first crawls WEB (a folder that `spoor web import` wrote) by best-first and by each update, in
+one process: each round runs them in turn, every second round backwards. It prints the median CPU
+time of the rounds, and of the ratios of one round. The second fills frontiers up to 10⁴, 10⁵ and
+10⁶ open links with pages of 50 links, whose words are drawn from the vectors', and prints the
+milliseconds of CPU that the last 300 pages cost (choose, observe, learn): the median and the mean.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -60,14 +63,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("web", type=Path, nargs="?")
     parser.add_argument("--pages", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--topic", default="security")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--sizes", default="10000,100000,1000000")
     told = parser.parse_args()
     vectors = Vectors.read(told.vectors) if told.vectors else None
     if told.growth:
-        growth(vectors, told.topic)
+        growth(vectors, told.topic, [int(size) for size in told.sizes.split(",")])
     elif told.web is None:
         parser.error("name a web, or give --growth")
     else:
@@ -77,28 +81,35 @@ def main() -> None:
 def crawls(web: Path, vectors: Vectors | None, words: str, pages: int, rounds: int) -> None:
     world, root = open_scope(web, None, "web")
     judge = Keywords(words.split(), threshold=1e-9)
-    least: dict[str, float] = {}
+    took: dict[str, list[float]] = {name: [] for name in POLICIES}
     said: dict[str, str] = {}
-    for _ in range(rounds):
-        for name, (policy, settings) in POLICIES.items():
+    for at in range(rounds):
+        for name in list(POLICIES)[:: -1 if at % 2 else 1]:
+            policy, settings = POLICIES[name]
             task = Task(np.random.default_rng(0), Topic(words), vectors=vectors)
             made = registry.build("policies", policy, task, settings=settings)
             crawl = Crawl(made, judge, MemoryFrontier(), pages=pages)
             crawl.seed([root])
+            gc.collect()
             began = time.process_time()
             for _ in Replay(crawl, world):
                 pass
-            seconds = time.process_time() - began
-            least[name] = min(seconds, least.get(name, seconds))
+            took[name].append(time.process_time() - began)
             pairs = f", {len(made.pairs.size):,} pairs" if isinstance(made, Sarsa) else ""
             said[name] = (
                 f"{crawl.counts.relevant:,} relevant, {crawl.frontier.open_count:,} open{pairs}"
             )
-    print(f"{web.name}: {pages:,} pages, topic {words!r}, least of {rounds} rounds")
-    for name, seconds in least.items():
-        against = seconds / least["best-first"]
-        print(f"  {name:<13} {seconds:6.2f} s of CPU  {against:5.2f} × best-first  {said[name]}")
-    print(f"  synchronous / asynchronous {least['synchronous'] / least['asynchronous']:.2f}")
+    print(f"{web.name}: {pages:,} pages, topic {words!r}, medians of {rounds} rounds")
+    for name, seconds in took.items():
+        against = _ratio(seconds, took["best-first"])
+        cost = f"{median(seconds):6.2f} s of CPU  {against:5.2f} × best-first"
+        print(f"  {name:<13} {cost}  {said[name]}")
+    print(f"  synchronous / asynchronous {_ratio(took['synchronous'], took['asynchronous']):.2f}")
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Median over the rounds."""
+    return median(one / other for one, other in zip(ours, theirs, strict=True))
 
 
 class _All:
@@ -128,17 +139,17 @@ def drawn(vectors: Vectors | None, rng: np.random.Generator) -> Iterator[list[st
         yield [words[(at + int(step)) % len(words)] for step in rng.integers(0, 40, size=4)]
 
 
-def growth(vectors: Vectors | None, words: str) -> None:
-    print(f"{'open links':>12}  " + "  ".join(f"{name:>12}" for name in POLICIES))
-    columns = {name: list(grown(name, vectors, words)) for name in POLICIES}
-    for row in range(3):
-        open_links = columns["best-first"][row][0]
-        cells = (f"{columns[name][row][1]:>9.2f} ms" for name in POLICIES)
-        print(f"{open_links:>12,}  " + "  ".join(cells))
+def growth(vectors: Vectors | None, words: str, sizes: Sequence[int]) -> None:
+    print(f"{'open links':<13}" + "".join(f"{size:>16,}" for size in sizes))
+    for name in POLICIES:
+        print(f"{name:<13}", end="", flush=True)
+        for cell in grown(name, vectors, words, sizes):
+            print(f"{cell:>16}", end="", flush=True)
+        print()
 
 
-def grown(name: str, vectors: Vectors | None, words: str) -> Iterator[tuple[int, float]]:
-    """(open links, milliseconds a page) at each size."""
+def grown(name: str, vectors: Vectors | None, words: str, sizes: Sequence[int]) -> Iterator[str]:
+    """Milliseconds a page at each size: median, mean."""
     policy, settings = POLICIES[name]
     rng = np.random.default_rng(0)
     task = Task(np.random.default_rng(0), Topic(words), vectors=vectors)
@@ -147,8 +158,8 @@ def grown(name: str, vectors: Vectors | None, words: str) -> Iterator[tuple[int,
     known = 1
     offer.open[0] = None
     made.observe(_shown([Link("http://w.example/0")], [0], [True], NO_PARENT))
-    for size in (10_000, 100_000, 1_000_000):
-        measured = 0.0
+    for size in sizes:
+        measured: list[float] = []
         for left in _countdown(offer, size):
             link_words = [next(texts) for _ in range(LINKS)]
             fresh = list(range(known, known + LINKS))
@@ -168,8 +179,8 @@ def grown(name: str, vectors: Vectors | None, words: str) -> Iterator[tuple[int,
             offer.open.update(dict.fromkeys(fresh))
             made.learn(Outcome(choice, Fetched(0, page), judgement, float(relevant)))
             if left < MEASURED:
-                measured += time.process_time() - began
-        yield len(offer), 1000 * measured / MEASURED
+                measured.append(1000 * (time.process_time() - began))
+        yield f"{median(measured):.2f}, {fmean(measured):.2f}"
 
 
 def _countdown(offer: _All, size: int) -> Iterator[int]:

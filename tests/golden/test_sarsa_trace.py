@@ -92,9 +92,9 @@ def trace(update: str, pages: int) -> tuple[str, list[float], Sarsa]:
 
 def test_states_and_actions_are_those_worked_out_by_hand() -> None:
     _, _, policy = trace("synchronous", 7)
-    states = ["".join(map(str, digits)) for digits in policy.values.states.digits]
+    states = [f"{key:06d}" for key in policy.values.states.digits()]
     assert states == ["408009", "920400", "049409", "339791", "922009", "039009", "920900"]
-    actions = ["".join(map(str, digits)) for digits in policy.values.actions.digits]
+    actions = [f"{key:04d}" for key in policy.values.actions.digits()]
     assert actions == [
         *("9240", "4840", "0940"),  # A, B, C on R
         *("9099", "4879", "3979"),  # D on A; B on R, whose parents are two now; B on A

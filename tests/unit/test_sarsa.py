@@ -18,14 +18,12 @@ from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.judges.facts import Label
 from spoor.learn.categories import find_categories
+from spoor.learn.linear import ENCODINGS, GRID, Values
 from spoor.learn.relevance import tenth
 from spoor.learn.state import pack, unpack
 from spoor.policies.sarsa import (
-    ENCODINGS,
     FIRST_VECTORS,
-    GRID,
     Sarsa,
-    Values,
     change_bucket,
 )
 from spoor.stores.memory import MemoryFrontier
@@ -346,8 +344,9 @@ def test_values_of_all_at_once_are_those_one_by_one(
         # The change has five buckets only.
         key = state - state // 10**5 % 10 * 10**5 + state // 10**5 % 5 * 10**5
         values.step(values.states.number(key), values.actions.number(action), amount)
-    assert values.all_f().tolist() == [values.f(at) for at in range(len(values.states.digits))]
-    assert values.all_g().tolist() == [values.g(at) for at in range(len(values.actions.digits))]
+    f, g = values.all()
+    assert f.tolist() == [values.f(at) for at in range(len(values.states.places))]
+    assert g.tolist() == [values.g(at) for at in range(len(values.actions.places))]
 
 
 def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given() -> None:

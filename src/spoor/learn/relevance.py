@@ -71,7 +71,8 @@ class Relevance:
         self._rows: dict[str, int] = {}
         self._aims: Floats | None = None
         if vectors is not None and split and vectors.mean(split[0]) is not None:
-            self._rows = {word: row for row, word in enumerate(vectors.words())}
+            # From 1, so that a word that is known is true.
+            self._rows = {word: row for row, word in enumerate(vectors.words(), 1)}
             for word in STOP_WORDS & self._rows.keys():
                 del self._rows[word]
             aims = np.zeros((len(split), vectors.dimension))
@@ -137,25 +138,29 @@ class Relevance:
         flat: list[int] = []
         starts: list[int] = []
         known: list[int] = []
+        end = 0
         for at, words in enumerate(texts):
-            before = len(flat)
-            flat += [row for row in map(find, words) if row is not None]
-            if len(flat) > before:
-                starts.append(before)
+            flat += filter(None, map(find, words))
+            if len(flat) > end:
+                starts.append(end)
                 known.append(at)
-        cosines = np.zeros((len(texts), len(self.texts)))
-        if known:
-            vectors = self.vectors.matrix.take(flat, axis=0)
-            sums = np.add.reduceat(vectors, starts, axis=0, dtype=np.float64)
-            norms = np.sqrt((sums * sums).sum(axis=1))
-            norms[norms == 0.0] = 1.0
-            # Not a matrix product: its last bits may depend on how many texts come together.
-            near = (sums[:, None] * self._aims).sum(axis=2) / norms[:, None]
-            if len(known) == len(texts):
-                cosines = near
-            else:
-                cosines[known] = near
-        return np.minimum(np.maximum(cosines, 0.0), 1.0)
+                end = len(flat)
+        if not known:
+            return np.zeros((len(texts), len(self.texts)))
+        rows = np.array(flat)
+        rows -= 1
+        sums = np.add.reduceat(self.vectors.matrix.take(rows, axis=0), starts, dtype=np.float64)
+        norms = np.sqrt(np.vecdot(sums, sums))
+        norms[norms == 0.0] = 1.0
+        # Row by row: the last bits of a matrix product may depend on how many rows there are.
+        cosines: Floats = np.vecdot(sums[:, None], self._aims)
+        cosines /= norms[:, None]
+        if len(known) < len(texts):
+            every = np.zeros((len(texts), len(self.texts)))
+            every[known] = cosines
+            cosines = every
+        np.maximum(cosines, 0.0, out=cosines)
+        return np.minimum(cosines, 1.0, out=cosines)
 
     def _by_counts(self, words: Sequence[str]) -> list[float]:
         counts = Counter(stem(_content(words)))

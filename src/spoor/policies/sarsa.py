@@ -1,29 +1,29 @@
 """On-line SARSA over generalised pages and links.
 
 Han, Wuillemin and Senellart (2018), "Focused crawling through reinforcement learning", ICWE. The
-file reads in the order of the paper: features (section 3.1), linear values (eq. (2)), the frontier
-B of state-action pairs (section 3.2), updates (eqs. (3), (4)), Algorithm 1. The synchronous method
-chooses link for link what recomputing every value at every step would choose; why, and what the
-paper leaves open, stands in docs/algorithms/sarsa.md.
+file reads in the order of the paper: features (section 3.1), Algorithm 1 with its updates (eqs.
+(3), (4)), weights kept from task to task (section 4). Linear values (eq. (2)) are in
+`spoor.learn.linear`, the frontier B of state-action pairs (section 3.2) in `spoor.learn.pairs`. The
+synchronous method chooses link for link what recomputing every value at every step would choose;
+why, and what the paper leaves open, stands in docs/algorithms/sarsa.md.
 """
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spoor.errors import InputError
 from spoor.learn.categories import find_categories
 from spoor.learn.episodes import crawl_known
+from spoor.learn.linear import ENCODINGS, Values
 from spoor.learn.model import pack_model, weights_of
+from spoor.learn.pairs import Pairs
 from spoor.learn.queues import HostQueue
 from spoor.learn.relevance import Relevance, Tenths, tenth
 from spoor.learn.state import generator_state, restore_generator
@@ -42,22 +42,14 @@ from spoor.types import (
     Task,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 UPDATES = ("synchronous", "asynchronous", "moderated")
-ENCODINGS = ("one-hot", "index")
 WITHIN = ("oldest", "nearest")
 FARTHEST = 9
-GRID = 2.0**32
-"""Weights are whole multiples of 1/GRID: every sum of them is exact, whatever its order."""
 FIRST_VECTORS = 64
 """Pages after which vectors are learned from the crawl, and again whenever it is four times as
 long."""
 CORPUS = 2_000
 CORPUS_WORDS = 500
-DUMMY = 11
-"""Column of the weights that stays 0."""
 
 
 # ------------------------------------------------------------- section 3.1: features
@@ -73,36 +65,7 @@ def change_bucket(change: float, near: float, far: float) -> int:
     return 3 if change >= -far else 4
 
 
-Column = tuple[int, float, int, float]
-
-
-def columns(feature: str, encoding: str) -> list[Column]:
-    """For each digit of a feature its two weights and their x: (place, x, place, x).
-
-    A relevance is one digit, its tenth, which holds both discretisations: of tenth k the five
-    buckets (0-.2, …, .8-1) give k // 2, the six (0-.1, .1-.3, …, .9-1) give (k + 1) // 2. In
-    `one-hot` every bucket has a weight and x = 1; in `index` every discretisation has one, and x is
-    the bucket's number over the count of buckets.
-    """
-    one_hot = encoding == "one-hot"
-    count = {"change": 5, "distance": 10}.get(feature)
-    if count is not None:
-        return [
-            (min(k, count - 1), 1.0, DUMMY, 0.0) if one_hot else (0, k / count, DUMMY, 0.0)
-            for k in range(10)
-        ]
-    return [
-        (k // 2, 1.0, 5 + (k + 1) // 2, 1.0) if one_hot else (0, k // 2 / 5, 5, (k + 1) // 2 / 6)
-        for k in range(10)
-    ]
-
-
-STATE = ("relevance", "change", "all parents", "relevant parents", "distance")
-ACTION = ("relevance", "all parents", "relevant parents")
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """What a fetched page hands down to the links that it shows."""
 
     state: int
@@ -135,6 +98,7 @@ class Parents:
         """Make room for links up to this one."""
         more = link + 1 - len(self.count)
         if more > 0:
+            more = max(more, 1_000)
             empty = {"distance": FARTHEST, "last": NO_PARENT}
             for name in self.FIELDS:
                 column = getattr(self, name)
@@ -168,306 +132,6 @@ class Parents:
         for name in self.FIELDS:
             kind = getattr(self, name).typecode
             setattr(self, name, array(kind, state[name].tolist()))
-
-
-# ------------------------------------------------------------- eq. (2): linear values
-
-
-class Values:
-    """q̂(s, a, w) = w · x(s, a) = f(s) + g(a), for states and actions by number.
-
-    A number stands for one distinct discretised state (or action). One table of ten values a digit
-    holds all that f and g need, so a value is a sum of 8 + 2c table entries. On the grid of
-    weights these sums are exact, and equal values are equal bit for bit.
-    """
-
-    def __init__(self, categories: int, encoding: str) -> None:
-        fields = [f"category {at}" for at in range(categories)]
-        state = [*STATE[:2], *fields, *STATE[2:]]
-        action = [ACTION[0], *fields, *ACTION[1:]]
-        self.features = (*state, *action)
-        """In the order of the digits, those of the state first."""
-        self.state_digits, self.action_digits = len(state), len(action)
-        self._exact = encoding == "one-hot"  # then x is 1, and w · x stands on the grid
-        self._columns = [columns(feature, encoding) for feature in self.features]
-        # (digit, weights it shares) of the digits that share a weight with each digit of a feature.
-        self._sharing = [[_sharing(rows, digit) for digit in range(10)] for rows in self._columns]
-        self.states = _Keys(len(state))
-        self.actions = _Keys(len(action))
-        self.set(np.zeros((len(state) + len(action), DUMMY + 1)))
-
-    @property
-    def w(self) -> NDArray[np.float64]:
-        """The weights: a row a feature, the five buckets and the six of a relevance."""
-        return np.array(self._w)
-
-    def set(self, w: NDArray[np.float64]) -> None:
-        """Go on with these weights."""
-        self._w: list[list[float]] = w.tolist()
-        self._table = [[0.0] * 10 for _ in self._w]
-        for row in range(len(self._w)):
-            self._tabulate(row)
-        self._of_state = self._table[: self.state_digits]
-        self._of_action = self._table[self.state_digits :]
-
-    def begin(self, prior: float) -> None:
-        """Weights to begin with: a link whose words are near to the topic is worth up to `prior`,
-        half by each discretisation, and all else nothing."""
-        w = self.w
-        buckets = ([at / 4 for at in range(5)], [at / 5 for at in range(6)])
-        if not self._exact:
-            buckets = ([5 / 4], [6 / 5])  # x is at most 4/5 and 5/6 there
-        for first, shares in zip((0, 5), buckets, strict=True):
-            for at, share in enumerate(shares):
-                w[self.state_digits, first + at] = _to_grid(prior / 2 * share)
-        self.set(w)
-
-    def _tabulate(self, row: int) -> None:
-        """What the digits of one feature add to a value."""
-        w, table = self._w[row], self._table[row]
-        for digit, (first, x_first, second, x_second) in enumerate(self._columns[row]):
-            table[digit] = _to_grid(w[first] * x_first) + _to_grid(w[second] * x_second)
-
-    def f(self, state: int) -> float:
-        """The state's part of a value."""
-        return sum(map(getitem, self._of_state, self.states.digits[state]))
-
-    def g(self, action: int) -> float:
-        """The action's part of a value."""
-        return sum(map(getitem, self._of_action, self.actions.digits[action]))
-
-    def step(self, state: int, action: int, amount: float) -> None:
-        """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
-        digits = (*self.states.digits[state], *self.actions.digits[action])
-        amount = _to_grid(amount)
-        for row, (w, digit) in enumerate(zip(self._w, digits, strict=True)):
-            first, x_first, second, x_second = self._columns[row][digit]
-            if self._exact:
-                w[first] += amount
-                w[second] += amount * x_second
-                table = self._table[row]
-                for shared, times in self._sharing[row][digit]:
-                    table[shared] += times * amount
-            else:
-                w[first] = _to_grid(w[first] + amount * x_first)
-                w[second] = _to_grid(w[second] + amount * x_second)
-                self._tabulate(row)
-
-    def all_f(self) -> NDArray[np.float64]:
-        """f of every state known."""
-        return self.states.sums(np.array(self._of_state))
-
-    def all_g(self) -> NDArray[np.float64]:
-        """g of every action known."""
-        return self.actions.sums(np.array(self._of_action))
-
-
-class _Keys:
-    """Distinct feature vectors by number, in the order of their first sight."""
-
-    def __init__(self, width: int, keys: Sequence[int] = ()) -> None:
-        self._width = width
-        self._number: dict[int, int] = {}
-        self.digits: list[tuple[int, ...]] = []
-        # Three digits together index one table of a thousand sums.
-        self._threes = -(-width // 3)
-        self._parts = [array("q") for _ in range(self._threes)]
-        for key in keys:
-            self.number(key)
-
-    def number(self, key: int) -> int:
-        """Of the vector whose digits `key` has in decimal."""
-        known = self._number.get(key)
-        if known is None:
-            known = self._number[key] = len(self.digits)
-            self.digits.append(tuple(map(int, f"{key:0{self._width}d}")))
-            for part in reversed(self._parts):
-                key, three = divmod(key, 1000)
-                part.append(three)
-        return known
-
-    def sums(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """For each vector the sum over its digits of table[place, digit]; table (width, 10)."""
-        padded = np.zeros((3 * self._threes, 10))
-        padded[3 * self._threes - self._width :] = table
-        a, b, c = padded.reshape(self._threes, 3, 10).transpose(1, 0, 2)
-        tables = a[:, :, None, None] + b[:, None, :, None] + c[:, None, None, :]
-        total: NDArray[np.float64] = np.zeros(len(self.digits))
-        for three, part in zip(tables.reshape(self._threes, 1000), self._parts, strict=True):
-            total += three.take(np.frombuffer(part, dtype=np.int64))
-        return total
-
-    def keys(self) -> NDArray[np.int64]:
-        return np.fromiter(self._number, dtype=np.int64, count=len(self._number))
-
-
-def _sharing(rows: Sequence[Column], digit: int) -> list[tuple[int, float]]:
-    first, _, second, _ = rows[digit]
-    shared = [
-        (other, float((row[0] == first) + (row[2] == second != DUMMY)))
-        for other, row in enumerate(rows)
-    ]
-    return [(other, times) for other, times in shared if times]
-
-
-def _to_grid(weight: float) -> float:
-    return round(weight * GRID) / GRID
-
-
-# ------------------------------------------------------------- section 3.2: the frontier B
-
-
-class Pairs:
-    """B: (s, a) pairs with the links that share them, in the order of their first entry.
-
-    Pairs are kept by host, so that one whose host is busy costs nothing. A link stands in as many
-    pairs as there are distinct (s, a) that its parents give it.
-    """
-
-    def __init__(self) -> None:
-        self._number: dict[tuple[int, int, int], int] = {}
-        self.state = array("q")
-        self.action = array("q")
-        self.host = array("q")
-        self.hosts: list[str] = []
-        self._host_number: dict[str, int] = {}
-        self._links: list[list[tuple[float, LinkId]]] = []
-        self.size = array("q")
-        # Pairs that hold a link, and where each stands among them.
-        self.live = array("q")
-        self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
-        self._place = array("q")
-        # Entries that stand in a heap, but whose links have moved to another pair.
-        self._moved: set[tuple[int, LinkId]] = set()
-        self.waiting: dict[LinkId, int] = {}
-        """Host number of every link in B."""
-
-    def host_number(self, name: str) -> int:
-        number = self._host_number.get(name)
-        if number is None:
-            number = self._host_number[name] = len(self.hosts)
-            self.hosts.append(name)
-        return number
-
-    def number(self, state: int, action: int, host: int) -> int:
-        """Of a pair, entered where it is new."""
-        key = (state, action, host)
-        known = self._number.get(key)
-        if known is None:
-            known = self._number[key] = len(self._links)
-            self.state.append(state)
-            self.action.append(action)
-            self.host.append(host)
-            self._links.append([])
-            self.size.append(0)
-            self._place.append(-1)
-        return known
-
-    def enter(self, pair: int, link: LinkId, order: float) -> None:
-        """A link joins a pair that it is not in; the least `order` leaves first, then the link
-        discovered first."""
-        if (pair, link) in self._moved:
-            self._moved.remove((pair, link))
-        else:
-            heapq.heappush(self._links[pair], (order, link))
-        self.size[pair] += 1
-        if self.size[pair] == 1:
-            self._revive(pair)
-
-    def leave(self, pair: int, link: LinkId) -> None:
-        """A link leaves a pair that it is in."""
-        self.size[pair] -= 1
-        if self.size[pair]:
-            self._moved.add((pair, link))
-            return
-        for _, other in self._links[pair]:
-            self._moved.discard((pair, other))
-        self._links[pair].clear()
-        place, end = self._place[pair], len(self.live) - 1
-        self._place[self.live[end]] = place
-        for column in (self.live, self._live_state, self._live_action, self._live_host):
-            column[place] = column[end]
-            column.pop()
-
-    def _revive(self, pair: int) -> None:
-        """Enter a pair among those that hold a link."""
-        self._place[pair] = len(self.live)
-        self.live.append(pair)
-        self._live_state.append(self.state[pair])
-        self._live_action.append(self.action[pair])
-        self._live_host.append(self.host[pair])
-
-    def head(self, pair: int) -> LinkId:
-        """The link that a live pair gives."""
-        links = self._links[pair]
-        while True:
-            link = links[0][1]
-            if (pair, link) in self._moved:
-                self._moved.remove((pair, link))
-            elif link in self.waiting:
-                return link
-            heapq.heappop(links)
-
-    def best(
-        self, f: NDArray[np.float64], g: NDArray[np.float64], free: Collection[str] | None
-    ) -> tuple[int, float]:
-        """The live pair of the highest f[state] + g[action] whose host is free (None: all are),
-        and that value; a tie goes to the pair that was entered first. LookupError if none is live.
-
-        A few passes over the live pairs: two look-ups, an addition, the highest, its equals.
-        """
-        if not self.live:
-            raise LookupError("no pair holds a link")
-        values = f.take(np.frombuffer(self._live_state, dtype=np.int64))
-        values += g.take(np.frombuffer(self._live_action, dtype=np.int64))
-        if free is not None:
-            busy = np.array([0.0 if name in free else -np.inf for name in self.hosts])
-            values += busy.take(np.frombuffer(self._live_host, dtype=np.int64))
-        highest = float(values.max())
-        if highest == -np.inf:
-            raise LookupError("no pair holds a link on offer")
-        equal = np.flatnonzero(values == highest)
-        return int(np.frombuffer(self.live, dtype=np.int64)[equal].min()), highest
-
-    def save(self) -> State:
-        """Links of each pair in the order they would leave."""
-        flat = [
-            sorted(
-                entry
-                for entry in links
-                if entry[1] in self.waiting and (pair, entry[1]) not in self._moved
-            )
-            for pair, links in enumerate(self._links)
-        ]
-        return {
-            "state": np.array(self.state),
-            "action": np.array(self.action),
-            "host": np.array(self.host),
-            "hosts": list(self.hosts),
-            "size": np.array(self.size),
-            "links": np.array([link for links in flat for _, link in links], dtype=np.int64),
-            "order": np.array([order for links in flat for order, _ in links], dtype=np.float64),
-            "live": np.array(self.live),
-            "waiting": np.array(list(self.waiting.items()), dtype=np.int64).reshape(-1, 2),
-        }
-
-    @classmethod
-    def restored(cls, state: State) -> Pairs:
-        """What `save` kept."""
-        pairs = cls()
-        for name in state["hosts"]:
-            pairs.host_number(name)
-        rows = zip(*(state[key].tolist() for key in ("state", "action", "host")), strict=True)
-        for row in rows:
-            pairs.number(*row)
-        pairs.waiting = dict(state["waiting"].tolist())
-        links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
-        for pair, size in enumerate(state["size"].tolist()):
-            pairs.size[pair] = size
-            pairs._links[pair] = [next(links) for _ in range(size)]
-        for pair in state["live"].tolist():
-            pairs._revive(pair)
-        return pairs
 
 
 class _Anywhere:
@@ -584,10 +248,9 @@ class Sarsa:
         self.parents = Parents()
         # Asynchronous: pairs by the Q of their time.
         self._queue: HostQueue | None = None if update == "synchronous" else HostQueue()
-        self._seeds: deque[LinkId] = deque()
-        # Link → the (state, predicted digits) of its sightings, while it is in B.
-        self._seen_as: dict[LinkId, list[int]] = {}
-        self._stands_in: dict[LinkId, list[int]] = {}  # and its pair of each
+        self._seeds: dict[LinkId, None] = {}
+        # Of each link in B: the (state, predicted digits) of its sightings → the pair of each.
+        self._stands_in: dict[LinkId, dict[int, int]] = {}
         self._orders: dict[LinkId, float] = {}
         self._in_flight: dict[LinkId, tuple[int, int]] = {}
         self._pending: Sightings | None = None
@@ -623,16 +286,16 @@ class Sarsa:
 
     def observe(self, seen: Sightings) -> None:
         if seen.parent == NO_PARENT:
-            self._seeds.extend(  # Alg. 1 line 6
-                link for link, first in zip(seen.links, seen.first, strict=True) if first
-            )
+            self._seeds |= {  # Alg. 1 line 6
+                link: None for link, first in zip(seen.links, seen.first, strict=True) if first
+            }
         else:
             self._pending = seen  # whether their page is relevant, `learn` says
 
     def choose(self, offer: Offer) -> Choice:
         for link in self._seeds:  # Alg. 1 line 5
             if link in offer:
-                self._seeds.remove(link)
+                del self._seeds[link]
                 return Choice(link, 1.0)
         epsilon = self._epsilon
         if self._halving:
@@ -661,8 +324,7 @@ class Sarsa:
         while True:
             if self._queue is None:
                 free = None if self._all_on(offer) else offer.hosts()
-                f, g = self.values.all_f(), self.values.all_g()  # Alg. 1 lines 40-43
-                pair, _ = pairs.best(f, g, free)
+                pair = pairs.best(*self.values.all(), free)  # Alg. 1 lines 40-43
             else:
                 pair, _ = self._queue.peek(_Anywhere(offer))
             link = pairs.head(pair)
@@ -685,7 +347,7 @@ class Sarsa:
         return on_offer[int(self._rng.integers(len(on_offer)))]
 
     def _all_on(self, offer: Offer) -> bool:
-        return len(offer) == len(self.pairs.waiting) + len(self._seeds)
+        return len(offer) == len(self._stands_in) + len(self._seeds)
 
     def _probability(
         self, offer: Offer, link: LinkId, greedy: LinkId, epsilon: float
@@ -695,7 +357,7 @@ class Sarsa:
         pairs = self.pairs
         if not self._all_on(offer):
             return None
-        ways = sum(pairs.head(pair) == link for pair in self._stands_in[link])
+        ways = [pairs.head(pair) for pair in self._stands_in[link].values()].count(link)
         return (1 - epsilon) * (link == greedy) + epsilon * ways / len(pairs.live)
 
     def learn(self, outcome: Outcome) -> None:
@@ -711,7 +373,7 @@ class Sarsa:
         visit, reward = self._visit(link, near, judgement)  # Alg. 1 line 24
         found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
         if taken is not None:
-            self._update(*taken, reward, visit, [action for _, _, _, action in found])
+            self._update(*taken, reward, visit, [action for *_, action in found])
         self._add(visit, found)
 
     # -- one page
@@ -736,12 +398,12 @@ class Sarsa:
         visit = Visit(
             self.values.states.number(key), judgement.relevant, relevance, weighted, distance
         )
-        levels = (judgement.relevant, relevance > self._nearly[0], relevance > self._nearly[1])
-        reward = next(
-            (worth for level, worth in zip(levels, self._rewards, strict=False) if level),
-            self._rewards[3],
-        )
-        return visit, reward
+        wanted, near_1, near_2, other = self._rewards
+        if judgement.relevant:
+            return visit, wanted
+        if relevance > self._nearly[0]:
+            return visit, near_1
+        return visit, near_2 if relevance > self._nearly[1] else other
 
     def _actions(
         self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[Tenths]
@@ -750,31 +412,36 @@ class Sarsa:
         outlink, in page order; the page is now a parent of each."""
         if seen is None:
             return []
-        pairs, parents, number = self.pairs, self.parents, self.values.actions.number
+        parents, number, stands_in = self.parents, self.values.actions.number, self._stands_in
         parents.reach(max(seen.links))
-        wait = set(self._seeds)
         found: list[tuple[LinkId, str, int, int]] = []
         for link, host, (key, near) in zip(seen.links, seen.hosts, words, strict=True):
             before = parents.digits[link]
             digits = parents.add(link, parent, visit)
-            if link in pairs.waiting:
+            if link in stands_in:
                 if digits != before:
-                    self._move(link)
-            elif link in self._in_flight or link in wait:
+                    self._move(link, digits)
+            elif link in self._in_flight or link in self._seeds:
                 continue
             elif self._nearest:
                 self._orders.setdefault(link, -near)
             found.append((link, host, key, number(100 * key + digits)))
         return found
 
-    def _move(self, link: LinkId) -> None:
+    def _move(self, link: LinkId, digits: int) -> None:
         """The link's parents are others now: it leaves its pairs for those of its new action."""
-        old, new = self._stands_in[link], self._pairs_of(link)
-        for pair in old:
+        pairs, number = self.pairs, self.values.actions.number
+        stands_in = self._stands_in[link]
+        for packed, pair in stands_in.items():
             self._leave(pair, link)
-        for pair in new:
-            self._enter(pair, link)
-        self._stands_in[link] = new
+            state, key = divmod(packed, self._above)
+            action = number(100 * key + digits)
+            stands_in[packed] = pairs.number(state, action, pairs.host[pair])
+        order = self._orders.get(link, 0.0)
+        for pair in stands_in.values():
+            pairs.enter(pair, link, order)
+            if self._queue is not None and pair not in self._queue:
+                self._push(pair)
 
     def _update(
         self, state: int, action: int, reward: float, visit: Visit, actions: Sequence[int]
@@ -790,7 +457,7 @@ class Sarsa:
             if self._rng.random() < self._epsilon:
                 chosen = values.g(actions[int(self._rng.integers(len(actions)))])
             else:
-                chosen = max(values.g(other) for other in dict.fromkeys(actions))
+                chosen = max(map(values.g, set(actions)))
             q_next = values.f(visit.state) + chosen
         delta = reward + gamma * q_next - q  # Alg. 1 line 36
         if self._update_kind == "moderated":
@@ -801,44 +468,31 @@ class Sarsa:
 
     def _add(self, visit: Visit, found: Sequence[tuple[LinkId, str, int, int]]) -> None:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
-        pairs, values = self.pairs, self.values
+        pairs, stands_in, orders = self.pairs, self._stands_in, self._orders
+        state, above = visit.state, visit.state * self._above
         fresh: dict[int, None] = {}
-        orders, above = self._orders, visit.state * self._above
         for link, host, key, action in found:
-            number = pairs.waiting.get(link)
-            if number is None:
-                number = pairs.waiting[link] = pairs.host_number(host)
-                self._seen_as[link] = []
-                self._stands_in[link] = []
-            pair = pairs.number(visit.state, action, number)
-            seen_as, packed = self._seen_as[link], above + key
-            if packed not in seen_as:
-                seen_as.append(packed)
-                self._stands_in[link].append(pair)
+            pair = pairs.number(state, action, pairs.host_number(host))
+            its = stands_in.get(link)
+            if its is None:
+                stands_in[link] = {above + key: pair}
+                pairs.enter(pair, link, orders.get(link, 0.0))
+            elif above + key not in its:
+                its[above + key] = pair
                 pairs.enter(pair, link, orders.get(link, 0.0))
             fresh[pair] = None
         if self._queue is not None:
-            f = values.f(visit.state)
             for pair in fresh:
-                host = pairs.hosts[pairs.host[pair]]
-                self._queue.push(pair, host, f + values.g(pairs.action[pair]))
+                self._push(pair)
 
     # -- links and their pairs
 
-    def _pairs_of(self, link: LinkId) -> list[int]:
-        pairs, actions = self.pairs, self.values.actions
-        digits, host = self.parents.digits[link], pairs.waiting[link]
-        return [
-            pairs.number(state, actions.number(100 * key + digits), host)
-            for state, key in (divmod(packed, self._above) for packed in self._seen_as[link])
-        ]
-
-    def _enter(self, pair: int, link: LinkId) -> None:
+    def _push(self, pair: int) -> None:
+        """The pair waits with the Q of now."""
         pairs, values = self.pairs, self.values
-        pairs.enter(pair, link, self._orders.get(link, 0.0))
-        if self._queue is not None and pair not in self._queue:
-            q = values.f(pairs.state[pair]) + values.g(pairs.action[pair])
-            self._queue.push(pair, pairs.hosts[pairs.host[pair]], q)
+        assert self._queue is not None
+        q = values.f(pairs.state[pair]) + values.g(pairs.action[pair])
+        self._queue.push(pair, pairs.hosts[pairs.host[pair]], q)
 
     def _leave(self, pair: int, link: LinkId) -> None:
         self.pairs.leave(pair, link)
@@ -847,9 +501,8 @@ class Sarsa:
 
     def _take(self, link: LinkId) -> None:
         """The link leaves B."""
-        del self.pairs.waiting[link], self._seen_as[link]
         self._orders.pop(link, None)
-        for pair in self._stands_in.pop(link):
+        for pair in self._stands_in.pop(link).values():
             self._leave(pair, link)
 
     # -- saving, explaining
@@ -859,13 +512,13 @@ class Sarsa:
         return {
             "rng": generator_state(self._rng),
             "w": values.w,
-            "states": values.states.keys(),
-            "actions": values.actions.keys(),
+            "states": values.states.digits(),
+            "actions": values.actions.digits(),
             "pairs": self.pairs.save(),
             "parents": self.parents.save(),
             "queue": None if self._queue is None else self._queue.save(),
             "seeds": list(self._seeds),
-            "seen_as": [[link, packed] for link, packed in self._seen_as.items()],
+            "stands_in": [[link, *map(list, its.items())] for link, its in self._stands_in.items()],
             "orders": [[link, order] for link, order in self._orders.items()],
             "in_flight": [[link, *pair] for link, pair in self._in_flight.items()],
             "categories": dict(self.categories),
@@ -878,15 +531,15 @@ class Sarsa:
     def load(self, state: State) -> None:
         restore_generator(self._rng, state["rng"])
         self.values.set(state["w"])
-        self.values.states = _Keys(self.values.state_digits, state["states"].tolist())
-        self.values.actions = _Keys(self.values.action_digits, state["actions"].tolist())
+        for keys, known in ((self.values.states, "states"), (self.values.actions, "actions")):
+            for key in state[known].tolist():
+                keys.number(key)
         self.pairs = Pairs.restored(state["pairs"])
         self.parents.load(state["parents"])
         if self._queue is not None:
             self._queue.load(state["queue"])
-        self._seeds = deque(state["seeds"])
-        self._seen_as = {int(link): list(packed) for link, packed in state["seen_as"]}
-        self._stands_in = {link: self._pairs_of(link) for link in self._seen_as}
+        self._seeds = dict.fromkeys(state["seeds"])
+        self._stands_in = {link: dict(its) for link, *its in state["stands_in"]}
         self._orders = {int(link): float(order) for link, order in state["orders"]}
         self._in_flight = {int(link): (s, a) for link, s, a in state["in_flight"]}
         self._pending = None

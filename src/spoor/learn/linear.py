@@ -1,0 +1,208 @@
+"""Linear values of discretised states and actions, exact and all at once.
+
+What Han, Wuillemin and Senellart (2018, section 3.1 and eq. (2)) discretise and sum. A feature
+vector is a row of digits, one a feature; a number stands for one distinct vector.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from operator import add, itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ENCODINGS = ("one-hot", "index")
+GRID = 2.0**32
+"""Weights are whole multiples of 1/GRID: every sum of them is exact, whatever its order."""
+DUMMY = 11
+"""Column of the weights that stays 0, the last."""
+WIDTH = 12
+STATE = ("relevance", "change", "all parents", "relevant parents", "distance")
+ACTION = ("relevance", "all parents", "relevant parents")
+
+Column = tuple[int, float, int, float]
+
+
+def columns(feature: str, encoding: str) -> list[Column]:
+    """For each digit of a feature its two weights and their x: (place, x, place, x).
+
+    A relevance is one digit, its tenth, which holds both discretisations: of tenth k the five
+    buckets (0-.2, …, .8-1) give k // 2, the six (0-.1, .1-.3, …, .9-1) give (k + 1) // 2. In
+    `one-hot` every bucket has a weight and x = 1; in `index` every discretisation has one, and x is
+    the bucket's number over the count of buckets.
+    """
+    one_hot = encoding == "one-hot"
+    count = {"change": 5, "distance": 10}.get(feature)
+    if count is not None:
+        return [
+            (min(k, count - 1), 1.0, DUMMY, 0.0) if one_hot else (0, k / count, DUMMY, 0.0)
+            for k in range(10)
+        ]
+    return [
+        (k // 2, 1.0, 5 + (k + 1) // 2, 1.0) if one_hot else (0, k // 2 / 5, 5, (k + 1) // 2 / 6)
+        for k in range(10)
+    ]
+
+
+class Values:
+    """q̂(s, a, w) = w · x(s, a) = f(s) + g(a), for states and actions by number.
+
+    One table of ten values a digit holds all that f and g need, so a value is a sum of 8 + 2c table
+    entries. On the grid of weights these sums are exact, and equal values are equal bit for bit.
+    """
+
+    def __init__(self, categories: int, encoding: str) -> None:
+        fields = [f"category {at}" for at in range(categories)]
+        state = [*STATE[:2], *fields, *STATE[2:]]
+        action = [ACTION[0], *fields, *ACTION[1:]]
+        self.features = (*state, *action)
+        """In the order of the digits, those of the state first."""
+        self.state_digits, self.action_digits = len(state), len(action)
+        self._exact = encoding == "one-hot"  # then x is 1, and w · x stands on the grid
+        self._columns = [columns(feature, encoding) for feature in self.features]
+        self.states = Keys(len(state), 0)
+        self.actions = Keys(len(action), self.states.end)
+        # Of each row of weights the first entry in the table.
+        self._begins = [*self.states.begins, *self.actions.begins]
+        self._table = [0.0] * self.actions.end
+        self._touched = dict(self._touches())
+        self.set(np.zeros((len(self.features), WIDTH)))
+
+    @property
+    def w(self) -> Floats:
+        """The weights: a row a feature, the five buckets and the six of a relevance."""
+        return np.array(self._w).reshape(-1, WIDTH)
+
+    def set(self, w: Floats) -> None:
+        """Go on with these weights."""
+        self._w: list[float] = w.ravel().tolist()
+        for row in range(len(self.features)):
+            self._tabulate(row)
+
+    def begin(self, prior: float) -> None:
+        """Weights to begin with: a link whose words are near to the topic is worth up to `prior`,
+        half by each discretisation, and all else nothing."""
+        w = self.w
+        buckets = ([at / 4 for at in range(5)], [at / 5 for at in range(6)])
+        if not self._exact:
+            buckets = ([5 / 4], [6 / 5])  # x is at most 4/5 and 5/6 there
+        for first, shares in zip((0, 5), buckets, strict=True):
+            for at, share in enumerate(shares):
+                w[self.state_digits, first + at] = _to_grid(prior / 2 * share)
+        self.set(w)
+
+    def _tabulate(self, row: int) -> None:
+        """What the digits of one feature add to a value."""
+        w, at = self._w, row * WIDTH
+        for place, (first, x_first, second, x_second) in enumerate(
+            self._columns[row], self._begins[row]
+        ):
+            self._table[place] = _to_grid(w[at + first] * x_first) + _to_grid(
+                w[at + second] * x_second
+            )
+
+    def f(self, state: int) -> float:
+        """The state's part of a value."""
+        return sum(self.states.read[state](self._table))
+
+    def g(self, action: int) -> float:
+        """The action's part of a value."""
+        return sum(self.actions.read[action](self._table))
+
+    def step(self, state: int, action: int, amount: float) -> None:
+        """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
+        w, table = self._w, self._table
+        places = self.states.places[state] + self.actions.places[action]
+        amount = _to_grid(amount)
+        if self._exact:
+            for place in places:
+                weights, shared = self._touched[place]
+                for at in weights:
+                    w[at] += amount
+                for other in shared:
+                    table[other] += amount
+            return
+        for row, place in enumerate(places):
+            first, x_first, second, x_second = self._columns[row][place - self._begins[row]]
+            for column, x in ((first, x_first), (second, x_second)):
+                at = row * WIDTH + column
+                w[at] = _to_grid(w[at] + amount * x)
+            self._tabulate(row)
+
+    def _touches(self) -> Iterator[tuple[int, tuple[list[int], list[int]]]]:
+        """For each place in the table its weights, and the places that share one: twice where both
+        are shared."""
+        for row, (rows, begin) in enumerate(zip(self._columns, self._begins, strict=True)):
+            for digit, (first, _, second, _) in enumerate(rows):
+                own = [column for column in (first, second) if column != DUMMY]
+                shared = [
+                    begin + other
+                    for column in own
+                    for other in range(10)
+                    if column in (rows[other][0], rows[other][2])
+                ]
+                yield begin + digit, ([row * WIDTH + column for column in own], shared)
+
+    def all(self) -> tuple[Floats, Floats]:
+        """f of every state known, and g of every action known."""
+        first, second, third = np.array(self._table).reshape(-1, 3, 10).transpose(1, 0, 2)
+        last = (second[:, :, None] + third[:, None]).reshape(-1, 1, 100)
+        sums = (first[:, :, None] + last).reshape(-1, 1000)
+        threes = self.states.end // 30
+        return self.states.sums(sums[:threes]), self.actions.sums(sums[threes:])
+
+
+class Keys:
+    """Distinct feature vectors by number, in the order of their first sight.
+
+    Their digits have places in a table of ten entries a digit from place `begin` to `end`. Three
+    digits together index a table of a thousand sums; `width` is filled up to whole threes.
+    """
+
+    def __init__(self, width: int, begin: int) -> None:
+        self._width = width
+        threes = -(-width // 3)
+        self.end = begin + 30 * threes
+        self.begins = range(self.end - 10 * width, self.end, 10)
+        """Places of the digits 0."""
+        self._number: dict[int, int] = {}
+        self.places: list[tuple[int, ...]] = []
+        self.read: list[Callable[[Sequence[float]], tuple[float, ...]]] = []
+        """What a table has at the places of each."""
+        self._parts = [array("q") for _ in range(threes)]
+
+    def number(self, key: int) -> int:
+        """Of the vector whose digits `key` has in decimal."""
+        known = self._number.get(key)
+        if known is None:
+            known = self._number[key] = len(self.places)
+            places = tuple(map(add, self.begins, map(int, f"{key:0{self._width}d}")))
+            self.places.append(places)
+            self.read.append(itemgetter(*places))
+            for part in reversed(self._parts):
+                key, three = divmod(key, 1000)
+                part.append(three)
+        return known
+
+    def sums(self, of_threes: Floats) -> Floats:
+        """For each vector the sum of its threes; (threes, 1000)."""
+        first, *rest = (np.frombuffer(part, dtype=np.int64) for part in self._parts)
+        total: Floats = of_threes[0].take(first)
+        for three, part in zip(of_threes[1:], rest, strict=True):
+            total += three.take(part)
+        return total
+
+    def digits(self) -> NDArray[np.int64]:
+        """Of each vector, as one decimal number."""
+        return np.fromiter(self._number, dtype=np.int64, count=len(self._number))
+
+
+def _to_grid(weight: float) -> float:
+    return round(weight * GRID) / GRID

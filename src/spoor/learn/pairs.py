@@ -1,0 +1,162 @@
+"""B, the frontier of state-action pairs of Han, Wuillemin and Senellart (2018, section 3.2)."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spoor.types import LinkId, State
+
+
+class Pairs:
+    """(s, a) pairs with the links that share them, in the order of their first entry.
+
+    Pairs are kept by host, so that one whose host is busy costs nothing. A link stands in as many
+    pairs as there are distinct (s, a) that its parents give it.
+    """
+
+    def __init__(self) -> None:
+        self._number: dict[tuple[int, int, int], int] = {}
+        self.state = array("q")
+        self.action = array("q")
+        self.host = array("q")
+        self.hosts: list[str] = []
+        self._host_number: dict[str, int] = {}
+        self._links: list[list[tuple[float, LinkId]]] = []
+        self.size = array("q")
+        # Pairs that hold a link, and where each stands among them.
+        self.live = array("q")
+        self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
+        self._place = array("q")
+        # Entries that stand in a heap, but whose links have left the pair.
+        self._gone: set[tuple[int, LinkId]] = set()
+
+    def host_number(self, name: str) -> int:
+        number = self._host_number.get(name)
+        if number is None:
+            number = self._host_number[name] = len(self.hosts)
+            self.hosts.append(name)
+        return number
+
+    def number(self, state: int, action: int, host: int) -> int:
+        """Of a pair, entered where it is new."""
+        key = (state, action, host)
+        known = self._number.get(key)
+        if known is None:
+            known = self._number[key] = len(self._links)
+            self.state.append(state)
+            self.action.append(action)
+            self.host.append(host)
+            self._links.append([])
+            self.size.append(0)
+            self._place.append(-1)
+        return known
+
+    def enter(self, pair: int, link: LinkId, order: float) -> None:
+        """A link joins a pair that it is not in; the least `order` leaves first, then the link
+        discovered first."""
+        size = self.size[pair]
+        self.size[pair] = size + 1
+        if not size:
+            self._links[pair].append((order, link))
+            self._revive(pair)
+        elif (pair, link) in self._gone:
+            self._gone.remove((pair, link))
+        else:
+            heapq.heappush(self._links[pair], (order, link))
+
+    def leave(self, pair: int, link: LinkId) -> None:
+        """A link leaves a pair that it is in."""
+        size = self.size[pair] = self.size[pair] - 1
+        if size:
+            self._gone.add((pair, link))
+            return
+        links = self._links[pair]
+        if len(links) > 1:
+            self._gone.difference_update([(pair, other) for _, other in links])
+        links.clear()
+        live, place = self.live, self._place[pair]
+        last = live.pop()
+        state, action = self._live_state.pop(), self._live_action.pop()
+        host = self._live_host.pop()
+        if last != pair:
+            live[place], self._place[last] = last, place
+            self._live_state[place], self._live_action[place] = state, action
+            self._live_host[place] = host
+
+    def _revive(self, pair: int) -> None:
+        """Enter a pair among those that hold a link."""
+        self._place[pair] = len(self.live)
+        self.live.append(pair)
+        self._live_state.append(self.state[pair])
+        self._live_action.append(self.action[pair])
+        self._live_host.append(self.host[pair])
+
+    def head(self, pair: int) -> LinkId:
+        """The link that a live pair gives."""
+        links, gone = self._links[pair], self._gone
+        while gone and (pair, links[0][1]) in gone:
+            gone.remove((pair, heapq.heappop(links)[1]))
+        return links[0][1]
+
+    def best(
+        self, f: NDArray[np.float64], g: NDArray[np.float64], free: Collection[str] | None
+    ) -> int:
+        """The live pair of the highest f[state] + g[action] whose host is free (None: all are); a
+        tie goes to the pair that was entered first. LookupError if none is live.
+
+        A few passes over the live pairs: two look-ups, an addition, the highest, its equals.
+        """
+        if not self.live:
+            raise LookupError("no pair holds a link")
+        values = f.take(np.frombuffer(self._live_state, dtype=np.int64))
+        values += g.take(np.frombuffer(self._live_action, dtype=np.int64))
+        if free is not None:
+            busy = np.array([0.0 if name in free else -np.inf for name in self.hosts])
+            values += busy.take(np.frombuffer(self._live_host, dtype=np.int64))
+        highest = values.max()
+        if highest == -np.inf:
+            raise LookupError("no pair holds a link on offer")
+        equal = (values == highest).nonzero()[0]
+        return int(np.frombuffer(self.live, dtype=np.int64)[equal].min())
+
+    def save(self) -> State:
+        """Links of each pair in the order they would leave."""
+        flat = [
+            sorted(entry for entry in links if (pair, entry[1]) not in self._gone)
+            for pair, links in enumerate(self._links)
+        ]
+        return {
+            "state": np.array(self.state),
+            "action": np.array(self.action),
+            "host": np.array(self.host),
+            "hosts": list(self.hosts),
+            "size": np.array(self.size),
+            "links": np.array([link for links in flat for _, link in links], dtype=np.int64),
+            "order": np.array([order for links in flat for order, _ in links], dtype=np.float64),
+            "live": np.array(self.live),
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> Pairs:
+        """What `save` kept."""
+        pairs = cls()
+        for name in state["hosts"]:
+            pairs.host_number(name)
+        rows = zip(*(state[key].tolist() for key in ("state", "action", "host")), strict=True)
+        for row in rows:
+            pairs.number(*row)
+        links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
+        for pair, size in enumerate(state["size"].tolist()):
+            pairs.size[pair] = size
+            pairs._links[pair] = [next(links) for _ in range(size)]
+        for pair in state["live"].tolist():
+            pairs._revive(pair)
+        return pairs
