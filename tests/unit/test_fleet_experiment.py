@@ -55,7 +55,7 @@ def test_an_experiment_is_run_once_and_written(
     again = fleets.run(fleets.plan(experiment), out)
     assert again == cells
     assert {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == kept
-    page = (out / "small" / "table.md").read_text("utf-8")
+    page = (out / "small" / "report.md").read_text("utf-8")
     assert "| plain | sent efficiency |" in page
     drawn = {path.name for path in (out / "small").glob("*.svg")}
     assert {"plain-fig1.svg", "plain-fig2.svg", "mixed-fig3-age.svg"} <= drawn

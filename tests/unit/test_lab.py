@@ -28,8 +28,9 @@ from spoor.lab.figures import (
     gap_closed,
     requests_to,
 )
-from spoor.lab.results import write_csv
-from spoor.lab.tables import interval, markdown, mean_curves, overall, pooled_gap, rows
+from spoor.lab.pages import Grid, harvest_blocks
+from spoor.lab.results import Results, write_csv, write_parquet
+from spoor.lab.tables import interval, mean_curves, overall, pooled_gap, rows
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.graph import depths
@@ -435,9 +436,10 @@ def test_mean_curves_by_hand() -> None:
 
 def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
     cells = [cell(0.7, 0.5, 0.9, params={"a": 1}), cell(0.6, 0.5, 0.9, seconds=3)]
-    text = markdown(rows(cells))
-    assert text.splitlines()[2].startswith("| w | t | c | 0.375 |")
-    assert len({line.count("|") for line in text.splitlines()}) == 1
+    told = Results("e", "harvest", "E", "", cells, {"spoor": "1", "code": "c"})
+    table = next(block for block in harvest_blocks(told) if isinstance(block, Grid))
+    assert table.rows[0][:4] == ["w", "t", "c", "0.375"]
+    assert {len(row) for row in table.rows} == {len(table.head)}
     write_csv(tmp_path / "cells.csv", cells)
     with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
         read_back = list(csv.DictReader(file))
@@ -445,4 +447,9 @@ def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
     assert read_back[0]["requests_to_50"] == "0.4"
     assert json.loads(read_back[0]["params"]) == {"a": 1}
     assert "curve" not in read_back[0]
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
+    write_parquet(tmp_path / "cells.parquet", cells)
+    columns = parquet.read_table(tmp_path / "cells.parquet").to_pydict()
+    assert columns["auc"] == [0.7, 0.6]
+    assert list(columns) == list(read_back[0])
     assert not math.isnan(float(read_back[1]["gap_closed"]))

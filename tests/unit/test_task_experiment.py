@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from spoor.errors import InputError
+from spoor.lab import pages, papers, results
 from spoor.lab.experiment import packaged, read
 from spoor.lab.record import record
-from spoor.lab.task_experiment import plan, run, table, write_pages
+from spoor.lab.task_experiment import plan, run, table
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
 <siteinfo><base>https://wiki.example/wiki/Main</base><case>first-letter</case><namespaces>
@@ -92,8 +93,9 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
     assert again == rows, "kept trials are read back"
     shown = table(rows)
     assert "| Poetry | no learning |" in shown
-    page = write_pages(experiment, rows, out) / "table.md"
-    assert page.read_text("utf-8").count(".svg") == 3
+    results.write(out / "poetry", experiment, rows)
+    page = pages.write(papers.page_of(out / "poetry"), out / "poetry")
+    assert page.with_suffix(".md").read_text("utf-8").count(".svg") == 3
     assert len(list(page.parent.glob("fig?-poetry.svg"))) == 3
 
 

@@ -12,15 +12,18 @@ from rich.console import Console
 from rich.table import Table
 
 from spoor.cli.screen import progress
+from spoor.errors import InputError
 
 if TYPE_CHECKING:
     from spoor.lab.experiment import Experiment
 
 
 def add(app: typer.Typer) -> None:
-    lab = typer.Typer(no_args_is_help=True, help="Run experiments that compare policies.")
+    lab = typer.Typer(no_args_is_help=True, help="Run experiments, compare, report.")
     lab.command("list")(list_)
     lab.command()(run)
+    lab.command()(compare)
+    lab.command()(report)
     app.add_typer(lab, name="lab")
 
 
@@ -50,90 +53,130 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
-    from spoor.lab import results, sweep
+    from spoor.lab import fleet_experiment, pages, papers, results, sweep, task_experiment
     from spoor.lab.experiment import find
 
-    found = [experiment for name in experiments for experiment in find(name)]
+    jobs = jobs or os.cpu_count() or 1
     told: list[dict[str, Any]] = []
+    found = [experiment for name in experiments for experiment in find(name)]
     for experiment in found:
+        more: dict[str, Any] = {}
+        name = experiment.name
+        plans: Any
         if experiment.kind == "fleets":
-            told.append(run_fleets(experiment, out, jobs or os.cpu_count() or 1, as_json))
-            continue
-        if experiment.kind == "tasks":
-            told.append(run_tasks(experiment, out, jobs or os.cpu_count() or 1, as_json))
-            continue
-        plan = sweep.plan(experiment, out)
-        with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
-            cells = sweep.run(plan, out, jobs=jobs or os.cpu_count() or 1, tell=tell)
-        told.append({"experiment": experiment.name, "cells": cells})
-        results.write(out / experiment.name, experiment, cells)
-        folder = write_pages(experiment.name, experiment.title, experiment.about, cells, out)
+            plans = fleet_experiment.plan(experiment)
+            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
+                cells = fleet_experiment.run(plans, out, jobs=jobs, tell=tell)
+            more["graphs"] = fleet_experiment.graphs(experiment.settings["webs"])
+        elif experiment.kind == "tasks":
+            plans = task_experiment.plan(experiment, out)
+            with progress(f"trials of {name}", len(plans), quiet=as_json) as tell:
+                cells = task_experiment.run(plans, out, jobs=jobs, tell=tell)
+        else:
+            plans = sweep.plan(experiment, out)
+            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
+                cells = sweep.run(plans, out, jobs=jobs, tell=tell)
+        told.append({"experiment": name, TOLD.get(experiment.kind, "cells"): cells})
+        results.write(out / name, experiment, cells, more)
+        page = pages.write(papers.page_of(out / name), out / name)
         if not as_json:
-            show(experiment.title, cells)
-            typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
+            show(experiment, cells)
+            typer.echo(f"\nReport, pictures and cells.csv: {page}\n")
+    for parent in dict.fromkeys(out / experiment.name.rpartition("/")[0] for experiment in found):
+        if parent != out:
+            page = pages.write(papers.page_of(parent), parent)
+            if not as_json:
+                typer.echo(f"All of {parent.name} on one page: {page}")
     if as_json:
         typer.echo(json.dumps(told[0] if len(told) == 1 else {"experiments": told}))
 
 
-def run_fleets(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
-    """Run an experiment with fleets on evolving webs, and show or write what it says."""
+TOLD = {"tasks": "tasks"}
+"""What `--json` calls the rows, where they are no cells."""
+
+
+def compare(
+    one: Annotated[str, typer.Argument(metavar="A", help="A policy, or a folder of results.")],
+    other: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="The same; left out: all in folder A.")
+    ] = None,
+    within: Annotated[
+        Path | None, typer.Option("--in", help="Where A and B are policies: folder of results.")
+    ] = None,
+    measure: Annotated[str, typer.Option(help="A column of cells.csv; else auc, say.")] = "",
+    pairs: Annotated[str, typer.Option(help="What is paired: crawl, site or seed.")] = "crawl",
+    correct: Annotated[str, typer.Option(help="For many tests: holm, fdr or none.")] = "holm",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say whether A is better than B: two policies of one experiment, or two folders of results."""
+    from dataclasses import asdict
+
+    from spoor.lab import compare as compared
+    from spoor.lab import results
+
+    for given, known, name in (
+        (pairs, compared.PAIRS, "--pairs"),
+        (correct, compared.CORRECTIONS, "--correct"),
+    ):
+        if given not in known:
+            raise InputError(f"{name} is {', '.join(known[:-1])} or {known[-1]}, not {given!r}")
+    how: dict[str, str] = {"measure": measure, "by": pairs, "correct": correct}
+    if other is None:
+        table = compared.matrix(list(results.found(Path(one))), **how)
+        done = [told for (a, b), told in table.items() if (b, a) not in table or a < b]
+    elif within is not None:
+        done = compared.contenders(list(results.found(within)), one, other, **how)
+    elif Path(one).is_dir() and Path(other).is_dir():
+        ours, theirs = (list(results.found(Path(name))) for name in (one, other))
+        done = compared.folders(ours, theirs, **how)
+    else:
+        raise InputError(
+            f"{one!r} and {other!r} are no two folders; for two policies name the folder of their "
+            "experiment: --in lab-out/NAME"
+        )
+    if as_json:
+        rows = [{**asdict(told), "verdict": told.verdict} for told in done]
+        typer.echo(json.dumps({"comparisons": rows}))
+        return
+    console = Console(width=None if Console().is_terminal else 160)
+    grid = Table(box=None, pad_edge=False)
+    for name in compared.HEAD:
+        grid.add_column(name, overflow="fold")
+    for told in done:
+        grid.add_row(*compared.line(told))
+    console.print(grid)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An experiment's, or a paper's.")],
+    docs: Annotated[
+        Path | None, typer.Option(help="Write NAME.md and its pictures into this folder instead.")
+    ] = None,
+) -> None:
+    """Write DIR/report.html and report.md of what `spoor lab run` left there."""
+    from spoor.lab import pages, papers
+
+    page = papers.page_of(folder)
+    if docs is not None:
+        typer.echo(str(pages.write_docs(page, docs, folder.resolve().name)))
+    else:
+        typer.echo(str(pages.write(page, folder)))
+
+
+def show(experiment: Experiment, cells: list[dict[str, Any]]) -> None:
+    """What an experiment says, on a terminal or in plain text."""
     from spoor.lab import fleet_experiment as fleets
-    from spoor.lab import results
-
-    plan = fleets.plan(experiment)
-    with progress(f"cells of {experiment.name}", len(plan), quiet=as_json) as tell:
-        cells = fleets.run(plan, out, jobs=jobs, tell=tell)
-    results.write(out / experiment.name, experiment, cells)
-    folder = fleets.write_pages(experiment, cells, out)
-    if not as_json:
-        typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
-        typer.echo(f"\nTable, pictures and cells.csv: {folder}\n")
-    return {"experiment": experiment.name, "cells": cells}
-
-
-def run_tasks(experiment: Experiment, out: Path, jobs: int, as_json: bool) -> dict[str, Any]:
-    """Run an experiment whose policies keep what they learned from task to task."""
-    from spoor.lab import results
     from spoor.lab import task_experiment as tasks
 
-    plan = tasks.plan(experiment, out)
-    with progress(f"trials of {experiment.name}", len(plan), quiet=as_json) as tell:
-        rows = tasks.run(plan, out, jobs=jobs, tell=lambda done: tell(done, 0))
-    results.write(out / experiment.name, experiment, rows)
-    folder = tasks.write_pages(experiment, rows, out)
-    if not as_json:
-        typer.echo(f"{experiment.title}\n\n{tasks.table(rows)}")
-        typer.echo(f"\nTable and pictures: {folder}\n")
-    return {"experiment": experiment.name, "tasks": rows}
+    if experiment.kind == "fleets":
+        typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
+    elif experiment.kind == "tasks":
+        typer.echo(f"{experiment.title}\n\n{tasks.table(cells)}")
+    else:
+        show_harvest(experiment.title, cells)
 
 
-def write_pages(name: str, title: str, about: str, cells: list[dict[str, Any]], out: Path) -> Path:
-    """Write `table.md` and one picture a web and target; returns their folder."""
-    from spoor.lab.pictures import curves
-    from spoor.lab.tables import markdown, mean_curves, overall, rows
-
-    folder = out / name
-    folder.mkdir(parents=True, exist_ok=True)
-    table = rows(cells)
-    parts = [f"# {title}", about.strip(), markdown(table)]
-    ranked = overall(table)
-    if ranked:
-        lines = [f"| {who} | {mean:.3f} | {worst:.3f} |" for who, mean, worst, _ in ranked]
-        head = "| policy | mean gap closed | worst web and target |\n| --- | --- | --- |"
-        parts.append("\n".join([head, *lines]))
-    for web, target in dict.fromkeys((cell["web"], cell["target"]) for cell in cells):
-        mine = [cell for cell in cells if (cell["web"], cell["target"]) == (web, target)]
-        picture = f"{web}-{target}.svg".replace(" ", "-").replace("/", "-")
-        drawn = curves(
-            mean_curves(mine), x="% of the reachable pages fetched", y="% of the targets found"
-        )
-        (folder / picture).write_text(drawn, encoding="utf-8")
-        parts.append(f"![{target} on {web}]({picture})")
-    (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return folder
-
-
-def show(title: str, cells: list[dict[str, Any]]) -> None:
+def show_harvest(title: str, cells: list[dict[str, Any]]) -> None:
     """The table of an experiment, on a terminal or in plain text."""
     from spoor.lab.tables import overall, rows
 

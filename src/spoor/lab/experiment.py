@@ -19,6 +19,9 @@ from spoor.judges.spec import words_of
 from spoor.registry import nearest
 
 PACKAGED = "experiments"
+PAGE = "page.toml"
+"""No experiment: what the page of a folder of them says (`spoor.lab.papers`)."""
+
 TRAININGS = ("leave-one-out", "leave-one-crawled-out")
 
 
@@ -100,6 +103,7 @@ def packaged() -> dict[str, Path]:
     return {
         path.relative_to(folder).with_suffix("").as_posix(): path
         for path in sorted(folder.rglob("*.toml"))
+        if path.name != PAGE
     }
 
 

@@ -223,15 +223,23 @@ def claims(cells: Cells, one: str = "WL", other: str = "RL") -> str:
     return "\n".join(lines)
 
 
-def graph_table(webs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The measures of section 4.1 for each web."""
+def graphs(webs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Name → the measures of section 4.1 of a web, and how many of its pages have at least so many
+    links (Fig. 1: [log10 links, log10 pages])."""
+    return {
+        name: {**graph_figures(spec, sources=128), "cumulative": _cumulative(spec)}
+        for name, spec in webs.items()
+    }
+
+
+def graph_table(graphs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The measures of `graphs` as a table."""
     lines = [
         "| web | pages | links | exponent out | exponent in | clustering | mean shortest path "
         "| undirected | pairs with a way |",
         "| --- |" + " --- |" * 8,
     ]
-    for name, spec in webs.items():
-        told = graph_figures(spec, sources=128)
+    for name, told in graphs.items():
         ways, both = told["distances"], told["undirected_distances"]
         laws = told.get("degrees", {})
         out, into = (_law(laws.get(way)) for way in ("out", "in"))
@@ -277,8 +285,7 @@ def pictures(cells: Cells, web: str) -> dict[str, str]:
     return {name: curves(found, x="days", y=y) for name, found, y in drawn}
 
 
-def degree_picture(spec: Mapping[str, Any]) -> str:
-    """Figure 1 as an SVG: pages with at least so many links, both axes in powers of ten."""
+def _cumulative(spec: Mapping[str, Any]) -> dict[str, list[list[float]]]:
     indptr, indices = make(dict(spec), data_folder()).arcs()
     lines = {}
     for name, degree in zip(("links out", "links in"), degrees(indptr, indices), strict=True):
@@ -286,26 +293,11 @@ def degree_picture(spec: Mapping[str, Any]) -> str:
         above = counts[::-1].cumsum()[::-1]
         at = np.flatnonzero(counts)
         lines[name] = np.column_stack([np.log10(at + 1.0), np.log10(above[at])]).tolist()
-    return curves(lines, x="log₁₀ links", y="log₁₀ pages with as many or more")
+    return lines
 
 
-def write_pages(experiment: Experiment, cells: list[dict[str, Any]], out: Path) -> Path:
-    """Write `table.md` and the pictures of an experiment; returns their folder."""
-    folder = out / experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
-    webs = experiment.settings["webs"]
-    parts = [
-        f"# {experiment.title}",
-        experiment.about.strip(),
-        table(cells),
-        "## Does it hold?\n\n" + claims(cells),
-        "## The graphs\n\n" + graph_table(webs),
-    ]
-    for web in dict.fromkeys(row["web"] for row in cells):
-        made = {**pictures(cells, web), "fig1": degree_picture(webs[web])}
-        for name, picture in made.items():
-            file = f"{web}-{name}.svg".replace(" ", "-")
-            (folder / file).write_text(picture, encoding="utf-8")
-            parts.append(f"![{name} on {web}]({file})")
-    (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return folder
+def degree_picture(graph: Mapping[str, Any]) -> str:
+    """Figure 1 as an SVG: pages with at least so many links, both axes in powers of ten."""
+    return curves(
+        graph["cumulative"], x="log₁₀ links", y="log₁₀ pages with as many or more", size=(8.0, 4.2)
+    )

@@ -20,11 +20,13 @@ def curves(
     until: float | None = None,
     level: tuple[float, float, float] | None = None,
     salt: str = "spoor",
+    marks: Mapping[str, Sequence[Sequence[float]]] | None = None,
 ) -> str:
     """Named lines of [x, y] points as one SVG element, text left as text, no outside reference.
 
     The x axis reaches `until`, at least; `level` is a height that the lines are held against, with
-    the ends of its interval. Pictures of one page need a `salt` each, for the names within.
+    the ends of its interval; `marks` are named points that are known from elsewhere. Pictures of
+    one page need a `salt` each, for the names within.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -50,6 +52,15 @@ def curves(
                 label=name,
                 linewidth=2,
             )
+        for at, (name, points) in enumerate((marks or {}).items()):
+            axes.plot(
+                [point[0] for point in points],
+                [point[1] for point in points],
+                color=GREY,
+                marker="os^Dv"[at % 5],
+                linestyle="none",
+                label=name,
+            )
         if level is not None:
             axes.axhspan(level[1], level[2], color=GREY, alpha=0.15, linewidth=0)
             axes.axhline(level[0], color=GREY, linestyle=(0, (4, 3)), linewidth=1.2)
@@ -62,7 +73,7 @@ def curves(
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        if len(lines) > 1:
+        if len(lines) + len(marks or {}) > 1:
             axes.legend(frameon=False, labelcolor=GREY)
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})

@@ -38,6 +38,8 @@ class Results:
     """By which Spoor, and by which code."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The experiment, as its file had it."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else is known: of fleets, the measures of their webs."""
 
     @property
     def contenders(self) -> list[str]:
@@ -50,7 +52,9 @@ def contender_of(row: Mapping[str, Any]) -> str:
     return str(row["contender"] if "contender" in row else row["fleet"])
 
 
-def write(folder: Path, experiment: Experiment, rows: Cells) -> None:
+def write(
+    folder: Path, experiment: Experiment, rows: Cells, more: Mapping[str, Any] | None = None
+) -> None:
     """Write the results of an experiment into its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     told = {
@@ -62,6 +66,7 @@ def write(folder: Path, experiment: Experiment, rows: Cells) -> None:
         "made": {"spoor": version("spoor"), "code": code_digest()[:12]},
         "settings": asdict(experiment),
         "rows": list(rows),
+        "more": more or {},
     }
     part = folder / f"{FILE}.part"
     part.write_text(json.dumps(told), encoding="utf-8")
@@ -77,7 +82,7 @@ def read(folder: Path) -> Results:
     try:
         told = json.loads(file.read_text("utf-8"))
         names = ("name", "kind", "title", "about", "rows", "made", "settings")
-        return Results(**{name: told[name] for name in names})
+        return Results(**{name: told[name] for name in names}, more=told.get("more", {}))
     except OSError as error:
         raise InputError(
             f"{folder} holds no results of an experiment (no {FILE}); `spoor lab run` makes them"

@@ -307,7 +307,7 @@ ASIDE = (
     "drivers/ray",
     *(
         f"lab/{name}.py"
-        for name in "describe notebook pictures report results snapshot tables".split()
+        for name in "compare describe notebook pages papers pictures reading report results snapshot tables whatif".split()
     ),
 )
 """What no cell runs: a change of it leaves finished cells as they are."""

@@ -167,23 +167,3 @@ def mean_curves(cells: Cells, points: int = 101) -> dict[str, list[list[float]]]
         name: np.column_stack([grid * 100, np.mean(lines, axis=0) * 100]).tolist()
         for name, lines in sums.items()
     }
-
-
-def markdown(table: Sequence[Row]) -> str:
-    """The rows as a Markdown table."""
-    head = (
-        "| web | target | policy | gap closed | 95 % | worst site | AUC | to 50 % | to 75 % "
-        "| to 90 % | found | CPU ms a page |\n|" + " --- |" * 12
-    )
-    body = [
-        f"| {row.web} | {row.target} | {row.contender} | {_figure(row.gap)} "
-        f"| {_figure(row.low)} … {_figure(row.high)} | {_figure(row.worst)} | {_figure(row.auc)} "
-        f"| {_figure(row.half)} | {_figure(row.three_quarters)} | {_figure(row.nine_tenths)} "
-        f"| {row.found:.3f} | {row.milliseconds:.2f} |"
-        for row in table
-    ]
-    return "\n".join([head, *body])
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

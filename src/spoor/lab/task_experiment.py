@@ -339,17 +339,3 @@ def figures(rows: Sequence[Mapping[str, Any]], topic: str) -> dict[str, str]:
         "fig2": curves(fig2, x="relevance", y="relevant pages found"),
         "fig3": curves(fig3, x="task", y="relevant pages found"),
     }
-
-
-def write_pages(experiment: Experiment, rows: Sequence[Mapping[str, Any]], out: Path) -> Path:
-    """Write `table.md` and the pictures; returns their folder."""
-    folder = out / experiment.name
-    folder.mkdir(parents=True, exist_ok=True)
-    parts = [f"# {experiment.title}", experiment.about.strip(), table(rows)]
-    for topic in dict.fromkeys(row["topic"] for row in rows):
-        for name, picture in figures(rows, topic).items():
-            file = f"{name}-{topic}.svg".lower().replace(" ", "-").replace("/", "-")
-            (folder / file).write_text(picture, encoding="utf-8")
-            parts.append(f"![{name} of {topic}]({file})")
-    (folder / "table.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return folder

@@ -1,0 +1,405 @@
+"""Who beats whom: paired differences with intervals and tests, corrected for how many there are.
+
+What is paired is a *crawl*: the same web, site and target, each policy's seeds averaged first, so
+that a policy with many seeds does not count more than one with nothing random in it. Where there is
+one crawl only, its seeds are the pairs. A difference is claimed where two things agree: its 95 %
+interval leaves out 0, and a permutation test of the signs (exact up to 13 pairs) does,
+after correction. Five pairs or fewer can therefore show nothing: that test has no p below 0.0625.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import bootstrap, false_discovery_control, permutation_test, ttest_1samp
+
+from spoor.errors import InputError
+from spoor.lab.results import Results, contender_of
+from spoor.registry import nearest
+
+CONFIDENCE = 0.95
+RESAMPLES = 9_999
+FEW = 10
+
+PAIRS = ("crawl", "site", "seed")
+"""What is paired: every site and target; every site, its targets averaged; every seed of those."""
+
+CORRECTIONS = ("holm", "fdr", "none")
+
+MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found"}
+"""What is compared where nothing is said, by the kind of an experiment."""
+
+LESS_IS_BETTER = ("requests_to", "age_hours", "delay_hours", "seconds", "cpu_seconds", "peak_rss")
+
+Key = tuple[str, ...]
+Units = Mapping[Key, Mapping[str, float]]
+"""Pair → contender → value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One contender against another; all differences are in favour of `one` where positive."""
+
+    one: str
+    other: str
+    pairs: int
+    wins: int
+    ties: int
+    losses: int
+    """Pairs in which `one` is better, the same, worse."""
+    difference: float
+    """Mean over the pairs."""
+    low: float | None = None
+    high: float | None = None
+    """95 % interval over the pairs; None for a single pair."""
+    p: float | None = None
+    """Two-sided, by permutation of signs."""
+    adjusted: float | None = None
+    """The same, corrected."""
+
+    @property
+    def verdict(self) -> str:
+        """`win`, `loss` or `tie` of `one` at 95 %; `tie` where the pairs cannot tell."""
+        return self._at(self.adjusted)
+
+    @property
+    def uncorrected(self) -> str:
+        """The verdict without correction, for claims that something does *not* lose."""
+        return self._at(self.p)
+
+    def _at(self, p: float | None) -> str:
+        if p is None or self.low is None or self.high is None or p >= 1 - CONFIDENCE:
+            return "tie"
+        if self.low > 0:
+            return "win"
+        return "loss" if self.high < 0 else "tie"
+
+    @property
+    def swapped(self) -> Comparison:
+        """The same, seen from the other."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return Comparison(
+            self.other,
+            self.one,
+            self.pairs,
+            self.losses,
+            self.ties,
+            self.wins,
+            -self.difference,
+            low,
+            high,
+            self.p,
+            self.adjusted,
+        )
+
+
+# ---------------------------------------------------------------- what is paired
+
+
+def value(row: Mapping[str, Any], measure: str) -> float | None:
+    """A figure of a cell, under its name in `cells.csv`. What was never reached costs all pages."""
+    if measure.startswith("requests_to_"):
+        if not row.get("targets_reachable"):
+            return None
+        found = row["requests_to"][measure.removeprefix("requests_to_")]
+        return 1.0 if found is None else float(found)
+    if measure == "found_share":
+        targets = row["targets_reachable"]
+        return row["found"] / targets if targets else None
+    found = row.get(measure)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    return float(found)
+
+
+def check_measure(results: Sequence[Results], measure: str) -> None:
+    """Raises InputError for a measure that no cell has."""
+    row = results[0].rows[0]
+    names = [name for name, told in row.items() if value(row, name) is not None and told != ""]
+    names += [f"requests_to_{share}" for share in row.get("requests_to", ())]
+    names += ["found_share"] if "targets_reachable" in row else []
+    rows = (row for item in results for row in item.rows)
+    if measure not in names and all(value(row, measure) is None for row in rows):
+        raise InputError(
+            f"no cell has a measure {measure!r}{nearest(measure, names)}; there are: "
+            f"{', '.join(names)}"
+        )
+
+
+def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
+    """The values of a measure by pair and contender; a contender with fewer seeds than others
+    stands in each seed's pair with its mean."""
+    found: dict[Key, dict[str, dict[int, list[float]]]] = {}
+    for item in results:
+        for row in item.rows:
+            told = value(row, measure)
+            if told is not None:
+                key = _key(row, by)
+                seeds = found.setdefault(key, {}).setdefault(contender_of(row), {})
+                seeds.setdefault(int(row["seed"]), []).append(told)
+    if by == "seed" or len(found) == 1:
+        return _by_seed(found)
+    return {
+        key: {
+            name: float(np.mean([np.mean(values) for values in seeds.values()]))
+            for name, seeds in contenders.items()
+        }
+        for key, contenders in found.items()
+    }
+
+
+def _key(row: Mapping[str, Any], by: str) -> Key:
+    if "fleet" in row:
+        return (str(row["web"]),)
+    if "topic" in row and "task" in row:
+        return (str(row["topic"]),)
+    place = (str(row["web"]), str(row.get("site") or row["root"]))
+    return place if by == "site" else (*place, str(row["target"]))
+
+
+def _by_seed(found: Mapping[Key, Mapping[str, Mapping[int, Sequence[float]]]]) -> Units:
+    pairs: dict[Key, dict[str, float]] = {}
+    for key, contenders in found.items():
+        for seed in sorted({seed for seeds in contenders.values() for seed in seeds}):
+            pair = pairs[(*key, str(seed))] = {}
+            for name, seeds in contenders.items():
+                if seed in seeds:
+                    pair[name] = float(np.mean(seeds[seed]))
+                elif len(seeds) == 1:  # nothing random in it
+                    pair[name] = float(np.mean(next(iter(seeds.values()))))
+    return pairs
+
+
+# ---------------------------------------------------------------- one against another
+
+
+def paired(
+    one: str, other: str, pairs: Sequence[tuple[float, float]], *, less: bool = False
+) -> Comparison:
+    """The comparison of (one, other) values; `less`: the smaller value is the better one."""
+    difference = np.array([a - b for a, b in pairs]) * (-1.0 if less else 1.0)
+    difference[np.abs(difference) < 1e-12] = 0.0
+    told = Comparison(
+        one,
+        other,
+        len(difference),
+        int((difference > 0).sum()),
+        int((difference == 0).sum()),
+        int((difference < 0).sum()),
+        float(difference.mean()) if len(difference) else 0.0,
+    )
+    if len(difference) < 2:
+        return told
+    low, high = interval(difference)
+    return _with(told, low, high, sign_test(difference), None)
+
+
+def _with(
+    told: Comparison, low: float | None, high: float | None, p: float | None, adjusted: float | None
+) -> Comparison:
+    counts = (told.pairs, told.wins, told.ties, told.losses, told.difference)
+    return Comparison(told.one, told.other, *counts, low, high, p, adjusted)
+
+
+def interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % interval of a mean; shape (n,), n > 1: percentile bootstrap, and Student's t where there
+    are fewer than ten values, of which a bootstrap is too narrow."""
+    if np.ptp(values) == 0:
+        return float(values[0]), float(values[0])
+    if len(values) < FEW:
+        told = ttest_1samp(values, 0.0).confidence_interval(CONFIDENCE)
+        return float(told.low), float(told.high)
+    found = bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def sign_test(difference: NDArray[np.float64]) -> float:
+    """Two-sided p that paired differences have mean 0, by permutation of their signs."""
+    if not difference.any():
+        return 1.0
+
+    def mean(x: NDArray[np.float64], y: NDArray[np.float64], axis: int = -1) -> Any:
+        return np.mean(x - y, axis=axis)
+
+    found = permutation_test(
+        (difference, np.zeros_like(difference)),
+        mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.pvalue)
+
+
+def corrected(found: Sequence[Comparison], how: str = "holm") -> list[Comparison]:
+    """The comparisons with their p corrected for how many there are: `holm` (no false claim at all
+    in 95 % of such tables), `fdr` (5 % of the claims false, Benjamini and Hochberg) or `none`."""
+    tested = [told.p for told in found if told.p is not None]
+    adjust: Callable[[Sequence[float]], Sequence[float]] = {
+        "holm": holm,
+        "fdr": lambda p: false_discovery_control(p).tolist() if p else [],
+        "none": lambda p: p,
+    }[how]
+    new = iter(adjust(tested))
+    return [
+        told if told.p is None else _with(told, told.low, told.high, told.p, next(new))
+        for told in found
+    ]
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down correction."""
+    order = np.argsort(p, kind="stable")
+    steps = [min(1.0, (len(p) - at) * p[place]) for at, place in enumerate(order)]
+    adjusted = np.empty(len(p))
+    adjusted[order] = list(itertools.accumulate(steps, max))
+    return [float(value) for value in adjusted]
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def contenders(
+    results: Sequence[Results],
+    one: str,
+    other: str,
+    *,
+    measure: str = "",
+    by: str = "crawl",
+    correct: str = "holm",
+) -> list[Comparison]:
+    """Two contenders: over all there is, then web by web and target by target. Raises InputError
+    for a name that nothing has."""
+    names = list(dict.fromkeys(name for item in results for name in item.contenders))
+    for name in (one, other):
+        if name not in names:
+            raise InputError(
+                f"nothing is called {name!r}{nearest(name, names)}; there are: {', '.join(names)}"
+            )
+    measure, less = _measure(results, measure)
+    pairs = units(results, measure, by)
+    groups: dict[str, list[tuple[float, float]]] = {"all": []}
+    for key, told in pairs.items():
+        if one in told and other in told:
+            pair = (told[one], told[other])
+            groups["all"].append(pair)
+            groups.setdefault(", ".join((key[0], *key[2:3])), []).append(pair)
+    if len(groups) == 2:
+        groups.pop(list(groups)[1])
+    found = [paired(one, other, rows, less=less) for rows in groups.values()]
+    # What is compared stands first: all of it, then its parts.
+    found = corrected(found, correct)
+    return [
+        Comparison(f"{told.one} ({name})" if name != "all" else told.one, *_rest(told))
+        for name, told in zip(groups, found, strict=True)
+    ]
+
+
+def _rest(told: Comparison) -> tuple[Any, ...]:
+    return tuple(getattr(told, name) for name in Comparison.__slots__[1:])
+
+
+def folders(
+    one: Sequence[Results],
+    other: Sequence[Results],
+    *,
+    measure: str = "",
+    by: str = "crawl",
+    correct: str = "holm",
+) -> list[Comparison]:
+    """Every contender that both have, the first's results against the second's: two versions of
+    the code, two sets of settings. Raises InputError where they have none in common."""
+    measure, less = _measure(one, measure)
+    ours, theirs = (units(results, measure, by) for results in (one, other))
+    names = [name for item in one for name in item.contenders]
+    there = {name for item in other for name in item.contenders}
+    common = [name for name in dict.fromkeys(names) if name in there]
+    found = []
+    for name in common:
+        pairs = [
+            (told[name], theirs[key][name])
+            for key, told in ours.items()
+            if name in told and name in theirs.get(key, {})
+        ]
+        if pairs:
+            found.append(paired(name, name, pairs, less=less))
+    if not found:
+        raise InputError("the two have no contender, web and target in common")
+    return corrected(found, correct)
+
+
+def matrix(
+    results: Sequence[Results], *, measure: str = "", by: str = "crawl", correct: str = "holm"
+) -> dict[tuple[str, str], Comparison]:
+    """(one, other) → their comparison, for every pair of contenders that met; corrected for all of
+    them together."""
+    measure, less = _measure(results, measure)
+    pairs = units(results, measure, by)
+    names = list(dict.fromkeys(name for item in results for name in item.contenders))
+    found = []
+    for one, other in itertools.combinations(names, 2):
+        met = [(told[one], told[other]) for told in pairs.values() if one in told and other in told]
+        if met:
+            found.append(paired(one, other, met, less=less))
+    table: dict[tuple[str, str], Comparison] = {}
+    for told in corrected(found, correct):
+        table[told.one, told.other] = told
+        table[told.other, told.one] = told.swapped
+    return table
+
+
+def _measure(results: Sequence[Results], measure: str) -> tuple[str, bool]:
+    measure = measure or MEASURE[results[0].kind]
+    check_measure(results, measure)
+    return measure, measure.startswith(LESS_IS_BETTER)
+
+
+def never_losing(table: Mapping[tuple[str, str], Comparison]) -> list[str]:
+    """Contenders that win or tie against every other that they met. Losses count without the
+    correction here: the more a table is corrected, the more of it is ties."""
+    names = dict.fromkeys(one for one, _ in table)
+    return [
+        name
+        for name in names
+        if all(told.uncorrected != "loss" for (one, _), told in table.items() if one == name)
+    ]
+
+
+def line(told: Comparison) -> list[str]:
+    """A comparison as the cells of a table: who, difference, interval, pairs, p, verdict."""
+    between = "–" if told.low is None else f"{told.low:+.3f} … {told.high:+.3f}"
+    p = "–" if told.adjusted is None else f"{told.adjusted:.4f}"
+    return [
+        told.one,
+        told.other,
+        f"{told.difference:+.3f}",
+        between,
+        f"{told.wins} : {told.ties} : {told.losses}",
+        p,
+        told.verdict if told.p is not None else "one pair: no claim",
+    ]
+
+
+HEAD = (
+    "contender",
+    "against",
+    "difference",
+    "95 %",
+    "better : same : worse",
+    "p, corrected",
+    "verdict",
+)

@@ -1,0 +1,366 @@
+"""What a paper published beside what the lab found: one page, its verdicts made from intervals.
+
+Published values and claims are data: `page.toml` beside the experiments of a paper. It has `title`,
+`source` and `about`, and
+
+- `[[claims]]`: what the paper `says` (`where`, in its words or figures `published`), as a
+  comparison of contender `one` with `other` by a `measure` in one `experiment` (of several that are
+  named, the first that was run), perhaps of one `web` or `target` (a topic, for tasks) only.
+  `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other's
+  mean) or a `ratio` of their means within `band = [low, high]`. `why`: what a difference from the
+  paper comes from, as far as we know.
+- `[[values]]`: a published `table`, with `rows` of `name`, contender `ours`, `measure` and the
+  `published` number, and a `note`.
+- `[[figures]]`: mean curves of some `contenders`, with `published` points [x, y] in percent; of
+  tasks and fleets, a `figure` by its name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import bootstrap
+
+from spoor.errors import InputError
+from spoor.lab import compare, fleet_experiment, pages, results, tables, task_experiment
+from spoor.lab.experiment import PACKAGED, PAGE
+from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number, slug
+from spoor.lab.pictures import curves
+from spoor.lab.results import Results, contender_of
+from spoor.registry import nearest
+
+VERDICTS = ("holds", "does not hold", "undecided", "not run")
+
+KEYS: Mapping[str, frozenset[str]] = {
+    "page": frozenset({"title", "source", "about", "claims", "values", "figures"}),
+    "claims": frozenset(
+        "says where published experiment web target measure one other expects margin band".split()
+    )
+    | {"why"},
+    "values": frozenset({"table", "experiment", "web", "target", "rows", "note"}),
+    "figures": frozenset("caption experiment web target contenders published figure until".split()),
+}
+
+Told = Mapping[str, Any]
+
+
+def page_of(folder: Path) -> Page:
+    """The page of a folder of results: an experiment's report, or, of a folder with several, a
+    paper's page or a joint report. Raises InputError where there are none."""
+    found = list(results.found(folder))
+    if (folder / results.FILE).exists():
+        return pages.report(found[0])
+    told = read(folder)
+    if told is None or not told.get("claims"):
+        return joint(folder, found, told or {})
+    return page(told, found)
+
+
+def read(folder: Path) -> Told | None:
+    """The `page.toml` of a folder, or that of the package's experiments of its name. Raises
+    InputError for one that cannot be used."""
+    packaged = Path(str(files("spoor.lab") / PACKAGED)) / folder.resolve().name / PAGE
+    file = folder / PAGE if (folder / PAGE).exists() else packaged
+    if not file.exists():
+        return None
+    try:
+        told = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be used: {error}") from error
+    for kind, keys in KEYS.items():
+        for item in [told] if kind == "page" else told.get(kind, []):
+            for key in item:
+                if key not in keys:
+                    offer = nearest(key, sorted(keys))
+                    raise InputError(f"{file}: {kind} have no {key!r}{offer}")
+    return told
+
+
+def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
+    """Several experiments on one page, and who beats whom over all of them."""
+    blocks: list[Block] = []
+    kinds = {item.kind for item in found}
+    if kinds == {"harvest"} and len(found) > 1:
+        blocks += pages.matrix_blocks(found)
+    for item in found:
+        blocks += [Heading(item.title), Prose(item.about), *figures_of(item)]
+    title = told.get("title") or folder.resolve().name.replace("-", " ").capitalize()
+    return Page(title, told.get("source", ""), blocks, foot=pages.foot(found))
+
+
+def figures_of(item: Results) -> Iterator[Block]:
+    """The table of an experiment, without its pictures."""
+    kinds = {
+        "harvest": pages.harvest_blocks,
+        "tasks": pages.task_blocks,
+        "fleets": pages.fleet_blocks,
+    }
+    for block in kinds[item.kind](item):
+        if isinstance(block, Heading) and block.text == "Who beats whom":
+            return
+        if not isinstance(block, Picture | Heading):
+            yield block
+
+
+# ---------------------------------------------------------------- a paper
+
+
+def page(told: Told, found: Sequence[Results]) -> Page:
+    """The page of a paper from its data and our results."""
+    by_name = {item.name.rpartition("/")[2]: item for item in found}
+    checked = [(claim, *verdict(claim, by_name)) for claim in told.get("claims", ())]
+    blocks: list[Block] = []
+    if checked:
+        blocks += [Heading("What holds, what does not"), Prose(_summary(checked))]
+        blocks.append(_claims(checked))
+        blocks += [
+            Prose(f"**{claim['says']}**: {state}. {claim['why']}")
+            for claim, _, state in checked
+            if claim.get("why") and state == "does not hold"
+        ]
+    if told.get("values"):
+        blocks.append(Heading("Published beside ours"))
+        for item in told["values"]:
+            blocks += _values(item, by_name)
+    figures = [block for item in told.get("figures", ()) for block in _figure(item, by_name)]
+    if figures:
+        blocks += [Heading("Figures"), *figures]
+    blocks.append(Heading("All that was measured"))
+    for item in found:
+        blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
+    lead = "\n\n".join(part.strip() for part in (told["source"], told.get("about", "")))
+    return Page(told["title"], lead, blocks, foot=pages.foot(found))
+
+
+def _summary(checked: Sequence[tuple[Told, str, str]]) -> str:
+    counts = {state: sum(told == state for _, _, told in checked) for state in VERDICTS}
+    plural = {"holds": "hold", "does not hold": "do not hold"}
+    said = ", ".join(
+        f"{count} {plural.get(state, state) if count > 1 else state}"
+        for state, count in counts.items()
+        if count
+    )
+    return (
+        f"{len(checked)} claims: {said}. A claim holds or does not where the 95 % interval of our "
+        "difference (positive where the first is better) says so; an interval that holds 0 leaves "
+        "it undecided. Each stands for itself: of twenty, one goes wrong by chance."
+    )
+
+
+def _claims(checked: Sequence[tuple[Told, str, str]]) -> Grid:
+    rows = [
+        [
+            claim["says"],
+            " · ".join(filter(None, (claim.get("where", ""), claim.get("published", "")))),
+            ours,
+            f"**{state}**",
+        ]
+        for claim, ours, state in checked
+    ]
+    return Grid(("the paper says", "published", "ours", "verdict"), rows)
+
+
+def verdict(claim: Told, by_name: Mapping[str, Results]) -> tuple[str, str]:
+    """(what we found, in words; one of `VERDICTS`) for one claim."""
+    item = _results(claim, by_name)
+    one, other = claim["one"], claim["other"]
+    if item is None:
+        return "–", "not run"
+    measure = claim["measure"]
+    pairs = _pairs(item, claim)
+    ours = [pair[one] for pair in pairs if one in pair and other in pair]
+    theirs = [pair[other] for pair in pairs if one in pair and other in pair]
+    if not ours:
+        return "–", "not run"
+    means = f"{_shown(np.mean(ours), measure)} against {_shown(np.mean(theirs), measure)}"
+    expects = claim.get("expects", "better")
+    less = measure.startswith(compare.LESS_IS_BETTER)
+    if expects == "ratio":
+        ratio, low, high = ratio_of(ours, theirs)
+        said = f"{means}: {ratio:.2f} times ({between(low, high, 2)}, n = {len(ours)})"
+        return said, _in_band(low, high, claim["band"])
+    gap, low, high = _difference(item, claim, ours, theirs, less)
+    said = f"{means}: {_signed(gap, measure)} ({_between(low, high, measure)}, n = {len(ours)})"
+    if low is None or high is None:
+        return said, "undecided"
+    if expects == "same":
+        room = claim.get("margin", 0.1) * abs(float(np.mean(theirs)))
+        if -room <= low and high <= room:
+            return said, "holds"
+        return said, "does not hold" if low > 0 or high < 0 else "undecided"
+    if expects == "worse":
+        low, high = -high, -low
+    return said, "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
+
+
+def _results(told: Told, by_name: Mapping[str, Results]) -> Results | None:
+    """The experiment that something is about; where several are named, the first that was run."""
+    named = told["experiment"]
+    names = [named] if isinstance(named, str) else named
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _pairs(item: Results, told: Told) -> list[Mapping[str, float]]:
+    """Contender → value for each pair that a claim is about: sites and targets, or, where there is
+    one web, topic or site only, its seeds."""
+    found = compare.units([_part(item, told)], told["measure"])
+    return list(found.values())
+
+
+def _part(item: Results, told: Told) -> Results:
+    where = {"web": told.get("web"), "target": told.get("target")}
+    if item.kind == "tasks":
+        where = {"topic": told.get("target")}
+    rows = [
+        row
+        for row in item.rows
+        if all(row[key] == value for key, value in where.items() if value is not None)
+    ]
+    return replace(item, rows=rows)
+
+
+def _difference(
+    item: Results, claim: Told, ours: Sequence[float], theirs: Sequence[float], less: bool
+) -> tuple[float, float | None, float | None]:
+    """Mean difference in favour of the first, and its interval: paired, but for fleets, whose runs
+    have nothing in common."""
+    if item.kind == "fleets":
+        gap, half = fleet_experiment.difference(ours, theirs)
+        gap = -gap if less else gap
+        return (gap, None, None) if half is None else (gap, gap - half, gap + half)
+    told = compare.paired("", "", list(zip(ours, theirs, strict=True)), less=less)
+    return told.difference, told.low, told.high
+
+
+def ratio_of(
+    ours: Sequence[float], theirs: Sequence[float]
+) -> tuple[float, float | None, float | None]:
+    """(ratio of the means, its 95 % interval): a paired bootstrap; none for a single pair."""
+    ratio = float(np.mean(ours) / np.mean(theirs))
+    if len(ours) < 2:
+        return ratio, None, None
+
+    def of_means(
+        one: NDArray[np.float64], other: NDArray[np.float64], axis: int = -1
+    ) -> NDArray[np.float64]:
+        told: NDArray[np.float64] = one.mean(axis) / other.mean(axis)
+        return told
+
+    if np.ptp(ours) == 0 and np.ptp(theirs) == 0:
+        return ratio, ratio, ratio
+    found = bootstrap(
+        (np.asarray(ours), np.asarray(theirs)),
+        of_means,
+        paired=True,
+        vectorized=True,
+        n_resamples=compare.RESAMPLES,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return ratio, float(found.low), float(found.high)
+
+
+def _in_band(low: float | None, high: float | None, band: Sequence[float]) -> str:
+    """Whether a ratio is the published one: an interval outside of the band refutes it, one that
+    reaches into it and stays on its side of 1 agrees."""
+    if low is None or high is None:
+        return "undecided"
+    if high < band[0] or low > band[1]:
+        return "does not hold"
+    return "holds" if low > 1 or (band[1] < 1 and high < 1) else "undecided"
+
+
+def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
+    item = _results(told, by_name)
+    yield Heading(told["table"], 3)
+    if item is None:
+        yield Prose("Not run.")
+        return
+    rows = []
+    for row in told["rows"]:
+        found = [pair[row["ours"]] for pair in _pairs(item, {**told, **row}) if row["ours"] in pair]
+        low, high = _interval(found)
+        published = row.get("published")
+        inside = "–"
+        if published is not None and low is not None and high is not None:
+            inside = "yes" if low <= published <= high else "no"
+        rows.append(
+            [
+                row["name"],
+                "–" if published is None else _shown(published, row["measure"]),
+                _shown(np.mean(found), row["measure"]) if found else "–",
+                _between(low, high, row["measure"]),
+                str(len(found)),
+                inside,
+            ]
+        )
+    yield Grid(("", "published", "ours", "95 %", "n", "published within ours"), rows)
+    if told.get("note"):
+        yield Prose(told["note"])
+
+
+def _interval(found: Sequence[float]) -> tuple[float | None, float | None]:
+    if len(found) < 2:
+        return None, None
+    return compare.interval(np.asarray(found, dtype=np.float64))
+
+
+def _figure(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
+    item = _results(told, by_name)
+    if item is None:
+        return
+    part = _part(item, told)
+    if item.kind == "tasks":
+        for topic in dict.fromkeys(row["topic"] for row in part.rows):
+            svg = task_experiment.figures(part.rows, topic)[told["figure"]]
+            yield Picture(slug(f"{told['figure']} {topic}"), svg, f"{told['caption']}: {topic}")
+        return
+    if item.kind == "fleets":
+        svg = fleet_experiment.pictures(part.rows, told["web"])[told["figure"]]
+        yield Picture(slug(f"{told['figure']} {told['web']}"), svg, told["caption"])
+        return
+    chosen = told.get("contenders") or item.contenders
+    lines = tables.mean_curves([row for row in part.rows if contender_of(row) in chosen])
+    marks = told.get("published", {})
+    if told.get("until"):
+        lines = {
+            name: [point for point in line if point[0] <= told["until"]]
+            for name, line in lines.items()
+        }
+    svg = curves(
+        {name: lines[name] for name in chosen if name in lines},
+        x="% of the reachable pages fetched",
+        y="% of the targets found",
+        size=(8.0, 4.2),
+        marks=marks,
+    )
+    yield Picture(
+        slug(f"{item.name.rpartition('/')[2]} {told['caption']}")[:60], svg, told["caption"]
+    )
+
+
+def _shown(value: float | np.floating[Any], measure: str) -> str:
+    told = float(value)
+    size = abs(told)
+    if measure.startswith("requests_to"):
+        return f"{told:.1%}".replace("%", " %")
+    if size >= 10:
+        return f"{told:,.0f}" if size >= 100 else f"{told:.1f}"
+    return number(told, 4 if 0 < size < 0.1 else 3)
+
+
+def _signed(value: float, measure: str) -> str:
+    return ("+" if value >= 0 else "−") + _shown(abs(value), measure)
+
+
+def _between(low: float | None, high: float | None, measure: str) -> str:
+    if low is None or high is None:
+        return "–"
+    return f"{_shown(low, measure)} … {_shown(high, measure)}".replace("-", "−")

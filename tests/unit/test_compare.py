@@ -1,0 +1,378 @@
+"""Who beats whom: pairs, intervals and corrections by hand and by law; pages of papers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import wilcoxon
+
+from spoor.cli.main import run as spoor
+from spoor.errors import InputError
+from spoor.lab import compare, pages, papers, results
+from spoor.lab.experiment import packaged
+from spoor.lab.results import Results
+
+
+def cell(contender: str, site: str, seed: int, auc: float, **more: Any) -> dict[str, Any]:
+    told = {
+        "web": "w",
+        "site": site,
+        "root": f"http://{site}.example/",
+        "target": "t",
+        "contender": contender,
+        "policy": contender,
+        "seed": seed,
+        "params": {},
+        "auc": auc,
+        "auc_breadth_first": 0.4,
+        "auc_oracle": 0.9,
+        "gap_closed": (auc - 0.4) / 0.5,
+        "found": 3,
+        "fetched": 10,
+        "targets_reachable": 4,
+        "reachable": 10,
+        "cpu_seconds": 0.02,
+        "curve": [[0, 0], [10, 3]],
+        "requests_to": {"5": 0.1, "25": 0.1, "50": 0.4, "75": 0.9, "90": None},
+    }
+    return {**told, **more}
+
+
+def made(rows: list[dict[str, Any]], name: str = "mine", kind: str = "harvest") -> Results:
+    return Results(name, kind, "A title", "About <it>.", rows, {"spoor": "1", "code": "abc"})
+
+
+def keep(folder: Path, told: Results) -> Path:
+    folder.mkdir(parents=True)
+    names = ("name", "kind", "title", "about", "rows", "made", "settings")
+    file = folder / results.FILE
+    file.write_text(json.dumps({name: getattr(told, name) for name in names}))
+    return folder
+
+
+SITES = [f"s{at}" for at in range(12)]
+RNG = np.random.default_rng(3)
+PLAIN = {site: float(RNG.uniform(0.4, 0.6)) for site in SITES}
+ROWS = [
+    *(cell("plain", site, 0, PLAIN[site]) for site in SITES),
+    *(
+        cell("good", site, seed, PLAIN[site] + 0.1 + 0.02 * ((at + seed) % 5))
+        for at, site in enumerate(SITES)
+        for seed in range(3)
+    ),
+    *(
+        cell("same", site, 0, PLAIN[site] + (0.01 if at % 2 else -0.01))
+        for at, site in enumerate(SITES)
+    ),
+]
+
+
+# ---------------------------------------------------------------- by hand
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.01, 0.02, 0.04 times 3, 2, 1: 0.03, 0.04, 0.04.
+    assert compare.holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert compare.holm([0.5, 0.4]) == pytest.approx([0.8, 0.8])
+    assert compare.holm([]) == []
+
+
+def test_a_sign_test_is_exact_where_it_can_be() -> None:
+    # Six of six: 2 of the 64 ways to set the signs are as far out.
+    assert compare.sign_test(np.full(6, 0.1)) == pytest.approx(2 / 64)
+    told = np.array([0.5, 0.4, 0.3, 0.2, 0.1, -0.05])
+    assert compare.sign_test(told) == pytest.approx(4 / 64)
+    assert compare.sign_test(np.zeros(6)) == 1.0
+
+
+def test_seeds_are_averaged_before_they_are_paired() -> None:
+    pairs = compare.units([made(ROWS)], "auc")
+    assert len(pairs) == len(SITES)
+    mean = PLAIN["s0"] + 0.1 + 0.02 * np.mean([0, 1, 2])
+    assert pairs["w", "s0", "t"]["good"] == pytest.approx(mean)
+    by_seed = compare.units([made(ROWS)], "auc", "seed")
+    assert len(by_seed) == 3 * len(SITES)
+    assert by_seed["w", "s0", "t", "2"]["plain"] == PLAIN["s0"], "nothing random in it"
+    one_site = compare.units([made([row for row in ROWS if row["site"] == "s1"])], "auc")
+    assert len(one_site) == 3, "a single crawl is paired by its seeds"
+
+
+def test_a_difference_is_claimed_and_a_tie_is_not() -> None:
+    good, same = (
+        compare.contenders([made(ROWS)], name, "plain", correct="none")[0]
+        for name in ("good", "same")
+    )
+    assert (good.verdict, good.wins, good.losses, good.pairs) == ("win", 12, 0, 12)
+    assert good.low is not None
+    assert good.low > 0.1
+    assert (same.verdict, same.wins, same.losses) == ("tie", 6, 6)
+    assert good.swapped.verdict == "loss"
+    assert good.swapped.swapped == good
+    (less,) = compare.contenders([made(ROWS)], "good", "plain", measure="requests_to_50")
+    assert less.difference == 0.0
+
+
+def test_one_pair_claims_nothing() -> None:
+    told = compare.paired("a", "b", [(0.9, 0.1)])
+    assert (told.low, told.p, told.verdict) == (None, None, "tie")
+    assert compare.line(told)[-1] == "one pair: no claim"
+    few = compare.paired("a", "b", [(0.9, 0.1)] * 5)
+    assert few.p == pytest.approx(2 / 32)
+    assert few.verdict == "tie", "five pairs can show nothing"
+
+
+def test_a_matrix_is_corrected_as_a_whole() -> None:
+    table = compare.matrix([made(ROWS)])
+    assert len(table) == 6
+    p = sorted(told.p or 0 for (a, b), told in table.items() if a < b)
+    adjusted = sorted(told.adjusted or 0 for (a, b), told in table.items() if a < b)
+    assert adjusted == pytest.approx(sorted(compare.holm(p)))
+    assert compare.never_losing(table) == ["good"]
+    for (a, b), told in table.items():
+        assert table[b, a] == told.swapped
+
+
+def test_two_folders_are_compared_by_contender() -> None:
+    better = [{**row, "auc": row["auc"] + 0.05} for row in ROWS if row["contender"] != "same"]
+    found = compare.folders([made(better)], [made(ROWS)])
+    assert [told.one for told in found] == ["plain", "good"]
+    assert all(told.difference == pytest.approx(0.05) for told in found)
+    assert all(told.verdict == "win" for told in found)
+    with pytest.raises(InputError, match="in common"):
+        compare.folders([made([cell("x", "s0", 0, 0.5)])], [made(ROWS)])
+
+
+# ---------------------------------------------------------------- laws
+
+DIFFERENCES = st.lists(st.integers(-20, 20).map(lambda x: x / 20), min_size=2, max_size=14)
+
+
+@settings(max_examples=30, deadline=None)
+@given(DIFFERENCES)
+def test_to_swap_the_sides_turns_the_signs(found: list[float]) -> None:
+    one = compare.paired("a", "b", [(value, 0.0) for value in found])
+    other = compare.paired("b", "a", [(0.0, value) for value in found])
+    less = compare.paired("a", "b", [(-value, 0.0) for value in found], less=True)
+    assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
+    assert one.difference == pytest.approx(-other.difference)
+    assert one.p == pytest.approx(other.p)
+    assert less == one
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low - 1e-9 <= one.difference <= one.high + 1e-9
+    if one.verdict != "tie":
+        assert {one.verdict, other.verdict} == {"win", "loss"}
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_never_helps(p: list[float]) -> None:
+    adjusted = compare.holm(p)
+    assert all(0 <= a <= 1 and a >= b - 1e-12 for a, b in zip(adjusted, p, strict=True))
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(np.array(adjusted)[order]) >= 0)
+
+
+def test_the_test_and_wilcoxons_agree_on_real_spreads() -> None:
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 0.3, 1.0):
+        told = rng.normal(shift, 1, 30)
+        ours, theirs = compare.sign_test(told), float(wilcoxon(told).pvalue)
+        assert (ours < 0.05) == (theirs < 0.05)
+
+
+def test_false_claims_are_as_rare_as_promised() -> None:
+    """Where nothing differs, at most about 5 % of single tests and of whole corrected tables say
+    that something does."""
+    rng = np.random.default_rng(1)
+    single = whole = 0
+    for _ in range(60):
+        found = [
+            compare.paired("a", "b", [(x, 0.0) for x in rng.normal(0, 1, 11)]) for _ in range(5)
+        ]
+        single += sum(told.uncorrected != "tie" for told in found)
+        whole += any(told.verdict != "tie" for told in compare.corrected(found))
+    assert single <= 25, "of 300"
+    assert whole <= 8, "of 60"
+
+
+# ---------------------------------------------------------------- on the command line
+
+
+def test_compare_and_report_from_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = keep(tmp_path / "mine", made(ROWS))
+    assert spoor(["lab", "compare", "good", "plain", "--in", str(folder), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (told["verdict"], told["pairs"]) == ("win", 12)
+    assert spoor(["lab", "compare", str(folder)]) == 0
+    assert "win" in capsys.readouterr().out
+    assert spoor(["lab", "report", str(folder)]) == 0
+    html = (folder / "report.html").read_text("utf-8")
+    assert "<script" not in html
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", html), "nothing from elsewhere"
+    assert "About &lt;it&gt;." in html
+    text = (folder / "report.md").read_text("utf-8")
+    assert "| 2 good | W (+0.140) |" in text
+    assert "even without the correction: `good`" in text
+    assert (folder / "w-t.svg").exists()
+
+
+BAD: dict[str, tuple[list[str], str]] = {
+    "no folder": (["compare", "good", "plain"], "--in lab-out/NAME"),
+    "an unknown name": (["compare", "god", "plain", "--in", "mine"], "did you mean 'good'"),
+    "an unknown measure": (
+        ["compare", "good", "plain", "--in", "mine", "--measure", "acu"],
+        "did you mean 'auc'",
+    ),
+    "an unknown pairing": (["compare", "mine", "--pairs", "host"], "--pairs is crawl, site or"),
+    "no results": (["report", "empty"], "holds no results of an experiment"),
+    "damaged results": (["report", "damaged"], "is damaged"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keep(tmp_path / "mine", made(ROWS))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "results.json").write_text("{")
+    arguments, message = BAD[case]
+    assert spoor(["lab", *arguments]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+# ---------------------------------------------------------------- pages of papers
+
+PAPER = """
+title = "A paper, beside ours"
+source = "Somebody (1999)."
+[[claims]]
+says = "good is better"
+experiment = "mine"
+measure = "auc"
+one = "good"
+other = "plain"
+[[claims]]
+says = "plain is better"
+experiment = "mine"
+measure = "auc"
+one = "plain"
+other = "good"
+why = "Because it is not."
+[[claims]]
+says = "they are about the same"
+experiment = "mine"
+measure = "auc"
+one = "same"
+other = "plain"
+expects = "same"
+[[claims]]
+says = "good is 1.2 to 1.4 times plain"
+experiment = ["elsewhere", "mine"]
+measure = "auc"
+one = "good"
+other = "plain"
+expects = "ratio"
+band = [1.2, 1.4]
+[[claims]]
+says = "good is 3 times plain"
+experiment = "mine"
+measure = "auc"
+one = "good"
+other = "plain"
+expects = "ratio"
+band = [2.9, 3.1]
+[[claims]]
+says = "of another experiment"
+experiment = "other"
+measure = "auc"
+one = "good"
+other = "plain"
+[[values]]
+table = "Table 1"
+experiment = "mine"
+rows = [
+  { name = "in", ours = "plain", measure = "auc", published = 0.5 },
+  { name = "out", ours = "plain", measure = "auc", published = 0.9 },
+]
+[[figures]]
+caption = "As Fig. 1"
+experiment = "mine"
+contenders = ["good", "plain"]
+published = { published = [[50, 75]] }
+"""
+
+
+def test_a_papers_page_says_what_the_intervals_say(tmp_path: Path) -> None:
+    keep(tmp_path / "paper" / "mine", made(ROWS))
+    (tmp_path / "paper" / "page.toml").write_text(PAPER)
+    page = papers.page_of(tmp_path / "paper")
+    grids = [block for block in page.blocks if isinstance(block, pages.Grid)]
+    assert [row[-1] for row in grids[0].rows] == [
+        "**holds**",
+        "**does not hold**",
+        "**holds**",
+        "**holds**",
+        "**does not hold**",
+        "**not run**",
+    ]
+    assert [row[-1] for row in grids[1].rows] == ["yes", "no"]
+    text = pages.markdown(page, "paper-")
+    assert "Because it is not." in text
+    assert "3 hold, 2 do not hold, 1 not run" in " ".join(text.split())
+    target = pages.write_docs(page, tmp_path / "docs", "paper")
+    assert sorted(path.name for path in target.parent.iterdir()) == [
+        "paper-mine-as-fig-1.svg",
+        "paper.md",
+    ]
+    assert "published" in (target.parent / "paper-mine-as-fig-1.svg").read_text("utf-8")
+
+
+def test_a_wrong_key_of_a_page_is_told(tmp_path: Path) -> None:
+    keep(tmp_path / "paper" / "mine", made(ROWS))
+    (tmp_path / "paper" / "page.toml").write_text(PAPER.replace("says =", "say ="))
+    with pytest.raises(InputError, match="claims have no 'say'"):
+        papers.page_of(tmp_path / "paper")
+
+
+def test_the_pages_of_the_papers_fit_their_experiments() -> None:
+    """Every claim names contenders, webs and targets that an experiment of its paper has."""
+    from spoor.lab.experiment import read
+
+    for paper in ("rennie1999", "grigoriadis2004", "palotai2005"):
+        known = {
+            name.rpartition("/")[2]: read(path, name)
+            for name, path in packaged().items()
+            if name.startswith(f"{paper}/")
+        }
+        told = papers.read(Path(paper))
+        assert told is not None
+        items = [*told["claims"], *told["figures"], *told["values"]]
+        for item in items:
+            named = item["experiment"]
+            for name in [named] if isinstance(named, str) else named:
+                experiment = known[name]
+                names = {policy.name for policy in experiment.policies} | {
+                    fleet if isinstance(fleet, str) else fleet["fleet"]
+                    for fleet in experiment.settings.get("fleets", ())
+                }
+                asked = [item[key] for key in ("one", "other") if key in item]
+                asked += item.get("contenders", [])
+                asked += [row["ours"] for row in item.get("rows", ())]
+                if len([named] if isinstance(named, str) else named) == 1:
+                    assert set(asked) <= names, f"{paper}/{name}: {set(asked) - names}"
+                if "target" in item:
+                    assert item["target"] in [target.name for target in experiment.targets]
