@@ -220,7 +220,7 @@ def test_compare_and_report_from_a_folder(
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", html), "nothing from elsewhere"
     assert "About &lt;it&gt;." in html
     text = (folder / "report.md").read_text("utf-8")
-    assert "| 2 good | W (+0.140) |" in text
+    assert "| 2 good | W (+0.138) |" in text
     assert "even without the correction: `good`" in text
     assert (folder / "w-t.svg").exists()
 

@@ -299,16 +299,16 @@ def _known(
     return known_webs([Path(folder)], want, only=only, without=[without])
 
 
+_SHOWN = "compare describe notebook pages papers pictures reading report results shards snapshot"
+
 ASIDE = (
     "cli",
     "testing",
     "drivers/http",
     "drivers/scrapy",
+    "drivers/shards",
     "drivers/ray",
-    *(
-        f"lab/{name}.py"
-        for name in "compare describe notebook pages papers pictures reading report results snapshot tables whatif".split()
-    ),
+    *(f"lab/{name}.py" for name in (*_SHOWN.split(), "tables", "whatif")),
 )
 """What no cell runs: a change of it leaves finished cells as they are."""
 
