@@ -56,6 +56,9 @@ def crawl(
         int, typer.Option(min=0, help="Requests to an address at a time; 0: no limit.")
     ] = 0,
     in_flight: Annotated[int, typer.Option(min=1, help="Requests in flight in all.")] = 16,
+    frontier: Annotated[
+        str, typer.Option(help="memory, disk, or auto: on disk from 50,000 open links on.")
+    ] = "auto",
     scope: Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")] = "domain",
     max_depth: Annotated[int | None, typer.Option(min=0, help="Links from a seed.")] = None,
     pages_per_host: Annotated[int | None, typer.Option(min=1, help="Pages of one host.")] = None,
@@ -119,6 +122,7 @@ def crawl(
         model=str(model or ""),
         vectors=str(vectors or ""),
         pages=pages,
+        frontier=frontier,
         scope=scope,
         max_depth=max_depth,
         pages_per_host=pages_per_host,

@@ -281,7 +281,8 @@ class SqliteFrontier(MemoryFrontier):
         self._marks.append(0)
         self._new.append((url, parent, depth))
         self._pending += 1
-        self._list(link, self._host(host_of(url)))
+        name = host_of(url)
+        self._list(link, self._hosts.get(name) or self._host(name))
         return link
 
     def _host(self, name: str) -> _Host:
@@ -426,7 +427,12 @@ class SqliteFrontier(MemoryFrontier):
             whole = len(self._prints) * 8 // _CHUNK
             del self._prints[: whole * _CHUNK // 8]
             self._prints_gone += whole
-        return {"file": self.file.name, "links": len(self._state), "digest": digest}
+        return self.saved
+
+    @property
+    def saved(self) -> State:
+        """What names the generation that was saved or loaded last."""
+        return {"file": self.file.name, "digest": self._digest}
 
     def _columns(self) -> dict[str, array[Any]]:
         """All that is in memory, as arrays."""
@@ -661,12 +667,11 @@ def fingerprint(url: str) -> int:
 
 
 def _row(link: Link, sighting: Sequence[Any]) -> str:
-    return json.dumps([link.anchor, link.kind, *sighting], default=_plain)
+    return _ENCODER.encode([link.anchor, link.kind, *sighting])
 
 
-def _plain(number: Any) -> Any:
-    """NumPy's numbers, where a judge scores by them."""
-    return number.item()
+_ENCODER = json.JSONEncoder(default=lambda number: number.item())
+"""Also for NumPy's numbers, where a judge scores by them."""
 
 
 def _digest(data: bytes | memoryview) -> bytes:

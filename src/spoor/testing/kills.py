@@ -1,9 +1,10 @@
 """A served web that counts, and runs that end at a named point: what the tests of durability share.
 
-`python -m spoor.testing.kills FOLDER PORT SEED POINT TIMES` crawls as `spoor crawl` does and
-kills its own process, as `kill -9` would, when the run's folder reaches POINT for the TIMESth time.
-After each commit it leaves the digest of the crawl's state in FOLDER.commit, and after a recovery
-that of what was gone through again in FOLDER.again: they must be equal.
+`python -m spoor.testing.kills FOLDER ROOT PORT POINT TIMES [POLICY [FRONTIER]]` crawls as
+`spoor crawl` does and kills its own process, as `kill -9` would, when the run's folder reaches
+POINT for the TIMESth time. After each commit it leaves the digest of the crawl's state in
+FOLDER.commit, and after a recovery that of what was gone through again in FOLDER.again: they must
+be equal.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from spoor.learn.state import pack
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TOPIC = "pottery, kiln, glaze"
+
+FILES = ("spoor.toml", "state.db", "pages.warc.gz", "frontier.db")
+"""What an error may name."""
 
 
 @dataclass
@@ -105,6 +109,7 @@ def open_run(
     pages: int = 10_000,
     delay: float = 0.0,
     seed: int = 0,
+    traps: bool = True,
     **settings: Any,
 ) -> Run:
     """A run of the web served at this port. `at` is told each point of `folder.POINTS` as it is
@@ -118,7 +123,7 @@ def open_run(
         delay=delay,
         seed=seed,
         connect_to=f"127.0.0.1:{port}",
-        traps=True,
+        traps=traps,
         **settings,
     )
     judge, subject = wanted(TOPIC, None, [])
@@ -186,7 +191,7 @@ def after_cut(path: Path, web: CountedWeb, whole: set[str], **settings: Any) -> 
     try:
         run = open_run(path, web.root, web.port, **settings)
     except InputError as error:
-        if not any(name in str(error) for name in ("spoor.toml", "state.db", "pages.warc.gz")):
+        if not any(name in str(error) for name in FILES):
             raise AssertionError(f"names no file: {error}") from error
         return "refused"
     try:
@@ -212,7 +217,8 @@ def main(arguments: list[str]) -> None:
             if not left:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    run = open_run(folder, root, int(port), at=at, policy=rest[0] if rest else "trail")
+    policy, frontier, *_ = (*rest, *("trail", "auto")[len(rest) :])
+    run = open_run(folder, root, int(port), at=at, policy=policy, frontier=frontier)
     try:
         run.run()
     finally:

@@ -175,6 +175,8 @@ class RunFolder:
             self._warc = WarcWriter(path, software=user_agent(), rotate_at=self._rotate_at)
         self._place: Place | None = None
         self._after = 0
+        self.closing: list[Callable[[], None]] = []
+        """What else is closed with it."""
         self._heard = int(self.told("labels") or 0)
         """Bytes of `labels.jsonl` that were taken in."""
         self.ran_with: Mapping[str, Any] = self.settings
@@ -301,11 +303,11 @@ class RunFolder:
         part.write_bytes(wanted)
         part.replace(file)
 
-    def state(self) -> dict[str, Any] | None:
+    def state(self, usable: Callable[[State], bool] = lambda state: True) -> dict[str, Any] | None:
         """The crawl's state at the last checkpoint, None before the first; `ran_with` then holds
         the settings of that time, and `tail` gives what came after it.
 
-        A damaged generation gives way to the one before it.
+        A generation that is damaged, or not `usable`, gives way to the one before it.
         """
         found = self._generations()
         for at, (seq, settings, blob) in enumerate(found, 1):
@@ -315,6 +317,8 @@ class RunFolder:
                 if at == len(found):
                     raise
             else:
+                if at < len(found) and not usable(state):
+                    continue
                 self._after = seq
                 self.ran_with = json.loads(settings)
                 self.at("state read")
@@ -577,6 +581,8 @@ class RunFolder:
 
     def close(self) -> None:
         """Close the files; what came after the last commit is dropped at the next opening."""
+        for close in self.closing:
+            close()
         with suppress(OSError):
             if self._warc is not None:
                 self._warc.close()

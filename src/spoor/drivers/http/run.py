@@ -31,8 +31,9 @@ from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
-from spoor.protocols import Judge, Keeps
+from spoor.protocols import Attached, Judge, Keeps
 from spoor.stores.memory import MemoryFrontier
+from spoor.stores.sqlite import SqliteFrontier
 from spoor.text import Vectors
 from spoor.traps import Traps
 from spoor.types import Deferred, Failed, Fetch, Outcome, State, Task, Topic
@@ -49,6 +50,12 @@ COMMIT_SECONDS = 0.025
 
 CHECKPOINT_SECONDS = 20.0
 """Nothing is lost between two: they only shorten what is gone through again after a crash."""
+
+IN_MEMORY = 50_000
+"""Links up to which a frontier stays in memory where nothing is said: with more, each checkpoint
+takes seconds, since it writes them all."""
+
+FRONTIERS = ("auto", "memory", "disk")
 
 
 def read_seeds(given: Sequence[str]) -> list[str]:
@@ -108,6 +115,7 @@ def run_settings(
     model: str = "",
     vectors: str = "",
     pages: int = 1000,
+    frontier: str = "auto",
     scope: str = "domain",
     max_depth: int | None = None,
     pages_per_host: int | None = None,
@@ -127,7 +135,10 @@ def run_settings(
     connect_to: str = "",
 ) -> dict[str, Any]:
     """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
-    manners and the budget may. With `traps` nothing is kept out of them."""
+    manners, the budget and where the frontier lies may. With `traps` nothing is kept out of them.
+    `frontier`: in `memory`, on `disk`, or `auto`: on disk once it is large."""
+    if frontier not in FRONTIERS:
+        raise InputError(f"unknown frontier {frontier!r}; it is 'auto', 'memory' or 'disk'")
     if scope not in ("host", "domain", "anywhere"):
         raise InputError(f"unknown scope {scope!r}; it is 'host', 'domain' or 'anywhere'")
     return {
@@ -168,6 +179,7 @@ def run_settings(
             "connect_to": connect_to,
         },
         "pages": pages,
+        "frontier": frontier,
     }
 
 
@@ -226,7 +238,9 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
     return Crawl(
         SitemapsFirst(kept) if told["sitemaps"] else kept,
         judge,
-        _frontier(settings),
+        MemoryFrontier(
+            delay=settings["manners"]["delay"], per_host=settings["manners"]["per_host"]
+        ),
         pages=settings["pages"],
         guard=LiveGuard(
             Admission.of(told["seeds"], told["scope"], depth),
@@ -235,11 +249,6 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
             per_domain=told["pages_per_domain"] or None,
         ),
     )
-
-
-def _frontier(settings: Mapping[str, Any]) -> MemoryFrontier:
-    manners = settings["manners"]
-    return MemoryFrontier(delay=manners["delay"], per_host=manners["per_host"])
 
 
 def make_http(settings: Mapping[str, Any]) -> HttpSettings:
@@ -331,8 +340,13 @@ class Run:
         if isinstance(engine.judge, Keeps):
             engine.judge.keep(folder.path / "answers.jsonl", lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
-        state = folder.state()
+        self._store = folder.settings.get("frontier", "auto")
+        self._disk: SqliteFrontier | None = None
+        self._kept: deque[State] = deque(maxlen=2)
+        """What the frontier on disk is called in the folder's two checkpoints."""
+        state = folder.state(self._usable)
         if state is None:
+            self._configure(folder.settings)
             engine.seed(seeds)
             self._checkpoint()
         else:
@@ -345,6 +359,9 @@ class Run:
 
     def _go_on(self, state: State) -> None:
         """The last checkpoint, and what was done since then, done again."""
+        if "digest" in state["frontier"]:
+            self.crawl.frontier = self._on_disk()
+            self._kept.append(state["frontier"])
         self._configure(self.folder.ran_with)
         self.crawl.load(state)
         self.journal.replay()
@@ -356,16 +373,46 @@ class Run:
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
         self._settings = {key: settings[key] for key in ("pages", "manners")}
-        self.crawl.frontier = _frontier(settings)
+        frontier, manners = self.crawl.frontier, settings["manners"]
+        assert isinstance(frontier, MemoryFrontier)
+        frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
         self.crawl.pages = settings["pages"]
+
+    # -- where the frontier lies
+
+    def _on_disk(self) -> SqliteFrontier:
+        if self._disk is None:
+            self._disk = SqliteFrontier(self.folder.path / "frontier.db", at=self.folder.at)
+            self.folder.closing.append(self._disk.close)
+        return self._disk
+
+    def _usable(self, state: State) -> bool:
+        """Whether the frontier of a checkpoint is still there."""
+        frontier = state["frontier"]
+        return "digest" not in frontier or self._on_disk().holds(frontier)
+
+    def _settle_frontier(self) -> None:
+        """One that is to lie on disk, or became too large for memory, goes there: its choices are
+        the same on either."""
+        old = self.crawl.frontier
+        assert isinstance(old, MemoryFrontier)
+        if isinstance(old, SqliteFrontier) or self._store == "memory":
+            return
+        if self._store == "auto" and old.open_count < IN_MEMORY:
+            return
+        new = self._on_disk()
+        manners = self._settings["manners"]
+        new.configure(delay=manners["delay"], per_host=manners["per_host"])
+        new.load(old.save())
+        self.crawl.frontier = new
+        if isinstance(self.crawl.policy, Attached):
+            self.crawl.policy.attach(new)
 
     def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
         """Ask again for what was in flight, a whole delay from now: nobody knows when the process
         before sent its last request. Manners and budget may have changed."""
         if settings != self._settings:
-            state = self.crawl.save()
             self._configure(settings)
-            self.crawl.load(state)
         self.crawl.reissue(now)
         frontier = self.crawl.frontier
         assert isinstance(frontier, MemoryFrontier)
@@ -454,7 +501,12 @@ class Run:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
+        self._settle_frontier()
         self.journal.checkpoint(time.time())
+        frontier = self.crawl.frontier
+        if isinstance(frontier, SqliteFrontier):
+            self._kept.append(frontier.saved)
+            frontier.forget(but=self._kept)
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
