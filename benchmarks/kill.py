@@ -5,6 +5,7 @@
     .venv/bin/python benchmarks/kill.py cuts [--times 200]
     .venv/bin/python benchmarks/kill.py signals [--times 5]
     .venv/bin/python benchmarks/kill.py cost [--pages 1500] [--times 3]
+    .venv/bin/python benchmarks/kill.py peers [--pages 600] [--times 6]
 
 Each serves a generated web on loopback and prints one JSON object.
 
@@ -15,6 +16,9 @@ Each serves a generated web on loopback and prints one JSON object.
 process on a run that is held.
 `cost`: CPU a page of the same crawl in memory, and durable with its WARC file, in turn, each in a
 process of its own, medians.
+`peers`: one site, crawled by Spoor, by Scrapy with a JOBDIR and by Crawlee with its file storage;
+each killed once at the same parts of the way, begun again with the same command and left to its
+end. Lost is what the server was never asked for. Crawlee gets an environment in `build/peers`.
 """
 
 from __future__ import annotations
@@ -37,10 +41,11 @@ from typing import Any
 import numpy as np
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import POINTS
+from spoor.drivers.http.folder import POINTS, reading
 from spoor.testing.kills import CountedWeb, after_cut, check_run, cut, digest, open_run, served
 
 IN_FLIGHT = 16
+PEERS = Path(__file__).parents[1] / "build" / "peers"
 FLAGS = ("--per-host", "8", "--in-flight", str(IN_FLIGHT))
 
 COST = """
@@ -61,6 +66,60 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"pages": got, "cpu_ms_a_page": 1000 * cpu / got, "pages_a_second": got / wall,
     "peak_mb": peak}))
 run.folder.close()
+"""
+
+
+SCRAPY = """
+import sys
+import scrapy
+from ada_url import URL
+from scrapy.crawler import AsyncCrawlerProcess
+from selectolax.lexbor import LexborHTMLParser
+folder, start = sys.argv[1:]
+host = start.split("/", 3)[2]
+class Spider(scrapy.Spider):
+    name = "bare"
+    start_urls = [start]
+    def parse(self, response):
+        for node in LexborHTMLParser(response.body).css("a[href]"):
+            url = URL(node.attributes["href"] or "", base=response.url)
+            if url.protocol in ("http:", "https:") and url.host == host:
+                url.hash = ""
+                yield scrapy.Request(url.href)
+process = AsyncCrawlerProcess(settings={"LOG_LEVEL": "ERROR", "JOBDIR": folder,
+    "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "DOWNLOAD_DELAY": 0,
+    "TELNETCONSOLE_ENABLED": False})
+process.crawl(Spider)
+process.start()
+"""
+
+CRAWLEE = """
+import asyncio, logging, sys
+from ada_url import URL
+from crawlee import ConcurrencySettings
+from crawlee.configuration import Configuration
+from crawlee.crawlers import HttpCrawler
+from crawlee.storage_clients import FileSystemStorageClient
+from selectolax.lexbor import LexborHTMLParser
+folder, start = sys.argv[1:]
+host = start.split("/", 3)[2]
+async def main():
+    crawler = HttpCrawler(storage_client=FileSystemStorageClient(), configure_logging=False,
+        configuration=Configuration(storage_dir=folder, purge_on_start=False),
+        concurrency_settings=ConcurrencySettings(min_concurrency=16, desired_concurrency=16,
+            max_concurrency=16))
+    logging.disable(logging.CRITICAL)
+    @crawler.router.default_handler
+    async def handle(context):
+        found = {}
+        for node in LexborHTMLParser(await context.http_response.read()).css("a[href]"):
+            url = URL(node.attributes["href"] or "", base=context.request.url)
+            if url.protocol in ("http:", "https:") and url.host == host:
+                url.hash = ""
+                found[url.href] = None
+        await context.add_requests(list(found))
+    await crawler.run([start])
+asyncio.run(main())
 """
 
 
@@ -107,6 +166,8 @@ def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
                 print(said.decode(), file=sys.stderr)
         got = finish(web, folder / "run", per_host=8)
         lost = len(whole - got)
+        with reading(folder / "run") as db:
+            failed = db.execute("SELECT kind, count(*) FROM failures GROUP BY kind").fetchall()
     return {
         "pages": len(whole),
         "kills": done,
@@ -115,6 +176,7 @@ def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
         "refetched": web.again,
         "allowed": IN_FLIGHT * times,
         "same set": got == whole,
+        "failures": {kind: number for kind, number in failed},
     }
 
 
@@ -251,6 +313,56 @@ def cost(folder: Path, pages: int, times: int) -> dict[str, Any]:
     return medians
 
 
+def peers(folder: Path, pages: int, times: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    parts = [float(rng.uniform(0.05, 0.8)) for _ in range(times)]
+    if not (PEERS / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
+        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "ada-url"]
+        subprocess.run(pip, check=True)
+    results: dict[str, Any] = {}
+    with served(pages, latency=0.005, plain=True) as web:
+        manners = ("--delay", "0", "--per-host", str(IN_FLIGHT), "--in-flight", str(IN_FLIGHT))
+        ours = (sys.executable, "-m", "spoor", "crawl", web.root, "--topic", "pottery, kiln, glaze")
+        bounds = ("--scope", "host", "--pages", "100000", "--traps", "--allow-private", "127.0.0.1")
+        contenders: dict[str, Callable[[Path], list[str]]] = {
+            "spoor": lambda out: [*ours, *bounds, *manners, "--out", str(out)],
+            "scrapy JOBDIR": lambda out: [sys.executable, "-c", SCRAPY, str(out), web.root],
+            "crawlee files": lambda out: [
+                *(str(PEERS / "bin" / "python"), "-c", CRAWLEE, str(out), web.root)
+            ],
+        }
+        for name, command in contenders.items():
+            web.asked.clear()
+            process = begin(command(folder / f"{name}-whole"))
+            until(process, lambda: bool(web.asked))  # start-up left out
+            began = time.monotonic()
+            _, said = process.communicate()
+            whole, seconds = set(web.asked), time.monotonic() - began
+            assert len(whole) > 0.9 * pages, said.decode()
+            lost, again, codes = [], [], set()
+            for number, part in enumerate(parts):
+                out = folder / f"{name}-{number}"
+                web.asked.clear()
+                process = begin(command(out))
+                until(process, lambda: len(web.asked) > part * len(whole))  # noqa: B023
+                process.kill()
+                process.communicate()
+                process = begin(command(out))
+                process.communicate()
+                codes.add(process.returncode)
+                lost.append(len(whole - set(web.asked)))
+                again.append(web.again)
+            results[name] = {
+                "pages": len(whole),
+                "pages_a_second": round(len(whole) / seconds, 1),
+                "pages lost by kill": lost,
+                "refetched by kill": again,
+                "exit codes": sorted(codes),
+            }
+    return {"killed at": [round(part, 2) for part in parts], **results}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -261,6 +373,7 @@ def main() -> None:
         "cuts": (cuts, 60, 200),
         "signals": (signals, 400, 5),
         "cost": (cost, 1500, 3),
+        "peers": (peers, 600, 6),
     }
     parser.add_argument("what", choices=known)
     parser.add_argument("--pages", type=int)

@@ -66,9 +66,15 @@ class CountedWeb:
 
 
 @contextmanager
-def served(pages: int, *, hosts: int = 4, latency: float = 0.0) -> Iterator[CountedWeb]:
-    """A generated web of so many pages, served from a thread of its own."""
-    world = GeneratedWorld(GeneratedSettings(pages=pages, hosts=hosts, topics=4))
+def served(
+    pages: int, *, hosts: int = 4, latency: float = 0.0, plain: bool = False
+) -> Iterator[CountedWeb]:
+    """A generated web of so many pages, served from a thread of its own.
+
+    With `plain` it is one site at the server's own address, beginning at /index.html: for crawlers
+    that cannot be told where a host is.
+    """
+    world = GeneratedWorld(GeneratedSettings(pages=pages, hosts=1 if plain else hosts, topics=4))
 
     counted = CountedWeb(world.url_of(0))
     counted.going.set()
@@ -76,8 +82,17 @@ def served(pages: int, *, hosts: int = 4, latency: float = 0.0) -> Iterator[Coun
     def source(url: str) -> str | None:
         counted.asked[url] += 1
         counted.going.wait()
-        found = world.document(url)
-        return None if found is None else found[1]
+        found = world.document(inner(url) if plain else url)
+        if found is None:
+            return None
+        return found[1].replace(world.url_of(0), f"{local()}/") if plain else found[1]
+
+    def local() -> str:
+        return f"http://127.0.0.1:{counted.port}"
+
+    def inner(url: str) -> str:
+        path = url.split("/", 3)[3]
+        return world.url_of(0) + ("" if path == "index.html" else path)
 
     loop = asyncio.new_event_loop()
     ready, over = threading.Event(), asyncio.Event()
@@ -85,6 +100,8 @@ def served(pages: int, *, hosts: int = 4, latency: float = 0.0) -> Iterator[Coun
     async def work() -> None:
         async with serving(Server(world, source=source, latency=latency)) as port:
             counted.port = port
+            if plain:
+                counted.root = f"{local()}/index.html"
             ready.set()
             await over.wait()
 
@@ -205,13 +222,17 @@ def after_cut(path: Path, web: CountedWeb, whole: set[str], **settings: Any) -> 
 
 def main(arguments: list[str]) -> None:
     path, root, port, point, times, *rest = arguments
-    folder, left = Path(path), int(times)
+    folder, left, looking = Path(path), int(times), False
 
     def at(reached: str, crawl: Crawl) -> None:
-        nonlocal left
+        nonlocal left, looking
+        if looking:  # taking a digest saves the frontier
+            return
         if reached in ("committed", "gone through"):
             name = ".commit" if reached == "committed" else ".again"
+            looking = True
             folder.with_suffix(name).write_text(digest(crawl))
+            looking = False
         if reached == point:
             left -= 1
             if not left:

@@ -18,6 +18,10 @@ from yarl import URL
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.settings import MIB, HttpSettings
 
+KEEP = 2.0
+"""Seconds that a connection stays open for the next page of its host: longer than the usual delay,
+and short enough that a crawl of thousands of hosts does not run out of file descriptors."""
+
 _CHUNK = 1 << 16
 _HEAD = 2
 _MOST_ENCODINGS = 4
@@ -199,6 +203,7 @@ class Client:
             resolver=gate,
             socket_factory=gate.socket,
             ttl_dns_cache=300,
+            keepalive_timeout=KEEP,
             ssl=settings.verify_tls,
         )
         self._session = aiohttp.ClientSession(
