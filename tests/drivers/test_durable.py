@@ -21,6 +21,9 @@ from spoor.crawl import Crawl
 from spoor.drivers.http import run as run_module
 from spoor.drivers.http.folder import FORMAT, POINTS
 from spoor.errors import InputError
+from spoor.stores.memory import MemoryFrontier
+from spoor.stores.sqlite import POINTS as FRONTIER_POINTS
+from spoor.stores.sqlite import SqliteFrontier
 from spoor.testing.kills import (
     CountedWeb,
     after_cut,
@@ -58,16 +61,26 @@ def whole(web: CountedWeb, tmp_path_factory: pytest.TempPathFactory) -> set[str]
 
 
 def killed(
-    web: CountedWeb, path: Path, point: str, times: int, policy: str = "trail"
+    web: CountedWeb,
+    path: Path,
+    point: str,
+    times: int,
+    policy: str = "trail",
+    frontier: str = "memory",
 ) -> tuple[Path | None, str]:
     """Where the folder lies as the death at a point left it (None if the run came to its end before
     that), and the digest of the crawl at its last commit."""
     left, last, copy = times, "", path.with_name(path.name + "-killed")
+    looking = False
 
     def at(reached: str, crawl: Crawl) -> None:
-        nonlocal left, last
+        nonlocal left, last, looking
+        if looking:  # taking a digest saves the frontier
+            return
         if reached == "committed":
+            looking = True
             last = digest(crawl)
+            looking = False
         left -= reached == point
         if not left and reached == point:
             if path.exists():
@@ -76,7 +89,7 @@ def killed(
 
     run = None
     try:
-        run = open_run(path, web.root, web.port, at=at, policy=policy)
+        run = open_run(path, web.root, web.port, at=at, policy=policy, frontier=frontier)
         run.run()
     except KilledError:
         return copy, last
@@ -86,21 +99,33 @@ def killed(
     return None, last
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "frontier"),
+    [
+        *((point, "memory") for point in POINTS),
+        *((point, "disk") for point in FRONTIER_POINTS),
+        *((point, "disk") for point in ("state read", "gone through", "state written", "sending")),
+    ],
+)
 def test_nothing_is_lost_at_any_point(
-    point: str, web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    point: str,
+    frontier: str,
+    web: CountedWeb,
+    whole: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.05)
     monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
     path, deaths, again = tmp_path / "run", 0, ""
     web.asked.clear()
-    recovering = POINTS.index(point) < POINTS.index("exchange recorded")
+    recovering = point in POINTS[: POINTS.index("exchange recorded")]
     if recovering and point not in ("opened", "created"):
         # Recovery is what ends: there must be something to recover.
-        path, again = _first(killed(web, path, "sending", 4))
+        path, again = _first(killed(web, path, "sending", 4, frontier=frontier))
         deaths += 1
-    times = 1 if recovering else 2 + zlib.crc32(point.encode()) % 3
-    copy, last = killed(web, path, point, times)
+    times = 1 if recovering else 2 + zlib.crc32(point.encode()) % 3 if point in POINTS else 2
+    copy, last = killed(web, path, point, times, frontier=frontier)
     assert copy is not None, f"the run never came to {point!r} {times} times"
     deaths += 1
 
@@ -108,9 +133,10 @@ def test_nothing_is_lost_at_any_point(
         if reached == "gone through" and (last or again):
             assert digest(crawl) == (last or again), "the crawl is not what it was"
 
-    run = open_run(copy, web.root, web.port, at=at, policy="trail")
+    run = open_run(copy, web.root, web.port, at=at, policy="trail", frontier=frontier)
     assert run.run() == "no open link left"
     run.folder.close()
+    assert isinstance(run.crawl.frontier, SqliteFrontier) is (frontier == "disk")
     assert check_run(copy) == whole
     assert web.again <= deaths * run.http.in_flight
 
@@ -143,9 +169,12 @@ def test_every_policy_is_bit_equal_after_a_crash(
     assert seen == [last]
 
 
-def test_cuts_are_mended_or_told(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("frontier", ["memory", "disk"])
+def test_cuts_are_mended_or_told(
+    frontier: str, web: CountedWeb, whole: set[str], tmp_path: Path
+) -> None:
     """A few of the 200 cuts of `benchmarks/kill.py --cuts`."""
-    copy, _ = _first(killed(web, tmp_path / "run", "committed", 12, "breadth-first"))
+    copy, _ = _first(killed(web, tmp_path / "run", "committed", 12, "breadth-first", frontier))
     rng = np.random.default_rng(3)
     results = []
     for number in range(12):
@@ -153,10 +182,77 @@ def test_cuts_are_mended_or_told(web: CountedWeb, whole: set[str], tmp_path: Pat
         shutil.copytree(copy, path)
         done = cut(path, rng)
         try:
-            results.append(after_cut(path, web, whole, policy="breadth-first"))
+            again = after_cut(path, web, whole, policy="breadth-first", frontier=frontier)
+            results.append(again)
         except AssertionError as error:
             raise AssertionError(f"{done}: {error}") from error
     assert {"recovered", "refused"} == set(results)
+
+
+def test_a_frontier_moves_to_disk_when_it_is_large_and_the_crawl_is_the_same(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    orders = []
+    for frontier in ("memory", "auto", "disk"):
+        monkeypatch.setattr(run_module, "IN_MEMORY", 20)
+        run = open_run(
+            tmp_path / frontier, web.root, web.port, frontier=frontier, in_flight=1, policy="random"
+        )
+        kinds = {type(run.crawl.frontier)}
+        run.on_step = lambda fetch, step: kinds.add(type(run.crawl.frontier))  # noqa: B023
+        assert run.run() == "no open link left"
+        run.folder.close()
+        assert (
+            kinds
+            == {
+                "memory": {MemoryFrontier},
+                "auto": {MemoryFrontier, SqliteFrontier},
+                "disk": {SqliteFrontier},
+            }[frontier]
+        )
+        with sqlite3.connect(tmp_path / frontier / "state.db") as db:
+            orders.append([url for (url,) in db.execute("SELECT url FROM pages ORDER BY seq")])
+        db.close()
+    assert orders[0] == orders[1] == orders[2]
+
+
+def test_a_frontier_that_lost_its_newest_state_gives_way_to_the_one_before(
+    web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    copy, last = _first(killed(web, tmp_path / "run", "log emptied", 4, frontier="disk"))
+    with sqlite3.connect(copy / "frontier.db") as db:
+        newest = "(SELECT max(generation) FROM generations)"
+        db.execute(f"DELETE FROM generations WHERE generation = {newest}")
+    db.close()
+    seen = []
+
+    def at(reached: str, crawl: Crawl) -> None:
+        if reached == "gone through":
+            seen.append(digest(crawl))
+
+    broken = tmp_path / "broken"
+    shutil.copytree(copy, broken)
+    run = open_run(copy, web.root, web.port, at=at)
+    run.run()
+    run.folder.close()
+    assert seen == [last]
+    assert check_run(copy) == whole
+    for spoil, told in (
+        ("DELETE FROM generations", "does not hold the frontier of the last checkpoint"),
+        ("UPDATE chunks SET data = zeroblob(length(data))", "does not fit its digest"),
+        ("DELETE FROM links WHERE link > 3", "table links does not hold"),
+    ):
+        path = tmp_path / told.replace(" ", "-")
+        shutil.copytree(broken, path)
+        with sqlite3.connect(path / "frontier.db") as db:
+            db.execute(spoil)
+        db.close()
+        with pytest.raises(InputError, match=rf"frontier\.db is damaged .*{told}"):
+            open_run(path, web.root, web.port)
 
 
 def test_a_damaged_state_gives_way_to_the_one_before(
