@@ -107,8 +107,8 @@ def simulate(
 ) -> dict[str, Any]:
     """Replay a cell in so many shards; its figures, ready for JSON.
 
-    `merge_pages`: pages of all shards between two merges of what they learned; 0 for never. `every`:
-    rounds between two exchanges. With one shard it is the cell's plain replay.
+    `merge_pages`: pages of all shards between two merges of what they learned; 0 for never.
+    `every`: rounds between two exchanges.
     """
     ground = prepare(cell) if ground is None else ground
     judge = judge_of(cell.targets)

@@ -193,6 +193,8 @@ class MemoryFrontier:
     def due(self, now: float) -> LinkId | None:
         while self._due and self._due[0][0] <= now:
             _, link = heapq.heappop(self._due)
+            if self._state[link] != WAITING:
+                continue  # it was taken out of turn
             host = self._hosts_of[link]
             if self._per_host and host.in_flight >= self._per_host:
                 host.waiting.append(link)

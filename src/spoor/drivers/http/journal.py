@@ -20,6 +20,7 @@ from spoor.crawl import Crawl
 from spoor.drivers.http.exchange import Exchange
 from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.live import Source
+from spoor.drivers.shards import calls
 from spoor.errors import InputError
 from spoor.learn.state import page_row, revive_page
 from spoor.types import (
@@ -108,6 +109,12 @@ class Journal:
         self.crawl.relabel(url, before, after)
         self._events.append(label_event(url, before, after, now))
 
+    def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
+        """A call of a crawl that is one shard of several (`spoor.drivers.shards.calls`)."""
+        calls.make(self.crawl, name, now, told, body)
+        self._events.append(["call", now, name, list(told), len(body)])
+        self._bodies.append(body)
+
     @property
     def frontier(self) -> Journal:
         """The manners of its frontier, noted as well."""
@@ -177,6 +184,10 @@ class Journal:
                 else:
                     row[_BODY] = data[at : at + size]
                     at += size
+            elif event[0] == "call":
+                size = event.pop()
+                row = data[at : at + size]
+                at += size
             yield event, row
 
     def _again(self, event: Event, row: Any) -> None:
@@ -193,6 +204,9 @@ class Journal:
             answer = crawl.next(now)
             got = [answer.ticket, answer.url] if isinstance(answer, Fetch) else []
             self._same("chose", got, expected)
+        elif kind == "call":
+            now, name, values = told
+            calls.make(crawl, name, now, values, row)
         elif kind == "label":
             _, url, before, after = told
             crawl.relabel(url, Judgement(*before), Judgement(*after))

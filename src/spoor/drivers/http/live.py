@@ -219,6 +219,10 @@ class Live:
         """End at once; what is in flight is asked for again when the run goes on."""
         self._end(reason, 0.0)
 
+    def wake(self) -> None:
+        """There may be more to ask for."""
+        self._wake.set()
+
     def fail(self, fault: BaseException) -> None:
         """End with a fault of whoever drives this."""
         self._fault = fault

@@ -31,7 +31,7 @@ from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
-from spoor.protocols import Attached, Judge, Keeps
+from spoor.protocols import Attached, Engine, Judge, Keeps, Post
 from spoor.stores.memory import MemoryFrontier
 from spoor.stores.sqlite import SqliteFrontier
 from spoor.text import Vectors
@@ -219,8 +219,14 @@ def wanted(
     return found
 
 
-def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | None) -> Crawl:
-    """The crawl of a run's settings. Raises InputError as the registry does."""
+def make_crawl(
+    settings: Mapping[str, Any],
+    judge: Judge,
+    subject: TopicFile | None,
+    post: Post | None = None,
+) -> Crawl:
+    """The crawl of a run's settings; with a `post`, one shard of it. Raises InputError as the
+    registry does."""
     told = settings["crawl"]
     name = told["policy"]
     if name in registry.LAB_ONLY:
@@ -248,6 +254,7 @@ def make_crawl(settings: Mapping[str, Any], judge: Judge, subject: TopicFile | N
             per_host=told["pages_per_host"] or None,
             per_domain=told["pages_per_domain"] or None,
         ),
+        post=post,
     )
 
 
@@ -368,7 +375,7 @@ class Run:
         # The crawl's clock never goes back, even where the machine's did.
         self._ahead = max(0.0, self.journal.last - time.time())
         settings = {key: self.folder.settings[key] for key in ("pages", "manners")}
-        self.journal.resume(self._now(), settings)
+        self.journal.resume(self.now(), settings)
         self._pages_before = self.crawl.counts.pages
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
@@ -376,7 +383,8 @@ class Run:
         frontier, manners = self.crawl.frontier, settings["manners"]
         assert isinstance(frontier, MemoryFrontier)
         frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
-        self.crawl.pages = settings["pages"]
+        post = self.crawl.post
+        self.crawl.pages = settings["pages"] if post is None else post.grant
 
     # -- where the frontier lies
 
@@ -422,32 +430,39 @@ class Run:
             if delay:
                 frontier.hold(host, now + delay)
 
-    def _now(self) -> float:
+    def now(self) -> float:
+        """Seconds by the crawl's clock."""
         return time.time() + self._ahead
 
     def run(self) -> str:
         """To the end; returns the reason."""
-        live = self._live = Live(
-            self.journal,
+        return asyncio.run(self.serve(self.live()))
+
+    def live(self, engine: Engine | None = None) -> Live:
+        """What asks the network; for an `engine` that stands before the journal, where there is
+        one."""
+        self._live = Live(
+            self.journal if engine is None else engine,
             self.http,
-            clock=self._now,
+            clock=self.now,
             record=self.journal.record,
             on_step=self._step,
-            commit=self._commit,
+            commit=self.commit,
             gather=COMMIT_SECONDS,
         )
-        reason = asyncio.run(self._supervise(live))
-        if reason != "aborted":
-            self._checkpoint()
-        return reason
+        return self._live
 
-    async def _supervise(self, live: Live) -> str:
+    async def serve(self, live: Live) -> str:
+        """As `run`, in a loop that runs already."""
         stop_on_signals(live, self.on_interrupt)
         listening = asyncio.create_task(self._listen(live))
         try:
-            return (await live.run()).reason
+            reason = (await live.run()).reason
         finally:
             listening.cancel()
+        if reason != "aborted":
+            self._checkpoint()
+        return reason
 
     async def _listen(self, live: Live) -> None:
         """Once a second, take in what was said of pages meanwhile."""
@@ -463,12 +478,12 @@ class Run:
         # Between two turns of the driver's loop all is committed but what nobody waits for.
         if not self.folder.has_labels():
             return
-        self._commit()
+        self.commit()
         for url, relevant in self.folder.labels():
             changed = self.folder.relabel(url, relevant)
             if changed is not None:
-                self.journal.relabel(url, *changed, self._now())
-        self._commit()
+                self.journal.relabel(url, *changed, self.now())
+        self.commit()
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
@@ -485,7 +500,8 @@ class Run:
             if step.reply.kind == "blocked":
                 self._failure += "; name the host by --allow-private if you mean it"
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
+        """Make durable all that was done."""
         now = time.monotonic()
         # A young run has more to tell, to those who look on, and less to save.
         least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))

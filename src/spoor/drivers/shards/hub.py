@@ -29,6 +29,9 @@ ROOM = 20_000
 DELIVERED = 2_000
 """Links that a shard takes in with one order, about."""
 
+GROWTH = 0.05
+"""Share of the pages after which learning is merged again."""
+
 Rule = Callable[[int, Sequence[bool]], str | None]
 """(found, verdicts on the last pages) → why to end now."""
 
@@ -103,7 +106,8 @@ class Hub:
     """Of `shards` shards with a budget of `pages` together; `retired` are shards of an earlier
     division, whose hosts are others' now.
 
-    Models are merged after every `merge_pages` pages of all (0: never). Nothing is fetched before
+    Models are merged after `merge_pages` more pages of all (0: never), later after a share `GROWTH`
+    more, since what is known then changes ever less. Nothing is fetched before
     everything that was on its way when the shards were opened has been delivered.
     """
 
@@ -130,6 +134,9 @@ class Hub:
         self._merge_pages = merge_pages
         self._merged_at = 0
         self._models: dict[int, bytes] = {}
+        """What each shard had learned when it told last."""
+        self._fresh: set[int] = set()
+        """Who has told since the last merge."""
         self._settled = False
         self._reason: str | None = None
 
@@ -162,7 +169,7 @@ class Hub:
                 break
             coming.append((chunk.source, chunk.first, chunk.blob))
             links += chunk.links
-        ask = self._merging and member.number not in self._models and not member.retired
+        ask = self._merging and member.number not in self._fresh and not member.retired
         member.asked = ask
         models, member.models = member.models, []
         rewind, member.rewind = member.rewind, False
@@ -210,6 +217,7 @@ class Hub:
             self._carry(member, to, _Chunk(shard, first, count, links, blob, now))
         if report["model"] is not None:
             self._models[shard] = report["model"]
+            self._fresh.add(shard)
             self.traffic.model_bytes += len(report["model"])
         if member.asked:
             member.asked = False
@@ -235,18 +243,20 @@ class Hub:
     def _merging(self) -> bool:
         if not self._merge_pages or len(self._working()) < 2:
             return False
-        return self._settled and self.fetched - self._merged_at >= self._merge_pages
+        due = max(self._merge_pages, int(GROWTH * self._merged_at))
+        return self._settled and self.fetched - self._merged_at >= due
 
     def _spread(self) -> None:
         """Once everybody who lives has told what it learned, tell it to the others."""
         working = self._working()
-        if not self._models or any(
-            member.number not in self._models for member in working if member.alive
+        if not self._fresh or any(
+            member.number not in self._fresh for member in working if member.alive
         ):
             return
         for member in working:
+            # What one that is away had learned still holds.
             member.models = [model for at, model in self._models.items() if at != member.number]
-        self._models = {}
+        self._fresh.clear()
         self._merged_at = self.fetched
         self.traffic.merges += 1
 

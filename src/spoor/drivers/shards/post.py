@@ -239,7 +239,7 @@ class Post:
         self.posted = state["posted"]
         self.entered = state["entered"]
         self._owners.clear()
-        self._told = {key: times for key, times in state["told"].tolist()}
+        self._told = dict(state["told"].tolist())
         self._out = {shard: deque(map(revive_parcel, rows)) for shard, _, rows in state["out"]}
         self._base = {shard: base for shard, base, _ in state["out"]}
         self._size = sum(

@@ -1,0 +1,344 @@
+"""The laws of a crawl in shards: nothing is fetched twice, nothing is lost, the budget holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.drivers.shards import calls
+from spoor.drivers.shards.desk import Desk
+from spoor.drivers.shards.hub import Hub, Report
+from spoor.drivers.shards.ledger import Ledger
+from spoor.drivers.shards.post import Post, pack_parcels, unpack_parcels
+from spoor.judges.facts import Label
+from spoor.learn.state import pack, unpack
+from spoor.stores.memory import MemoryFrontier
+from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
+from spoor.urls import shard_of
+
+SETTINGS = settings(max_examples=60, deadline=None)
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+@given(
+    budget=st.integers(1, 300),
+    shards=st.integers(1, 6),
+    seed=st.integers(0, 10_000),
+    ceiling=st.sampled_from([None, 5, 40]),
+)
+@SETTINGS
+def test_the_ledger_lends_all_pages_and_not_one_more(
+    budget: int, shards: int, seed: int, ceiling: int | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    ledger = Ledger(budget, shards)
+    ledger.ceiling = ceiling
+    grant, used = [0] * shards, [0] * shards
+    idle = {at for at in range(shards) if rng.random() < 0.3}
+    idle.discard(int(rng.integers(shards)))
+
+    def tell(shard: int) -> None:
+        ledger.told(shard, grant=grant[shard], used=used[shard], hungry=shard not in idle)
+
+    for at in range(shards):
+        tell(at)
+    for _ in range(5_000):
+        shard = int(rng.integers(shards))
+        if rng.random() < 0.05:  # its process died with what it had been told last
+            ledger.offer(shard)
+            tell(shard)
+            continue
+        grant[shard] = max(ledger.offer(shard), used[shard])
+        if shard not in idle:
+            used[shard] += int(rng.integers(0, grant[shard] - used[shard] + 1))
+        elif rng.random() < 0.02 and len(idle) > 1:
+            idle.discard(shard)
+        tell(shard)
+        assert sum(grant) <= budget
+        assert sum(used) <= budget
+        if ceiling is not None:
+            lent = sum(grant) - sum(used)
+            assert lent <= max(ceiling, shards) + shards
+        if sum(used) == budget:
+            break
+    assert sum(used) == budget
+
+
+# ---------------------------------------------------------------- the letter box
+
+
+def _page(url: str, links: list[str]) -> Page:
+    return Page(
+        url,
+        title="Kilns",
+        text="clay " * 300,
+        links=[Link(link, Anchor(f"to {link}", position=at)) for at, link in enumerate(links)],
+    )
+
+
+@given(seed=st.integers(0, 10_000), shards=st.integers(2, 5))
+@SETTINGS
+def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -> None:
+    rng = np.random.default_rng(seed)
+    sender = Post(0, shards)
+    receivers = {at: Post(at, shards) for at in range(1, shards)}
+    entered: dict[int, list[str]] = {at: [] for at in receivers}
+    durable = {at: (pack(post.save()), 0) for at, post in receivers.items()}
+    saved = pack(sender.save())
+    told: Counter[str] = Counter()
+    for step in range(120):
+        if step < 60:
+            urls = [f"http://h{rng.integers(12)}.example/{rng.integers(40)}" for _ in range(6)]
+            page = _page(f"http://h0.example/{step}", urls)
+            kept = sender.keep(page, page.links, 0.5, 2, lambda: ["http://h0.example/"])
+            assert all(shard_of(link.url.split("/")[2], shards) == 0 for link in kept)
+            for url in urls:
+                if shard_of(url.split("/")[2], shards) != 0:
+                    told[url] += 1
+            sender.seal()
+            saved = pack(sender.save())
+        at = int(rng.integers(1, shards))
+        post = receivers[at]
+        fate = rng.random()
+        if fate < 0.1:  # the sender is started anew
+            sender = Post(0, shards)
+            sender.load(unpack(saved))
+            sender.seal()
+        elif fate < 0.2:  # whoever carries is started anew
+            sender.rewind()
+        elif fate < 0.3:  # the receiver is started anew, with what was durable
+            state, count = durable[at]
+            receivers[at] = Post(at, shards)
+            receivers[at].load(unpack(state))
+            del entered[at][count:]
+            sender.rewind()
+        first, parcels = sender.outgoing(at, int(rng.integers(1, 30)))
+        post = receivers[at]
+        if rng.random() < 0.7 and first <= post.expects(0):
+            for parcel in post.arrived(0, first, unpack_parcels(pack_parcels(parcels))):
+                assert parcel.path == ("http://h0.example/",)
+                entered[at] += [link.url for link in parcel.links]
+            if rng.random() < 0.7:
+                durable[at] = (pack(post.save()), len(entered[at]))
+                sender.delivered(at, post.expects(0))
+                saved = pack(sender.save())
+        else:
+            sender.rewind()
+    for at, post in receivers.items():
+        sender.rewind()
+        first, parcels = sender.outgoing(at, 1_000_000)
+        for parcel in post.arrived(0, first, parcels):
+            entered[at] += [link.url for link in parcel.links]
+        sender.delivered(at, post.expects(0))
+        mine = {url: min(times, 2) for url, times in told.items() if _owner(url, shards) == at}
+        assert Counter(entered[at]) == mine
+    assert sender.waiting == 0
+
+
+def _owner(url: str, shards: int) -> int:
+    return shard_of(url.split("/")[2], shards)
+
+
+# ---------------------------------------------------------------- the whole crawl
+
+
+@dataclass
+class Process:
+    """One shard with what it made durable: all calls up to its last report."""
+
+    me: int
+    shards: int
+    world: SmallWorld
+    policy: str
+    root: str
+    durable: bytes = b""
+    pages: list[str] = field(default_factory=list)
+    safe: int = 0
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """In a new process: what was not durable is forgotten."""
+        post = Post(self.me, self.shards)
+        policy = registry.build(
+            "policies", self.policy, Task(np.random.default_rng(self.me), Topic("pottery"))
+        )
+        frontier = MemoryFrontier(per_host=1)
+        self.crawl = Crawl(policy, Label(TARGET), frontier, pages=0, backoff=1.0, post=post)
+        self.desk = Desk(self.crawl, self.crawl, self.call)
+        self.flying: list[Fetch] = []
+        del self.pages[self.safe :]
+        if not self.durable:
+            self.crawl.seed([self.root])
+        else:
+            self.crawl.load(unpack(self.durable))
+            self.crawl.reissue(self.now)
+            if post.shards != self.shards:
+                self.call("split", self.now, self.shards)
+        self.keep()
+
+    def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
+        calls.make(self.crawl, name, now, told, body)
+
+    def keep(self) -> None:
+        self.durable = pack(self.crawl.save())
+        self.safe = len(self.pages)
+
+    def report(self, order: dict[str, Any] | None) -> Report:
+        self.keep()
+        return self.desk.report(order, [])
+
+    def work(self, now: float, rng: np.random.Generator) -> None:
+        """Ask for something, and take in a reply or two in any order."""
+        self.now = now
+        while len(self.flying) < 3 and isinstance(answer := self.desk.next(now), Fetch):
+            self.flying.append(answer)
+        for _ in range(int(rng.integers(0, 3))):
+            if self.flying:
+                fetch = self.flying.pop(int(rng.integers(len(self.flying))))
+                outcome = self.desk.receive(self.world.answer(fetch), now)
+                if isinstance(outcome, Outcome) and outcome.page is not None:
+                    self.pages.append(outcome.page.url)
+
+
+def _crawl(
+    processes: dict[int, Process],
+    shards: int,
+    pages: int,
+    rng: np.random.Generator,
+    *,
+    deaths: float,
+    until: int = 100_000,
+) -> Hub:
+    def new_hub() -> Hub:
+        hub = Hub(shards, pages, retired=[at for at in processes if at >= shards], merge_pages=10)
+        for at, process in processes.items():
+            process.desk.held = True
+            process.desk.post.rewind()
+            hub.joined(at, process.report(None), now)
+        return hub
+
+    now = max([0.0, *(process.now for process in processes.values())])
+    hub = new_hub()
+    for _ in range(until):
+        now += 0.25
+        at = int(rng.choice(list(processes)))
+        process = processes[at]
+        fate = rng.random()
+        if fate < deaths:
+            hub.order(at)  # was told, and died before it could say so
+            hub.lost(at)
+            process.start()
+            hub.joined(at, process.report(None), now)
+        elif fate < 1.5 * deaths:
+            hub = new_hub()
+        elif fate < 0.6:
+            order = hub.order(at)
+            process.desk.obey(order, now)
+            hub.report(at, process.report(order), now)
+            if hub.reason is not None:
+                return hub
+        else:
+            process.work(now, rng)
+        assert sum(len(one.pages) + one.crawl.in_flight for one in processes.values()) <= pages
+    return hub
+
+
+def _world(seed: int, failures: bool = True) -> SmallWorld:
+    """Where processes die nothing else fails: a request that was cut counts as an attempt."""
+    rng = np.random.default_rng(seed)
+    world = random_web(rng, hosts=9)
+    urls = list(world.pages)
+    for _ in range(3):
+        a, b, c = (urls[int(at)] for at in rng.choice(len(urls), 3, replace=False))
+        if a != urls[0]:
+            world.redirects[a] = b
+        world.failures[c] = int(rng.integers(1, 3)) * failures
+    return world
+
+
+def _alone(seed: int) -> set[str]:
+    world = _world(seed)
+    root = next(iter(world.pages))
+    process = Process(0, 1, world, "breadth-first", root)
+    rng = np.random.default_rng(seed)
+    hub = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
+    assert hub.reason == "no open link left"
+    return set(process.pages)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    shards=st.integers(1, 5),
+    policy=st.sampled_from(["breadth-first", "best-first", "random", "trail"]),
+    deaths=st.sampled_from([0.0, 0.1]),
+)
+@settings(max_examples=15, deadline=None)
+def test_shards_fetch_what_one_crawl_fetches_each_page_once(
+    seed: int, shards: int, policy: str, deaths: float
+) -> None:
+    world = _world(seed, not deaths)
+    root = next(iter(world.pages))
+    processes = {at: Process(at, shards, world, policy, root) for at in range(shards)}
+    hub = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
+    assert hub.reason == "no open link left"
+    fetched = Counter(url for process in processes.values() for url in process.pages)
+    assert fetched == Counter(_alone(seed))
+    for process in processes.values():
+        assert all(_owner(url, shards) == process.me for url in process.pages)
+        for link in range(len(process.pages)):
+            path = process.crawl.path(link)
+            assert path[0] == root or path == [root]
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    first=st.integers(1, 4),
+    second=st.integers(1, 4),
+    cut=st.integers(0, 150),
+    deaths=st.sampled_from([0.0, 0.1]),
+)
+@settings(max_examples=15, deadline=None)
+def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
+    seed: int, first: int, second: int, cut: int, deaths: float
+) -> None:
+    world = _world(seed, failures=False)
+    root = next(iter(world.pages))
+    rng = np.random.default_rng(seed)
+    processes = {at: Process(at, first, world, "best-first", root) for at in range(first)}
+    _crawl(processes, first, 1_000, rng, deaths=deaths, until=cut)
+    for at in range(max(first, second)):
+        if at in processes:
+            processes[at].keep()
+            processes[at].shards = second
+            processes[at].start()
+        else:
+            processes[at] = Process(at, second, world, "best-first", root)
+    hub = _crawl(processes, second, 1_000, rng, deaths=deaths)
+    assert hub.reason == "no open link left"
+    fetched = Counter(url for process in processes.values() for url in process.pages)
+    assert fetched == Counter(_alone(seed))
+
+
+@given(seed=st.integers(0, 10_000), pages=st.integers(1, 50), shards=st.integers(1, 4))
+@settings(max_examples=15, deadline=None)
+def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shards: int) -> None:
+    world = _world(seed, failures=False)
+    root = next(iter(world.pages))
+    processes = {at: Process(at, shards, world, "random", root) for at in range(shards)}
+    hub = _crawl(processes, shards, pages, np.random.default_rng(seed), deaths=0.02)
+    fetched = sum(len(process.pages) for process in processes.values())
+    assert fetched == min(pages, len(_alone(seed)))
+    assert hub.reason in (f"budget of {pages} pages reached", "no open link left")
