@@ -7,7 +7,8 @@
     .venv/bin/python benchmarks/kill.py cost [--pages 1500] [--times 3]
     .venv/bin/python benchmarks/kill.py peers [--pages 600] [--times 6]
 
-Each serves a generated web on loopback and prints one JSON object.
+Each serves a generated web on loopback and prints one JSON object. With `--frontier disk` the links
+of the runs lie in a file.
 
 `kills`: one crawl by `spoor crawl`, killed at random moments and gone on with each time.
 `points`: a process that kills itself at each named step of opening, of a finish, of a checkpoint.
@@ -42,6 +43,7 @@ import numpy as np
 
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import POINTS, reading
+from spoor.stores.sqlite import POINTS as FRONTIER_POINTS
 from spoor.testing.kills import CountedWeb, after_cut, check_run, cut, digest, open_run, served
 
 IN_FLIGHT = 16
@@ -53,8 +55,9 @@ import asyncio, json, resource, sys, time
 from pathlib import Path
 from spoor.drivers.http.live import Live
 from spoor.testing.kills import open_run
-kind, out, root, port, pages, policy = sys.argv[1:]
-run = open_run(Path(out), root, int(port), policy=policy, pages=int(pages), per_host=8)
+kind, out, root, port, pages, policy, frontier = sys.argv[1:]
+run = open_run(Path(out), root, int(port), policy=policy, pages=int(pages), per_host=8,
+    frontier=frontier if kind == "durable" else "memory")
 wall, cpu = time.perf_counter(), time.process_time()
 if kind == "durable":
     run.run()
@@ -146,12 +149,12 @@ def until(process: subprocess.Popen[bytes], holds: Callable[[], bool]) -> bool:
     return True
 
 
-def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def kills(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     with served(pages, hosts=8, latency=0.005) as web:
-        whole = finish(web, folder / "whole", per_host=8)
+        whole = finish(web, folder / "whole", per_host=8, frontier=frontier)
         web.asked.clear()
-        command, done, lost = web.command(folder / "run", *FLAGS), 0, 0
+        command, done, lost = web.command(folder / "run", *FLAGS, "--frontier", frontier), 0, 0
         for _ in range(times):
             before = sum(web.asked.values())
             # A moment of the crawl: after so many more requests, and a part of one.
@@ -164,7 +167,7 @@ def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
             _, said = process.communicate()
             if process.returncode != -signal.SIGKILL:
                 print(said.decode(), file=sys.stderr)
-        got = finish(web, folder / "run", per_host=8)
+        got = finish(web, folder / "run", per_host=8, frontier=frontier)
         lost = len(whole - got)
         with reading(folder / "run") as db:
             failed = db.execute("SELECT kind, count(*) FROM failures GROUP BY kind").fetchall()
@@ -176,39 +179,41 @@ def kills(folder: Path, pages: int, times: int) -> dict[str, Any]:
         "refetched": web.again,
         "allowed": IN_FLIGHT * times,
         "same set": got == whole,
-        "failures": {kind: number for kind, number in failed},
+        "failures": dict(map(tuple, failed)),
     }
 
 
-def points(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def points(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     rows: dict[str, Any] = {}
     with served(pages, latency=0.002) as web:
         whole = finish(web, folder / "whole")
-        for point in POINTS:
+        for point in (*POINTS, *(FRONTIER_POINTS if frontier == "disk" else ())):
             rows[point] = Counter[str]()
             for number in range(times):
-                rows[point] += Counter(
-                    _point(web, whole, folder / f"{point}-{number}", point, number)
-                )
+                path = folder / f"{point}-{number}"
+                rows[point] += Counter(_point(web, whole, path, point, number, frontier))
     return rows
 
 
-def _point(web: CountedWeb, whole: set[str], path: Path, point: str, number: int) -> dict[str, int]:
+def _point(
+    web: CountedWeb, whole: set[str], path: Path, point: str, number: int, frontier: str
+) -> dict[str, int]:
+    settle = ["trail", frontier]
     worker = [sys.executable, "-m", "spoor.testing.kills", str(path), web.root, str(web.port)]
-    opening = POINTS.index(point) < POINTS.index("exchange recorded") and point != "created"
+    opening = point in POINTS[: POINTS.index("exchange recorded")] and point != "created"
     if opening:
-        subprocess.run([*worker, "sending", str(3 + 5 * number)], check=False)
+        subprocess.run([*worker, "sending", str(3 + 5 * number), *settle], check=False)
     often = 1 if opening or point in ("created", "log emptied") else 2 + 5 * number
-    if point.startswith("state ") and not opening:
+    if point.startswith(("state ", "links ", "frontier ")) and not opening:
         often = 1 + number % 2  # at the beginning, at the end
-    process = subprocess.run([*worker, point, str(often)], check=False)
+    process = subprocess.run([*worker, point, str(often), *settle], check=False)
     seen = []
 
     def at(reached: str, crawl: Crawl) -> None:
         if reached == "gone through":
             seen.append(digest(crawl))
 
-    got = finish(web, path, at=at)
+    got = finish(web, path, at=at, frontier=frontier)
     commit = path.with_suffix(".commit")
     equal = not seen or seen[0] == Path(commit).read_text()
     return {
@@ -219,17 +224,17 @@ def _point(web: CountedWeb, whole: set[str], path: Path, point: str, number: int
     }
 
 
-def cuts(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def cuts(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     results: Counter[str] = Counter()
     wrong = []
     with served(pages) as web:
-        whole = finish(web, folder / "whole", policy="breadth-first")
+        whole = finish(web, folder / "whole", policy="breadth-first", frontier=frontier)
         runs = []
         for number in range(4):
             runs.append(folder / f"killed{number}")
             worker = [sys.executable, "-m", "spoor.testing.kills", str(runs[-1])]
-            more = ["committed", str(6 + 5 * number), "breadth-first"]
+            more = ["committed", str(6 + 5 * number), "breadth-first", frontier]
             subprocess.run([*worker, web.root, str(web.port), *more], check=False)
         for number in range(times):
             path = folder / "cut"
@@ -237,7 +242,7 @@ def cuts(folder: Path, pages: int, times: int) -> dict[str, Any]:
             done = cut(path, rng)
             file = done.split()[0]
             try:
-                result = after_cut(path, web, whole, policy="breadth-first")
+                result = after_cut(path, web, whole, policy="breadth-first", frontier=frontier)
             except Exception as error:
                 result = "silently wrong"
                 wrong.append(f"{done}: {type(error).__name__}: {error}")
@@ -246,7 +251,7 @@ def cuts(folder: Path, pages: int, times: int) -> dict[str, Any]:
     return {**dict(sorted(results.items())), "wrong": wrong}
 
 
-def signals(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def signals(folder: Path, pages: int, times: int, _: str) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {}
     again: Counter[str] = Counter()
     with served(pages, hosts=8, latency=0.02) as web:
@@ -284,7 +289,7 @@ def signals(folder: Path, pages: int, times: int) -> dict[str, Any]:
     return {"worst seconds to end": worst, "refetched": dict(again)}
 
 
-def cost(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def cost(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     results: dict[str, list[dict[str, float]]] = {}
     with served(pages, hosts=8) as web:
         for number in range(times):
@@ -292,6 +297,7 @@ def cost(folder: Path, pages: int, times: int) -> dict[str, Any]:
                 for kind in ("memory", "durable"):
                     out = folder / f"{policy}-{kind}-{number}"
                     arguments = [kind, str(out), web.root, str(web.port), str(pages), policy]
+                    arguments.append(frontier)
                     done = subprocess.run(
                         [sys.executable, "-c", COST, *arguments],
                         capture_output=True,
@@ -313,7 +319,7 @@ def cost(folder: Path, pages: int, times: int) -> dict[str, Any]:
     return medians
 
 
-def peers(folder: Path, pages: int, times: int) -> dict[str, Any]:
+def peers(folder: Path, pages: int, times: int, _: str) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     parts = [float(rng.uniform(0.05, 0.8)) for _ in range(times)]
     if not (PEERS / "bin" / "python").exists():
@@ -367,7 +373,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    known: dict[str, tuple[Callable[[Path, int, int], dict[str, Any]], int, int]] = {
+    known: dict[str, tuple[Callable[[Path, int, int, str], dict[str, Any]], int, int]] = {
         "kills": (kills, 2000, 50),
         "points": (points, 60, 5),
         "cuts": (cuts, 60, 200),
@@ -378,11 +384,12 @@ def main() -> None:
     parser.add_argument("what", choices=known)
     parser.add_argument("--pages", type=int)
     parser.add_argument("--times", type=int)
+    parser.add_argument("--frontier", choices=("memory", "disk"), default="memory")
     told = parser.parse_args()
     work, pages, times = known[told.what]
     with tempfile.TemporaryDirectory() as place:
         began, load = time.monotonic(), os.getloadavg()[0]
-        result = work(Path(place), told.pages or pages, told.times or times)
+        result = work(Path(place), told.pages or pages, told.times or times, told.frontier)
     took = {"seconds": round(time.monotonic() - began), "load": round(load, 1)}
     print(json.dumps({told.what: result, **took}, indent=1))
 
