@@ -328,6 +328,63 @@ def test_an_experiment_is_found(web: Path, capsys: Capture) -> None:
     assert "cannot write" in told(capsys, "lab", "run", "e.toml", "--out", "plain/out")
 
 
+MAKES: dict[str, tuple[list[str], str]] = {
+    "nothing": ([], "say what is wanted"),
+    "another name": (["--query", "kiln", "--out", "t.txt"], "ends with .topic or .toml"),
+    "nowhere to write": (["--query", "kiln", "--out", "none/t.topic"], "cannot write none/t.topic"),
+    "an unknown method": (["--query", "x", "--method", "tfdif"], "(did you mean 'tfidf'?)"),
+    "a threshold above all": (["--query", "x", "--threshold", "2"], "--threshold lies in (0, 1]"),
+    "negatives for words": (
+        ["--query", "x", "--negative", "page.html"],
+        "--negative goes with the method 'classifier', and this is 'bm25'",
+    ),
+    "a budget for nothing": (["--query", "x", "--budget", "5"], "--budget goes with"),
+    "a query of stop words": (["--query", "of the"], "no word that tells topics apart"),
+    "a pattern that is none": (["--pattern", "("], "bad regular expression '('"),
+    "no page": (["--positive", "none.html"], "'none.html' is neither a URL"),
+    "a malformed URL": (["--positive", "http://[bad/"], "'http://[bad/' is not a valid URL"),
+    "an empty folder": (["--positive", "empty"], "empty holds no page"),
+    "a page without a word": (["--positive", "blank.html"], "is a page without a word"),
+    "a picture": (["--positive", "picture.png"], "is no page of text"),
+    "no negatives": (["--positive", "page.html"], "give --negative, or --background"),
+    "too few examples": (
+        ["--positive", "page.html", "--negative", "other.html"],
+        "needs at least 5 positive pages with different texts, not 1",
+    ),
+    "a stranger's encoder": (["--encoder", "some/model", "--name", "x"], "are never downloaded"),
+    "a function that is not there": (["--ask", "no_such_module:x", "--name", "x"], "PYTHONPATH"),
+    "a function that is not marked": (["--ask", "os:system", "--name", "x"], "is not marked"),
+    "a language unheard of": (["--query", "x y", "--language", "klingon"], "'klingon'"),
+    "vectors that are none": (["--vectors", "plain", "--name", "x"], "not a word and numbers"),
+}
+
+
+@pytest.mark.parametrize("case", MAKES)
+def test_a_topic_is_not_made(case: str, here: Path, capsys: Capture) -> None:
+    (here / "empty").mkdir()
+    (here / "blank.html").write_text("<p>")
+    (here / "page.html").write_text("<p>kiln")
+    (here / "other.html").write_text("<p>ledger")
+    (here / "picture.png").write_bytes(b"\x89PNG\r\n\x00\x00")
+    before = files(here)
+    arguments, message = MAKES[case]
+    given = arguments if "--out" in arguments else ["--out", "t.topic", *arguments]
+    assert message in told(capsys, "topic", "make", *given)
+    assert files(here) == before
+
+
+def test_a_topic_is_not_tested(here: Path, capsys: Capture) -> None:
+    (here / "page.html").write_text("<p>kiln")
+    (here / "bad.topic").write_text('nam = "x"')
+    assert "cannot read topic file x.topic" in told(capsys, "topic", "test", "x.topic", "page.html")
+    assert "did you mean 'name'?" in told(capsys, "topic", "test", "bad.topic", "page.html")
+    assert "has no word in it" in told(capsys, "topic", "test", "!", "page.html")
+    assert "is neither a URL" in told(capsys, "topic", "test", "kiln", "none.html")
+    command = ("topic", "test", "kiln", "page.html")
+    assert "is not ADDRESS:PORT" in told(capsys, *command, "--connect-to", "nonsense")
+    assert "is not a host" in told(capsys, *command, "--allow-private", "http://x/")
+
+
 OTHERS: dict[str, tuple[list[str], str]] = {
     "a command that there is not": (["crwal"], "Did you mean 'crawl'?"),
     "too many topics": (["web", "generate", "g", "--topics", "99"], "2 ≤ topics"),

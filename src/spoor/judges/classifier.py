@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.judges.similarity import page_words, telling_words
+from spoor.judges.similarity import page_texts, page_words
 from spoor.text import stem
 from spoor.types import Judgement, Page
 
@@ -76,7 +76,7 @@ class TextModel:
     def read(cls, path: Path) -> TextModel:
         """What `write` wrote. Raises InputError for what is missing, damaged or something else."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
                 words = tuple(str(word) for word in arrays["words"])
                 idf, weights = (np.asarray(arrays[name], float) for name in ("idf", "weights"))
                 bias, slope, offset = (float(value) for value in arrays["sigmoid"])
@@ -103,7 +103,7 @@ class Classifier:
 
     def __init__(self, model: TextModel, *, threshold: float = 0.5) -> None:
         self._model = model
-        self._threshold = threshold
+        self.threshold = threshold
         self._row = {word: at for at, word in enumerate(model.words)}
 
     def judge(self, page: Page) -> Judgement:
@@ -112,7 +112,7 @@ class Classifier:
         base = model.offset + model.slope * model.bias
         odds = base + sum(share for _, share in shares)
         score = float(1.0 / (1.0 + np.exp(-np.clip(odds, -700.0, 700.0))))
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         shares.sort(key=lambda pair: pair[1])
         against = [(f"{word!r} speaks against it", share) for word, share in shares if share < 0]
         speaks = [(f"{word!r} speaks for it", share) for word, share in shares[::-1] if share > 0]
@@ -122,15 +122,19 @@ class Classifier:
     def _shares(self, page: Page) -> list[tuple[str, float]]:
         """What each known word of a page adds to its log-odds."""
         model = self._model
-        counts = Counter(
-            self._row[word] for word in page_words(page, model.language) if word in self._row
-        )
+        written = page_texts(page)
+        stems = stem(written, model.language)
+        counts = Counter(self._row[word] for word in stems if word in self._row)
         if not counts:
             return []
         rows = np.array(sorted(counts))
         values = (1.0 + np.log([counts[row] for row in rows])) * model.idf[rows]
         values = values / np.linalg.norm(values) * model.weights[rows] * model.slope
-        return [(model.words[row], float(value)) for row, value in zip(rows, values, strict=True)]
+        # A reader is shown words as they are written.
+        shown = dict(zip(reversed(stems), reversed(written), strict=True))
+        return [
+            (shown[model.words[row]], float(value)) for row, value in zip(rows, values, strict=True)
+        ]
 
 
 # ---------------------------------------------------------------- learning
@@ -255,7 +259,7 @@ def telling(model: TextModel, pages: Sequence[Page], most: int = 12) -> list[str
     pages; for a policy that goes by words, and for the reader."""
     often: dict[str, Counter[str]] = {}
     for page in pages:
-        written = telling_words(f"{page.title} {page.text}")
+        written = page_texts(page)
         for word, stemmed in zip(written, stem(written, model.language), strict=True):
             often.setdefault(stemmed, Counter())[word] += 1
     best = sorted(zip(-model.weights * model.slope, model.words, strict=True))

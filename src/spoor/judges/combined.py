@@ -62,6 +62,12 @@ class AllOf(_Several):
 class AnyOf(_Several):
     """Relevant where one is; score and reward are the largest."""
 
+    @property
+    def threshold(self) -> float | None:
+        """The score from which on a page is relevant, where that is the same for all of them."""
+        found = {getattr(judge, "threshold", None) for judge in self._judges}
+        return found.pop() if len(found) == 1 else None
+
     def judge(self, page: Page) -> Judgement:
         said = self._all(page)
         best = max(said, key=lambda one: (one.relevant, one.score))
@@ -93,11 +99,11 @@ class WeightedSum(_Several):
         if len(weights) != len(judges) or min(weights, default=0) < 0 or not sum(weights):
             raise InputError("a weighted sum needs one weight a judge, none negative, not all 0")
         self._weights = [weight / sum(weights) for weight in weights]
-        self._threshold = threshold
+        self.threshold = threshold
 
     def judge(self, page: Page) -> Judgement:
         said = list(zip(self._weights, self._all(page), strict=True))
         score = min(1.0, sum(weight * one.score for weight, one in said))
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         why = tuple((reason, weight * share) for weight, one in said for reason, share in one.why)
         return Judgement(score, relevant, float(relevant), why)

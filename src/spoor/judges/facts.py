@@ -81,13 +81,13 @@ class Function:
         self, function: Callable[[Page], bool | float | Judgement], *, threshold: float = 0.5
     ) -> None:
         self._function = function
-        self._threshold = threshold
+        self.threshold = threshold
 
     def judge(self, page: Page) -> Judgement:
         said = self._function(page)
         if isinstance(said, Judgement):
             return said
         score = float(said)
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         name = getattr(self._function, "__name__", "the function")
         return Judgement(score, relevant, float(relevant), ((f"{name} says so", score),))

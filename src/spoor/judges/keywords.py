@@ -50,7 +50,7 @@ class Keywords:
         }
         if not self._phrases:
             raise InputError("no keyword has a letter or digit in it; give at least one word")
-        self._threshold = threshold
+        self.threshold = threshold
         self._best = max(self._fields.values())
 
     def _words(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Keywords:
                 total += share
                 why.append((f"{phrase!r} {reason}", share))
         score = min(1.0, total)
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         return Judgement(score, relevant, float(relevant), tuple(why))
 
     def _find(

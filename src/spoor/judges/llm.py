@@ -82,7 +82,7 @@ class Llm:
         self._instead = instead
         self._budget = budget
         self._characters = characters
-        self._threshold = threshold
+        self.threshold = threshold
         self._answers: dict[str, _Kept] = {}
         self._file: Path | None = None
         self._tell: Callable[[str], None] = lambda line: None
@@ -111,7 +111,7 @@ class Llm:
             self._spent += kept.cost
         if kept.failed:
             return self._plain(plain, "failed", kept.failed)
-        relevant = kept.score >= self._threshold
+        relevant = kept.score >= self.threshold
         why = f"{self._name} says: {kept.why}" if kept.why else f"{self._name} says so"
         return Judgement(kept.score, relevant, float(relevant), ((why, kept.score),))
 

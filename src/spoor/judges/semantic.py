@@ -64,7 +64,7 @@ class Semantic:
 
     def __init__(self, texts: Sequence[str], encoder: Encoder, *, threshold: float = 0.5) -> None:
         self._encoder = encoder
-        self._threshold = threshold
+        self.threshold = threshold
         said = [text for text in texts if text.strip()]
         if not said:
             raise InputError("a topic by meaning needs a text; give 'name' or 'example_texts'")
@@ -80,7 +80,7 @@ class Semantic:
         likeness = self._topics @ meaning
         nearest = int(likeness.argmax())
         score = float(min(1.0, max(0.0, likeness[nearest])))
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         best = read[int((rows @ self._topics[nearest]).argmax())]
         shown = " ".join(best.split()[:12])
         why = ((f"likeness of meaning, most of all in '{shown} …'", score),)

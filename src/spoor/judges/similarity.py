@@ -29,9 +29,14 @@ def content_words(text: str, language: str = "english") -> list[str]:
     return stem(telling_words(text), language)
 
 
+def page_texts(page: Page) -> list[str]:
+    """The telling words of a page; those of the title count three times."""
+    return telling_words(f"{page.title} {page.title} {page.title} {page.text}")
+
+
 def page_words(page: Page, language: str = "english") -> list[str]:
-    """Content words of a page; those of the title count three times."""
-    return content_words(f"{page.title} {page.title} {page.title} {page.text}", language)
+    """Their stems."""
+    return stem(page_texts(page), language)
 
 
 class TfIdf:
@@ -54,7 +59,7 @@ class TfIdf:
         self._texts = [words for text in texts if (words := content_words(text, language))]
         if not self._texts:
             raise InputError("the topic's text has no word that tells topics apart; say more")
-        self._threshold = threshold
+        self.threshold = threshold
         self._learning = learning
         self.frequencies = frequencies or DocumentFrequencies()
 
@@ -72,7 +77,7 @@ class TfIdf:
             ((weights[word] * value, word) for word, value in topic.items() if word in weights),
             reverse=True,
         )
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         why = tuple((f"shares the word {word!r}", share) for share, word in shares[:5])
         return Judgement(score, relevant, float(relevant), why)
 
@@ -99,7 +104,7 @@ class Bm25:
         self._query = list(dict.fromkeys(content_words(query, language)))
         if not self._query:
             raise InputError(f"the query {query!r} has no word that tells topics apart; say more")
-        self._threshold = threshold
+        self.threshold = threshold
         self._often = dict.fromkeys(self._query, 0)
         """Query word → pages that hold it."""
         self._pages = 0
@@ -127,7 +132,7 @@ class Bm25:
                 times = f" {n} times" if n > 1 else ""
                 why.append((f"holds {word!r}{times}", share))
         score = min(1.0, sum(share for _, share in why))
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         return Judgement(score, relevant, float(relevant), tuple(why))
 
     def save(self) -> State:
@@ -147,7 +152,7 @@ class VectorCosine:
             raise InputError(f"none of the topic's words is in the word vectors: {topic!r}")
         self._topic = mean / max(float(np.linalg.norm(mean)), 1e-12)
         self._vectors = vectors
-        self._threshold = threshold
+        self.threshold = threshold
 
     def cosine(self, text: str) -> float:
         """In [0, 1]; 0 for a text none of whose words is known."""
@@ -159,5 +164,5 @@ class VectorCosine:
 
     def judge(self, page: Page) -> Judgement:
         score = self.cosine(f"{page.title} {page.text}")
-        relevant = score >= self._threshold
+        relevant = score >= self.threshold
         return Judgement(score, relevant, float(relevant), (("likeness of meaning", score),))
