@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import brotli
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -86,16 +87,17 @@ def failed(answer: Answer, **given: Any) -> tuple[str, bool]:
 def packed(data: bytes, encoding: str) -> bytes:
     bare = zlib.compressobj(9, zlib.DEFLATED, -15)
     return {
-        "gzip": lambda: gzip.compress(data),
+        "gzip": lambda: gzip.compress(data, mtime=0),
         "deflate": lambda: zlib.compress(data),
         "bare deflate": lambda: bare.compress(data) + bare.flush(),
         "zstd": lambda: zstandard.compress(data),
-        "gzip, gzip": lambda: gzip.compress(gzip.compress(data)),
+        "br": lambda: brotli.compress(data, quality=5),
+        "gzip, gzip": lambda: gzip.compress(gzip.compress(data, mtime=0), mtime=0),
         "deflate, zstd": lambda: zstandard.compress(zlib.compress(data)),
     }[encoding]()
 
 
-ENCODINGS = ("gzip", "deflate", "bare deflate", "zstd", "gzip, gzip", "deflate, zstd")
+ENCODINGS = ("gzip", "deflate", "bare deflate", "zstd", "br", "gzip, gzip", "deflate, zstd")
 
 
 def compressed(data: bytes, encoding: str) -> Answer:
@@ -190,7 +192,7 @@ def test_the_pieces_in_which_data_arrives_do_not_matter(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.binary(min_size=1, max_size=300), st.sampled_from(("gzip", "deflate", "zstd")))
+@given(st.binary(min_size=1, max_size=300), st.sampled_from(("gzip", "deflate", "zstd", "br")))
 def test_no_bytes_raise_anything_else(data: bytes, encoding: str) -> None:
     inflater = _inflater(encoding)
     for _ in range(3):
@@ -219,6 +221,7 @@ def test_bodies_of_the_conformance_set() -> None:
             "zstd-streaming-no-content-size": "zstd",
             "rawdeflate": "deflate",
             "zlibdeflate": "deflate",
+            "br": "br",
         }.items()
     }
     assert {told.truncated for told in page_of.values()} == {""}
@@ -233,7 +236,12 @@ def test_bodies_of_the_conformance_set() -> None:
         == 1
     )
     assert page_of["rawdeflate"].body == page_of["zlibdeflate"].body
-    for name, encoding in (("gzip", "gzip"), ("deflate", "deflate"), ("zstd", "zstd")):
+    for name, encoding in (
+        ("gzip", "gzip"),
+        ("deflate", "deflate"),
+        ("zstd", "zstd"),
+        ("br", "br"),
+    ):
         bomb = read(f"bomb-{name}.bin", encoding)
         assert bomb.truncated in ("length", "ratio")
         assert len(bomb.body) <= LIMIT
@@ -241,8 +249,6 @@ def test_bodies_of_the_conformance_set() -> None:
         broken = read(f"{name}.gz", "gzip")
         assert broken.truncated == "encoding"
         assert len(broken.body) > 3000, "what came is kept"
-    for name in ("bomb", "html"):
-        assert read(f"{name}-br.bin", "br").truncated == "encoding", "it was not asked for"
 
 
 # ---------------------------------------------------------------- without end

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol
 
 import aiohttp
+import brotli
 import zstandard
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
@@ -146,6 +147,30 @@ class _Members:
             return self._some(head + piece)
 
 
+class _Brotli:
+    def __init__(self) -> None:
+        self._decoder = brotli.Decompressor()
+        self._began = False
+
+    @property
+    def whole(self) -> bool:
+        return not self._began or self._decoder.is_finished()
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        out = bytearray()
+        self._began = self._began or bool(data)
+        try:
+            while len(out) < room and not self._decoder.is_finished():
+                some = self._decoder.process(data, output_buffer_limit=room - len(out))
+                data = b""
+                out += some
+                if not some and self._decoder.can_accept_more_data():
+                    break
+        except brotli.error as error:
+            raise ValueError(str(error)) from error
+        return bytes(out[:room])
+
+
 def _zstandard() -> _Decoder:
     decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
     decoder: _Decoder = decompressor.decompressobj(write_size=_CHUNK)
@@ -161,6 +186,8 @@ def _inflater(encoding: str) -> _Inflater:
     if encoding == "deflate":
         # Some servers send it bare, without the head that it should have.
         return _Members(partial(zlib.decompressobj, 15), partial(zlib.decompressobj, -15))
+    if encoding == "br":
+        return _Brotli()
     if encoding == "zstd":
         return _Members(_zstandard, piece=1 << 8)
     raise ValueError(f"unknown content encoding {encoding!r}")
@@ -196,7 +223,7 @@ class Client:
         self._request_headers = (
             ("User-Agent", settings.user_agent),
             ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"),
-            ("Accept-Encoding", "gzip, deflate, zstd"),
+            ("Accept-Encoding", "gzip, deflate, br, zstd"),
         )
         connector = aiohttp.TCPConnector(
             limit=0,
