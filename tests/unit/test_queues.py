@@ -176,3 +176,19 @@ def test_entries_that_hold_no_more_are_cleared_away() -> None:
         queue.discard(link)
     assert len(queue) == 10
     assert sum(map(len, queue._heaps.values())) < 400
+
+
+def test_changed_values_order_links_as_pushed_ones_do() -> None:
+    one, other = HostQueue(), HostQueue()
+    rng = np.random.default_rng(0)
+    links = list(range(200))
+    for queue in (one, other):
+        for link in links:
+            queue.push(link, f"h{link % 7}", float(link % 5))
+    for _ in range(20):
+        some = rng.choice(links, 30, replace=False).tolist()
+        values = rng.integers(0, 6, 30).astype(float).tolist()
+        one.change(some, values)
+        for link, value in zip(some, values, strict=True):
+            other.push(link, f"h{link % 7}", value)
+    assert pack(one.save()) == pack(other.save())

@@ -105,12 +105,20 @@ class LinkFeatures:
         self.names: dict[int, str] = {}
         """Slot → what it stands for, of words and shapes."""
         self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
+        self._slots: dict[tuple[str, str], int] = {}
+        """Of the named ones; crc32 of text that has to be made first costs five times as much."""
         self._page: Page | None = None
         self._parent = NO_PARENT - 1
         self._places: dict[tuple[str, str], list[int]] = {}
         self._shapes: dict[tuple[str, str, str, bool], list[int]] = {}
         self._spots: dict[tuple[str, str, str, bool], tuple[int, int, int]] = {}
         self._lists: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def remember(self, names: dict[int, str]) -> None:
+        """Go on from these names; all that was worked out is worked out again."""
+        self.names = names
+        self._memo.clear()
+        self._slots.clear()
 
     def row(
         self,
@@ -255,9 +263,13 @@ class LinkFeatures:
         return max(0.0, float(mean @ self._mean) / norm) if norm else 0.0
 
     def _named(self, field: str, what: str) -> int:
-        slot = self._slot(f"{field} {what}")
-        if slot not in self.names:
-            self.names[slot] = f"{field} ‘{what}’"
+        slot = self._slots.get((field, what))
+        if slot is None:
+            if len(self._slots) >= _MEMO:
+                self._slots.clear()
+            slot = self._slots[field, what] = self._slot(f"{field} {what}")
+            if slot not in self.names:
+                self.names[slot] = f"{field} ‘{what}’"
         return slot
 
     def _slot(self, key: str) -> int:

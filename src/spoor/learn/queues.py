@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -64,6 +64,13 @@ class HostQueue:
         heapq.heappush(heap, (-value, link))
         if heap[0] == (-value, link) and host not in self._aside:
             self._raise(host)
+
+    def change(self, links: Iterable[LinkId], values: Iterable[float]) -> None:
+        """Change the values of links that wait, as `push` does; most stay what they are."""
+        known, hosts, push = self._values, self._hosts, self.push
+        for link, value in zip(links, values, strict=True):
+            if known[link] != value:
+                push(link, hosts[link], value)
 
     def discard(self, link: LinkId) -> None:
         """Forget a link; nothing happens if it does not wait."""

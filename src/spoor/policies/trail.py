@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ SWEEP = 32
 """Open links that are valued anew with every page, in turn."""
 CHECKS = 32
 """Times that the best link is valued anew before it is taken, at most."""
+TOLD = 5
+"""Reasons of a choice."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
 FORGET = 0.98
@@ -61,6 +64,10 @@ FORGET = 0.98
 HEAD_START = 2.0
 """Log-odds that the guard gives the learner before anything is known."""
 
+Row = tuple[Sequence[int], Sequence[float]]
+"""Slots and plain numbers of a sighting."""
+
+_GROUP_COLUMNS = {START[field]: field for field in GROUPS}
 _NEAR = ("list", "directory", "pattern")
 _SHARED = np.array(
     [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
@@ -136,6 +143,8 @@ class Trail:
     def observe(self, seen: Sightings) -> None:
         new: list[LinkId] = []
         valued: dict[LinkId, str] = {}
+        entered: list[int] = []
+        told: list[Row] = []
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
             rows = self._of.get(link)
             if rows is None:
@@ -146,11 +155,13 @@ class Trail:
             slots, dense = self._features.row(
                 url, host, seen.anchor(at), seen.page, seen.parent, seen.parent_score, seen.depth
             )
-            row = self._rows.add(slots, dense)
+            row = self._rows.place()
             if row is None:
                 if link not in self._queue:
                     self._queue.push(link, host, self._value_once(slots, dense))
                 continue
+            entered.append(row)
+            told.append((slots, dense))
             rows.append(row)
             valued[link] = host
             for field in _NEAR:
@@ -161,20 +172,24 @@ class Trail:
             if seen.first[at]:
                 self._parent[link] = seen.parent
                 new.append(link)
-        self._value(list(valued), valued.__getitem__)
+        self._rows.fill(entered, told)
+        for link, value in zip(valued, self._values(list(valued)), strict=True):
+            self._queue.push(link, valued[link], value)
         self._fresh = (seen.parent, new)
 
-    def _value(self, links: Sequence[LinkId], host: Callable[[LinkId], str]) -> None:
-        """Value links anew; the best of each link's sightings counts."""
+    def _values(self, links: Sequence[LinkId]) -> list[float]:
+        """The value of each link; the best of its sightings counts."""
         if not links:
-            return
-        rows = [row for link in links for row in self._of[link]]
-        counts = [len(self._of[link]) for link in links]
-        first = np.concatenate(([0], np.cumsum(counts)[:-1]))
+            return []
+        sightings = [self._of[link] for link in links]
+        rows = [row for seen in sightings for row in seen]
         odds, spread = self._log_odds(self._rows.slots[rows], self._rows.dense[rows])
-        best = np.maximum.reduceat(odds + self._optimism * spread, first)
-        for link, value in zip(links, self._round(best).tolist(), strict=True):
-            self._queue.push(link, host(link), value)
+        best = odds + self._optimism * spread
+        if len(rows) > len(links):
+            first = list(accumulate(map(len, sightings[:-1]), initial=0))
+            best = np.maximum.reduceat(best, first)
+        found: list[float] = self._round(best).tolist()
+        return found
 
     def _log_odds(
         self, slots: NDArray[np.int32], dense: NDArray[np.float32]
@@ -217,7 +232,7 @@ class Trail:
             link, old = self._queue.peek(offer)
             if not self._of.get(link):
                 break
-            self._value([link], self._queue.host)
+            self._queue.change([link], self._values([link]))
             if self._queue.value(link) >= old:
                 break
         link, value = self._queue.pop(offer)
@@ -228,29 +243,27 @@ class Trail:
         rows = self._of.get(link)
         if not rows:
             return (("its value when it was first seen", value),)
-        slots, dense = self._rows.slots[rows], self._rows.dense[rows]
-        best = int(np.argmax(self._model.score(slots, dense)[0]))
-        shares = self._model.w[slots[best]].tolist()
-        numbers = slots[best].tolist()
-        reasons = [
-            (self._group_said(field, numbers[START[field]]), shares[START[field]])
-            for field in GROUPS
-            if numbers[START[field]] in self._tried
-        ]
-        reasons += [
-            (self._features.names.get(slot, "a word"), share)
-            for slot, share in zip(numbers[: START["list"]], shares, strict=False)
-            if slot and share
-        ]
-        reasons += [
-            (name, float(weight * number))
-            for (name, *_), weight, number in zip(
-                DENSE[1:], self._model.a[1:], dense[best][1:], strict=True
-            )
-            if number
-        ]
-        reasons.sort(key=lambda reason: -abs(reason[1]))
-        return tuple((name, round(share, 4)) for name, share in reasons[:5])
+        row = rows[0]
+        if len(rows) > 1:
+            odds, _ = self._model.score(self._rows.slots[rows], self._rows.dense[rows])
+            row = rows[int(np.argmax(odds))]
+        slots, dense = self._rows.slots[row], self._rows.dense[row]
+        shares, numbers = self._model.w[slots].tolist(), slots.tolist()
+        found = [at for at in _GROUP_COLUMNS if numbers[at] in self._tried]
+        found += [at for at in range(START["list"]) if numbers[at] and shares[at]]
+        shares += (self._model.a * dense).tolist()
+        found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
+        found.sort(key=lambda at: -abs(shares[at]))
+        # Words are made for those that are told, and for no others.
+        return tuple((self._said(at, numbers), round(shares[at], 4)) for at in found[:TOLD])
+
+    def _said(self, at: int, numbers: Sequence[int]) -> str:
+        """The column `at` of a row in words; the plain numbers come after the slots."""
+        if at >= COLUMNS:
+            return DENSE[at - COLUMNS].name
+        if at >= START["list"]:
+            return self._group_said(_GROUP_COLUMNS[at], numbers[at])
+        return self._features.names.get(numbers[at], "a word")
 
     def _group_said(self, field: str, group: int) -> str:
         tried, reward = self._tried[group]
@@ -303,7 +316,7 @@ class Trail:
         ]
         for child in children:
             self._rows.dense[self._of[child][0], _PARENT_SCORE] = after.score
-        self._value(children, self._queue.host)
+        self._queue.change(children, self._values(children))
 
     def _leads_to(self, link: LinkId) -> float:
         """γ times the best chance among the links that this page was the first to show."""
@@ -358,7 +371,8 @@ class Trail:
             if link in self._queue:
                 self._sweep.append(link)
                 stale[link] = None
-        self._value([link for link in stale if self._of.get(link)], self._queue.host)
+        known = [link for link in stale if self._of.get(link)]
+        self._queue.change(known, self._values(known))
 
     # -- what shards tell one another
 
@@ -449,7 +463,7 @@ class Trail:
     def load(self, state: State) -> None:
         self._model.load(state["model"])
         self._told = None if state["told"] is None else Evidence.load(state["told"])
-        self._features.names = {int(slot): str(name) for slot, name in state["names"]}
+        self._features.remember({int(slot): str(name) for slot, name in state["names"]})
         self._queue.load(state["queue"])
         self._rows = _Rows(self._capacity)
         rows = iter(self._rows.load(state["rows"]))
@@ -492,21 +506,23 @@ class _Rows:
         self._used = 0
         self._free: list[int] = []
 
-    def add(self, slots: Sequence[int], dense: Sequence[float]) -> int | None:
-        """The number of a new row; None where no room is left."""
+    def place(self) -> int | None:
+        """The number of a new row, to be filled; None where no room is left."""
         if self._free:
-            row = self._free.pop()
-        elif self._used < self._capacity:
-            row = self._used
-            self._used += 1
-            if row == len(self.slots):
-                self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-                self.dense = np.concatenate([self.dense, np.zeros_like(self.dense)])
-        else:
+            return self._free.pop()
+        if self._used == self._capacity:
             return None
-        self.slots[row] = slots
-        self.dense[row] = dense
-        return row
+        self._used += 1
+        if self._used > len(self.slots):
+            self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
+            self.dense = np.concatenate([self.dense, np.zeros_like(self.dense)])
+        return self._used - 1
+
+    def fill(self, rows: Sequence[int], told: Sequence[Row]) -> None:
+        """Write new rows, all at once: one at a time costs five times as much."""
+        if rows:
+            self.slots[rows] = np.array([slots for slots, _ in told], dtype=np.int32)
+            self.dense[rows] = np.array([dense for _, dense in told], dtype=np.float32)
 
     def free(self, rows: Iterable[int]) -> None:
         self._free.extend(rows)
