@@ -1,0 +1,540 @@
+"""The report of a run and its live page: who may see it, what it shows, and in a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from loopback import Asked, Loopback, beside, reply
+from spoor.cli.main import run
+from spoor.drivers.http.folder import reading
+from spoor.drivers.http.serve import serving
+from spoor.drivers.http.ui import Ui
+from spoor.lab.live_page import LivePage
+from spoor.lab.reading import RunReader, read_run, report_of_run, snippet
+from spoor.lab.report import in_words, render
+from spoor.lab.snapshot import snapshot
+
+SEED = "http://pots.example/"
+EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+
+
+def filler(seed: str) -> str:
+    """Words that no other page has, so that none is taken for a copy."""
+    rng = Random(seed)
+    return " ".join("".join(rng.choices("aeiounrst", k=6)) for _ in range(80))
+
+
+def answer(asked: Asked) -> bytes:
+    """Two sections of twenty pages each. Pages of pots name the topic, pages of boats do not; one
+    of either carries a script in all that can be shown."""
+    if asked.path == "/robots.txt":
+        return reply("User-agent: *\nDisallow: /private/\nCrawl-delay: 0", media="text/plain")
+    if asked.path == "/":
+        links = "".join(
+            f'<p>Read <a href="/{kind}/{at}">{word} {html.escape(EVIL) if at == 0 else at}</a></p>'
+            for at in range(20)
+            for kind, word in (("pots", "glaze"), ("boats", "keel"))
+        )
+        return reply(
+            f"<title>Home</title>{links}<a href='/private/x'>private</a><a href=/gone>x</a>"
+        )
+    found = re.fullmatch(r"/(pots|boats)/(\d+)", asked.path)
+    if found is None:
+        return reply("not here", 404)
+    words = "Every kiln and glaze of this pottery" if found[1] == "pots" else "Sails and hulls"
+    evil = html.escape(EVIL) if found[2] == "0" else ""
+    return reply(
+        f"<title>{found[1].title()} {found[2]} {'kiln' * (found[1] == 'pots')} {evil}</title><h1>About</h1>"
+        f"<p>{filler(found[0])}. {words} {evil}</p>"
+    )
+
+
+def command(port: int, out: Path, pages: int, *more: str) -> list[str]:
+    return [
+        *("crawl", SEED, "--topic", "kiln, glaze", "--out", str(out), "--pages", str(pages)),
+        *("--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--in-flight", "1", "--json", *more),
+    ]
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Loopback]:
+    server = Loopback(answer)
+    with beside(server.serving):
+        yield server
+
+
+@pytest.fixture(scope="module")
+def stopped(web: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that stopped at its budget, with open links; not to be changed."""
+    out = tmp_path_factory.mktemp("ui") / "run"
+    assert run(command(web.port, out, 12)) == 0
+    return out
+
+
+@pytest.fixture
+def mine(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    shutil.copytree(stopped, tmp_path / "run")
+    return tmp_path / "run"
+
+
+@contextmanager
+def shown(path: Path) -> Iterator[Ui]:
+    page = Ui(lambda token: LivePage(path, token))
+    with beside(lambda: serving(page)):
+        yield page
+
+
+def ask(
+    url: str, form: dict[str, str] | None = None, **headers: str
+) -> tuple[int, str, dict[str, str]]:
+    """Status, body and headers of a reply, whatever the status; redirects are not followed."""
+    data = None if form is None else urlencode(form).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = urllib.request.Request(url, data, named)
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: object, **__: object) -> None:
+            return None
+
+    try:
+        with urllib.request.build_opener(Stay).open(request, timeout=20) as got:
+            return got.status, got.read().decode(), dict(got.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode(), dict(error.headers)
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {
+        file.name: file.read_bytes()
+        for file in path.iterdir()
+        if not file.name.endswith(("-wal", "-shm"))
+    }
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_a_report_says_what_the_issue_asks_for(stopped: Path) -> None:
+    report = read_run(stopped)
+    with reading(stopped) as db:
+        found = [row[0] for row in db.execute("SELECT url FROM pages WHERE relevant")]
+        asked_for = {row[0] for row in db.execute("SELECT url FROM pages")}
+    assert {page.url for page in report.best} == set(found)
+    assert all(page.path[0] == SEED and page.path[-1] == page.url for page in report.best)
+    assert all(any(hit for _, hit in page.snippet) for page in report.best)
+    assert report.lines["trail"][-1] == [12.0, float(len(found))]
+    assert report.budget == 12
+    assert report.snapshot is not None
+    links = report.snapshot.next
+    assert links
+    assert all(link.why and link.url not in asked_for for link in links)
+    assert report.snapshot.learned["numbers"]
+    (host,) = report.hosts
+    assert (host.name, host.pages, host.relevant) == ("pots.example", 12, len(found))
+    assert host.delay == 0.0
+    page = (stopped / "report.html").read_text("utf-8")
+    for heading in (
+        "Harvest",
+        "Best pages",
+        "Next links",
+        "What it has learned",
+        "Hosts",
+        "Settings",
+    ):
+        assert f">{heading}</h2>" in page
+    assert "<mark>" in page
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page
+    assert not re.findall(r"<script|<img|url\(http", page), "self-contained, and text stays text"
+    assert "<button" not in page, "there is nobody to press it"
+
+
+def test_what_was_kept_out_is_told(web: Loopback, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run(command(web.port, out, 100, "--pages-per-host", "41")) == 0
+    report = read_run(out)
+    assert [(row.kind, row.example) for row in report.refused] == [
+        ("robots", "http://pots.example/private/x")
+    ]
+    assert [(row.kind, row.times) for row in report.failures] == [("absent", 1)]
+    assert report.hosts[0].failed == 1, "what robots.txt forbids is no error of the host"
+    page = (out / "report.html").read_text("utf-8")
+    assert "robots.txt forbids it" in page
+    assert "404 Told" in page
+
+
+def test_what_was_trapped_is_told(tmp_path: Path) -> None:
+    months = "".join(f"<a href='/calendar/{at}'>{at}</a> " for at in range(40))
+    body = f"<title>Calendar</title><p>Nothing is on, kiln. {months}</p>"
+    server = Loopback(lambda asked: reply(body))
+    with beside(server.serving):
+        assert run(command(server.port, tmp_path / "run", 30)) == 0
+    report = read_run(tmp_path / "run")
+    assert report.snapshot is not None
+    assert any("calendar" in group for group, _, _ in report.snapshot.traps)
+    assert "taken for traps" in render(report)
+
+
+def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run(command(web.port, out, 10)) == 0
+    before = files(out)
+    reader = RunReader(out)
+    assert reader.pages == 10
+    assert not reader.running()
+    first = reader.report(snapshot(out))
+    assert files(out) == before
+    assert run(command(web.port, out, 20)) == 0
+    reader.refresh()
+    again = reader.report(snapshot(out))
+    assert (again.hosts, again.lines) == (read_run(out).hosts, read_run(out).lines)
+    assert again.budget == 20 != first.budget
+
+
+def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path) -> None:
+    topic = tmp_path / "pots.toml"
+    topic.write_text('name = "pots"\nkeywords = ["kiln"]\n')
+    out = tmp_path / "run"
+    asked = command(web.port, out, 8)
+    asked[2:4] = ["--topic-file", str(topic)]
+    assert run(asked) == 0
+    topic.unlink()
+    report_of_run(out)
+    assert "This cannot be shown: cannot read topic file" in (out / "report.html").read_text()
+
+
+def test_a_snippet_shows_where_the_topic_is() -> None:
+    text = f"{'one two three ' * 30} then came Kilns and more. {'four five ' * 50}"
+    pieces = snippet(text, frozenset({"kiln"}), size=12)
+    assert [piece for piece, hit in pieces if hit] == ["Kilns"]
+    assert pieces[0][0].startswith("…")
+    assert pieces[-1] == ("…", False)
+    assert len(" ".join(piece for piece, _ in pieces).split()) <= 12 + 2
+    assert snippet("", frozenset({"kiln"})) == []
+    assert snippet("a b c", frozenset()) == [("a b c", False)]
+
+
+def test_what_was_learned_in_words() -> None:
+    learned = {"numbers": [("any link", -9.0), ("depth", -1.0)], "URL": [("pot", 2.0)]}
+    assert in_words(learned) == [
+        ("Speaks most for a link", ["URL ‘pot’"]),
+        ("Speaks most against it", ["depth"]),
+    ]
+    assert in_words({"a class": [("pot", 2.0)]}) == [], "no sign, no side"
+
+
+# ---------------------------------------------------------------- who may see the live page
+
+
+def test_only_who_knows_the_address_gets_in(stopped: Path) -> None:
+    with shown(stopped) as page:
+        status, body, headers = ask(page.url)
+        assert status == 200
+        assert "Latest pages" in body
+        nonce = re.search(r"script-src 'nonce-([\w-]+)'", headers["Content-Security-Policy"])
+        assert nonce
+        assert f'<script nonce="{nonce[1]}">' in body
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert headers["Cache-Control"] == "no-store"
+        assert ask(page.url)[2]["Content-Security-Policy"] != headers["Content-Security-Policy"]
+        root = f"http://127.0.0.1:{page.port}/"
+        for wrong in ("", "news", f"{page.token}", f"{page.token}x/", f"{'a' * 32}/", "%2e%2e/"):
+            status, body, headers = ask(root + wrong)
+            assert (status, "pottery" in body) == (404, False)
+            assert headers["Cache-Control"] == "no-store"
+        for host in (
+            "evil.example",
+            f"evil.example:{page.port}",
+            "127.0.0.1",
+            f"0.0.0.0:{page.port}",
+        ):
+            assert ask(page.url, Host=host)[0] == 421
+        assert ask(page.url, Host=f"localhost:{page.port}")[0] == 200
+
+
+def test_a_label_comes_from_the_page_itself(mine: Path) -> None:
+    with shown(mine) as page:
+        label, own = f"{page.url}label", f"http://127.0.0.1:{page.port}"
+        right = {"token": page.token, "page": "1", "relevant": "yes"}
+        assert ask(label)[0] == 405
+        assert ask(page.url, right, Origin=own)[0] == 405
+        assert ask(label, right)[0] == 403, "no origin"
+        assert ask(label, right, Origin="http://evil.example")[0] == 403
+        assert ask(label, right, Origin="null")[0] == 403
+        assert ask(label, {**right, "token": "x"}, Origin=own)[0] == 403
+        assert ask(label, {**right, "page": "-1"}, Origin=own)[0] == 400
+        assert ask(label, {**right, "relevant": "perhaps"}, Origin=own)[0] == 400
+        assert ask(label, {**right, "page": "9" * 5000}, Origin=own)[0] == 413
+        status, body, _ = ask(label, {**right, "page": "999"}, Origin=own)
+        assert (status, body) == (409, "this run has no page 999\n")
+        assert not (mine / "labels.jsonl").exists()
+        status, _, headers = ask(label, right, Origin=own)
+        assert (status, headers["Location"]) == (303, f"/{page.token}/#best"), "without a script"
+    (line,) = (mine / "labels.jsonl").read_text().splitlines()
+    assert (json.loads(line)["url"], json.loads(line)["relevant"]) == (SEED, True)
+
+
+def test_news_are_what_changed(mine: Path) -> None:
+    with shown(mine) as page:
+        news = json.loads(ask(f"{page.url}news")[1])
+        assert all("html" in part for part in news["sections"])
+        have = urlencode({part["id"]: part["digest"] for part in news["sections"]})
+        again = json.loads(ask(f"{page.url}news?{have}")[1])
+        assert not any("html" in part for part in again["sections"])
+        own = {"Origin": f"http://127.0.0.1:{page.port}", "Accept": "application/json"}
+        form = {"token": page.token, "page": "1", "relevant": "no"}
+        status, said, _ = ask(f"{page.url}label", form, **own)
+        assert status == 200
+        assert "when it goes on" in json.loads(said)["said"]
+        changed = json.loads(ask(f"{page.url}news?{have}")[1])["sections"]
+        assert {"summary", "harvest", "best"} <= {part["id"] for part in changed if "html" in part}
+        assert "settings" not in {part["id"] for part in changed if "html" in part}
+
+
+def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
+    told = [sys.executable, "-m", "spoor", "ui", str(stopped), "--no-open"]
+    with subprocess.Popen([*told, "--for", "60"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert ask(url)[0] == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+class Tab:
+    """A page in a browser, with what went wrong and what was asked for."""
+
+    def __init__(self, browser: Any, url: str, **how: Any) -> None:
+        self.page = browser.new_page(**how)
+        self.wrong: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(url)
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(message.text)
+
+    def js(self, code: str) -> Any:
+        return self.page.evaluate(code)
+
+    def until(self, condition: str) -> None:
+        """Waits for it. (Playwright's own way of waiting needs what our policy forbids.)"""
+        for _ in range(300):
+            if self.js(condition):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never: {condition}")
+
+    def queue(self) -> list[str]:
+        found: list[str] = self.js(
+            "[...document.querySelectorAll('#next .pages > li')]"
+            ".map(li => li.querySelector('.url').textContent)"
+        )
+        return found
+
+
+CONTRAST = """
+() => {
+  const parse = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const worst = {};
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility()) continue;
+    if (["SCRIPT", "STYLE"].includes(element.tagName)) continue;
+    const style = getComputedStyle(element);
+    const inSvg = element.closest("svg");
+    const ink = inSvg && style.fill !== "none" ? style.fill : style.color;
+    const [a, b] = [light(parse(ink)), light(behind(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const name = `${element.tagName}.${element.className.baseVal ?? element.className}`;
+    worst[name] = Math.min(worst[name] ?? 99, ratio);
+  }
+  return worst;
+}
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_fit_to_be_read(browser: Any, stopped: Path, width: int, scheme: str) -> None:
+    with shown(stopped) as live:
+        for url in ((stopped / "report.html").as_uri(), live.url):
+            size = {"width": width, "height": 800}
+            tab = Tab(browser, url, viewport=size, color_scheme=scheme)
+            tab.page.wait_for_selector("#settings")
+            assert tab.js("document.documentElement.scrollWidth <= innerWidth"), (
+                "no sideways scroll"
+            )
+            paper = tab.js("getComputedStyle(document.body).backgroundColor")
+            assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+            contrast = tab.js(CONTRAST)
+            assert len(contrast) > 20
+            assert {name: ratio for name, ratio in contrast.items() if ratio < 4.5} == {}
+            assert tab.wrong == []
+            assert [asked for asked in tab.asked if not asked.startswith((url, "data:"))] == []
+            tab.page.close()
+
+
+@pytest.mark.browser
+def test_the_pages_speak_to_all(browser: Any, stopped: Path) -> None:
+    """Landmarks, headings in order, captions, names of buttons, and the keyboard alone."""
+    with shown(stopped) as live:
+        for url in ((stopped / "report.html").as_uri(), live.url):
+            tab = Tab(browser, url)
+            for landmark in ("header", "nav[aria-label]", "main", "footer"):
+                assert tab.page.locator(landmark).count() == 1, landmark
+            levels = tab.js("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
+            assert levels[0] == 1
+            assert all(below - above <= 1 for above, below in pairwise(levels))
+            assert tab.page.locator("table:not(:has(caption))").count() == 0
+            assert tab.page.locator("th:not([scope])").count() == 0
+            assert tab.page.locator("svg[role=img]").first.get_attribute("aria-labelledby")
+            names = tab.js("[...document.querySelectorAll('form button')].map(b => b.ariaLabel)")
+            assert all(": " in name for name in names)
+            tab.page.keyboard.press("Tab")
+            assert tab.js("document.activeElement.className") == "skip"
+            assert tab.page.locator(".skip").bounding_box()["x"] >= 0, "seen once it has the focus"
+            tab.page.keyboard.press("Enter")
+            assert tab.js("document.activeElement.id") == "main"
+            tab.page.keyboard.press("Tab")
+            outline = "getComputedStyle(document.activeElement).outlineStyle"
+            assert tab.js(outline) == "solid", "the focus is seen"
+            assert tab.wrong == []
+            tab.page.close()
+
+
+@pytest.mark.browser
+def test_scripts_in_what_was_crawled_stay_text(browser: Any, stopped: Path) -> None:
+    with shown(stopped) as live:
+        for url in ((stopped / "report.html").as_uri(), live.url):
+            tab = Tab(browser, url)
+            assert "<script>window.pwned" in tab.page.locator("#best").inner_text()
+            if url == live.url:
+                # The parts that come later are made by the script, another way in.
+                tab.js(
+                    "document.querySelectorAll('main > section').forEach(s => s.dataset.digest = '')"
+                )
+                tab.until(
+                    "[...document.querySelectorAll('main > section')].every(s => s.dataset.digest)"
+                )
+                assert "<script>window.pwned" in tab.page.locator("#best").inner_text()
+            assert tab.js("window.pwned") is None
+            assert tab.page.locator("main script, main img").count() == 0
+            assert tab.wrong == []
+            tab.page.close()
+
+
+@pytest.mark.browser
+def test_a_label_changes_the_queue(browser: Any, mine: Path) -> None:
+    with shown(mine) as live:
+        tab = Tab(browser, live.url)
+        before = tab.queue()
+        rows = tab.page.locator("#recent li", has_text="/pots/")
+        numbers = [row.locator("form").get_attribute("data-page") for row in rows.all()[:6]]
+        for number in numbers:
+            tab.page.locator(f'#recent form[data-page="{number}"] button.no').focus()
+            tab.page.keyboard.press("Enter")
+            pressed = f'#recent form[data-page="{number}"] button.no[aria-pressed="true"]'
+            tab.page.wait_for_selector(pressed)
+            assert "Noted as not wanted" in tab.page.locator("#said").inner_text()
+            focused = tab.js("document.activeElement.closest('form').dataset.page")
+            assert focused == number, "who labels by the keyboard stays where they were"
+        after = tab.queue()
+        assert place_of_pots(before) < place_of_pots(after), "what is not wanted waits longer"
+        assert tab.wrong == []
+        tab.page.close()
+    found = (mine / "relevant.jsonl").read_text("utf-8")
+    assert found.count('"url": "http://pots.example/pots/') == 5
+
+
+def place_of_pots(queue: list[str]) -> float:
+    """Their mean place."""
+    places = [at for at, url in enumerate(queue) if "/pots/" in url] or [len(queue)]
+    return sum(places) / len(places)
+
+
+@pytest.mark.browser
+def test_the_page_of_a_running_crawl_follows_it(
+    browser: Any, web: Loopback, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    asked = [sys.executable, "-m", "spoor", *command(web.port, out, 40)]
+    asked[asked.index("--delay") + 1] = "0.6"
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as process:
+        while not (out / "spoor.toml").exists() or not RunReader(out).pages:
+            assert process.poll() is None
+        with shown(out) as live:
+            tab = Tab(browser, live.url)
+            assert tab.page.locator("#says").inner_text().startswith("Running: ")
+            first = tab.queue()
+            fetched = int(tab.page.locator("#summary dd").first.inner_text())
+            tab.until(f"+document.querySelector('#summary dd').textContent > {fetched + 3}")
+            tab.page.locator("#recent button.no").first.click()
+            tab.until("document.querySelector('#said').textContent.includes('within a second')")
+            tab.page.wait_for_selector('#recent button.no[aria-pressed="true"]')
+            for _ in range(100):
+                if tab.queue() != first:
+                    break
+                tab.page.wait_for_timeout(100)
+            assert tab.queue() != first
+            process.send_signal(signal.SIGINT)
+            out_text, _ = process.communicate(timeout=30)
+            tab.until("document.querySelector('#says').textContent.startsWith('Not running')")
+            assert tab.page.locator("#said").inner_text() == "The run has ended."
+            assert tab.wrong == []
+            tab.page.close()
+    assert json.loads(out_text)["stopped_because"] == "interrupted"
+    (line,) = (out / "labels.jsonl").read_text().splitlines()
+    with reading(out) as db:
+        row = db.execute(
+            "SELECT relevant, why FROM pages WHERE url = ?", (json.loads(line)["url"],)
+        ).fetchone()
+    assert (row["relevant"], json.loads(row["why"])[0][0]) == (0, "a person said so")
