@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from spoor.crawl import Crawl
 from spoor.drivers.http import gate as gates
 from spoor.drivers.http.exchange import Client
 from spoor.drivers.http.gate import BlockedAddressError, Gate, is_host, is_public
+from spoor.drivers.http.listings import SitemapsFirst
 from spoor.drivers.http.live import Live
 from spoor.drivers.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
@@ -88,7 +90,7 @@ async def crawled(known: Mapping[str, list[str]], seeds: list[str], **settings: 
         import numpy as np
 
         engine = Crawl(
-            BreadthFirst(Task(np.random.default_rng(0))),
+            SitemapsFirst(BreadthFirst(Task(np.random.default_rng(0)))),
             Keywords(["clay"]),
             MemoryFrontier(),
             attempts=1,
@@ -120,6 +122,10 @@ def lead(urls: list[str], way: str) -> dict[str, bytes]:
     """Pages of the first host that lead to these URLs in one of the ways there are."""
     if way == "link":
         return {"/": page(*urls)}
+    if way == "listed":
+        listed = "".join(f"<url><loc>{escape(url)}</loc></url>" for url in urls)
+        whole = f"<?xml version='1.0'?><urlset>{listed}</urlset>"
+        return {"/": page(), "/sitemap.xml": reply(whole, media="application/xml")}
     if way == "meta":
         refresh = {
             f"/{at}": f'<meta http-equiv=refresh content="0; url={url}">'
@@ -130,10 +136,12 @@ def lead(urls: list[str], way: str) -> dict[str, bytes]:
     return {"/": page(*hops), **hops}
 
 
-@pytest.mark.parametrize("way", ["seed", "link", "redirect", "meta", "robots"])
+@pytest.mark.parametrize("way", ["seed", "link", "redirect", "meta", "robots", "sitemap", "listed"])
 def test_nothing_arrives_at_the_canary(way: str) -> None:
     hosts = [*LOOPBACK, *PRIVATE, *NAMES]
     assert len(hosts) > 70
+    apart = way in ("robots", "sitemap")
+    """Each spelling stands in the robots.txt of a host of its own."""
 
     async def go() -> tuple[Loopback, Steps, list[str]]:
         canary = Loopback(lambda asked: page())
@@ -142,15 +150,19 @@ def test_nothing_arrives_at_the_canary(way: str) -> None:
             told = lead(urls, way)
 
             def answer(asked: Asked) -> bytes:
-                if way == "robots":
+                if apart:
                     at = int(asked.host.partition(".")[0][1:])
-                    return reply("", 302, Location=urls[at])
+                    if way == "robots":
+                        return reply("", 302, Location=urls[at])
+                    if asked.path == "/robots.txt":
+                        return reply(f"Sitemap: {urls[at]}", media="text/plain")
+                    return page()
                 return told.get(asked.path, MISSING)
 
             start = Loopback(answer)
             async with start.serving():
                 # Hosts of our own, let in by name; everything else has to pass the gate.
-                own = [f"h{at}.example" for at in range(len(urls))] if way == "robots" else [START]
+                own = [f"h{at}.example" for at in range(len(urls))] if apart else [START]
                 known = {**NAMES, **{name.lower(): at for name, at in NAMES.items()}}
                 known |= {name: [ADDRESS] for name in own}
                 seeds = urls if way == "seed" else [f"http://{name}:{start.port}/" for name in own]
@@ -158,7 +170,8 @@ def test_nothing_arrives_at_the_canary(way: str) -> None:
                     known,
                     [canonical(seed) for seed in seeds],
                     allow_private=frozenset(own),
-                    robots=way == "robots",
+                    robots=apart,
+                    sitemaps=way in ("sitemap", "listed"),
                     timeout=5.0,
                 )
         return canary, steps, urls
