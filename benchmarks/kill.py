@@ -251,7 +251,7 @@ def cuts(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     return {**dict(sorted(results.items())), "wrong": wrong}
 
 
-def signals(folder: Path, pages: int, times: int, _: str) -> dict[str, Any]:
+def signals(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {}
     again: Counter[str] = Counter()
     with served(pages, hosts=8, latency=0.02) as web:
@@ -319,7 +319,7 @@ def cost(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     return medians
 
 
-def peers(folder: Path, pages: int, times: int, _: str) -> dict[str, Any]:
+def peers(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     parts = [float(rng.uniform(0.05, 0.8)) for _ in range(times)]
     if not (PEERS / "bin" / "python").exists():
