@@ -29,7 +29,7 @@ from spoor.drivers.http.ui import Ui
 from spoor.lab.live_page import LivePage
 from spoor.lab.reading import RunReader, read_run, report_of_run, snippet
 from spoor.lab.report import in_words, render
-from spoor.lab.snapshot import snapshot
+from spoor.lab.snapshot import is_running, snapshot
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
@@ -200,7 +200,7 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     before = files(out)
     reader = RunReader(out)
     assert reader.pages == 10
-    assert not reader.running()
+    assert not is_running(out)
     first = reader.report(snapshot(out))
     assert files(out) == before
     assert run(command(web.port, out, 20)) == 0
@@ -208,6 +208,20 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     again = reader.report(snapshot(out))
     assert (again.hosts, again.lines) == (read_run(out).hosts, read_run(out).lines)
     assert again.budget == 20 != first.budget
+
+
+def test_a_frontier_on_disk_is_read_as_well(web: Loopback, tmp_path: Path) -> None:
+    ways = {}
+    for where in ("memory", "disk"):
+        out = tmp_path / where
+        assert run(command(web.port, out, 12, "--frontier", where)) == 0
+        before = (out / "frontier.db").read_bytes() if where == "disk" else b""
+        known = snapshot(out)
+        assert known is not None
+        ways[where] = (known.next, known.hosts, known.open_links, known.learned, known.missing)
+        assert before == ((out / "frontier.db").read_bytes() if where == "disk" else b"")
+    assert ways["memory"] == ways["disk"]
+    assert ways["memory"][0]
 
 
 def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from spoor.drivers.http.labels import label
 from spoor.errors import InputError
 from spoor.lab.reading import RunReader
 from spoor.lab.report import RunReport, environment, sections
-from spoor.lab.snapshot import Snapshot, snapshot
+from spoor.lab.snapshot import Snapshot, is_running, snapshot
 
 SHARE = 0.2
 """At most this share of the time goes into making the page anew."""
@@ -89,7 +89,7 @@ class LivePage:
         began = self._clock()
         if began < self._next:
             return
-        self._running = self._reader.running()
+        self._running = is_running(self._path)
         stands = self._reader.refresh()
         if stands != self._stands:
             if stands[2:] != self._stands[2:]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sqlite3
 from collections import Counter
@@ -111,17 +110,6 @@ class RunReader:
             row = db.execute("SELECT url FROM pages WHERE seq = ?", (number,)).fetchone()
         return None if row is None else row["url"]
 
-    def running(self) -> bool:
-        """Whether a process holds the run."""
-        try:
-            with (self.path / "lock").open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
-
     def _hear(self, db: sqlite3.Connection) -> None:
         """What people said of its pages. Pages that were read may be judged otherwise now, so all
         are read again."""
@@ -179,7 +167,8 @@ class RunReader:
             ("hosts", f"{len(hosts):,}"),
         ]
         if known is not None:
-            numbers[3:3] = [("requests", f"{known.requests:,}")]
+            asked = max(known.requests, pages + sum(seen.failures.values()))
+            numbers[3:3] = [("requests", f"{asked:,}")]
             numbers.append(("open links", f"{known.open_links:,}"))
         refused, failures = _failures(seen)
         return RunReport(

@@ -6,8 +6,9 @@ The state is loaded into a crawl of this process and that one is asked; the run 
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -22,11 +23,15 @@ from spoor.errors import CallerError, InputError, SpoorError
 from spoor.learn.state import unpack
 from spoor.protocols import Explains
 from spoor.stores.memory import MemoryFrontier
+from spoor.stores.sqlite import SqliteFrontier
 from spoor.traps import closed_groups
-from spoor.types import Judgement, LinkId, State
+from spoor.types import NO_PARENT, Choice, Judgement, State
 
 NEXT = 20
 """Links that a policy is asked for."""
+
+_AT_LEISURE = 1e18
+"""A moment so late that every host's delay is over, and any other delay adds nothing to it, s."""
 
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
@@ -135,32 +140,29 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     found = last_checkpoint(path)
     if found is None:
         return None
-    state = found.state
-    counts, guard = state["counts"], state["guard"]
-    frontier = state["frontier"]
+    state, guard = found.state, found.state["guard"]
     known = Snapshot(
         found.at,
-        counts["requests"],
-        counts["skipped"],
-        len(frontier["open"]),
-        hosts={
-            row[0]: HostClock(row[1], len(open_links))
-            for row, open_links in zip(frontier["hosts"], frontier["host_open"], strict=True)
-        },
+        state["counts"]["requests"],
+        state["counts"]["skipped"],
         traps=closed_groups(guard["traps"]) if guard and guard["traps"] else (),
     )
-    try:
-        engine = crawl_of(path)[0] if crawl is None else crawl
-        engine.frontier = MemoryFrontier()
-        free = {**state, "frontier": at_leisure(frontier)}
-        replace(found, state=free).load_into(engine)
-        rows = explained(engine)
-        chosen = list(_choices(engine, links))
-        fault = next((p.fault for p in _policies(engine) if isinstance(p, Standby)), "")
-    except SpoorError as error:
-        return replace(known, missing=str(error))
-    except Exception as error:  # a plug-in's, whose state says nothing to this version of it
-        return replace(known, missing=f"{type(error).__name__}: {error}")
+    with ExitStack() as after:
+        try:
+            engine = crawl_of(path)[0] if crawl is None else crawl
+            engine.frontier = frontier = _frontier(path, state["frontier"], after)
+            found.load_into(engine)
+            clocks = {
+                name: HostClock(frontier.delay(name), count) for name, count, *_ in frontier.hosts()
+            }
+            known = replace(known, open_links=frontier.open_count, hosts=clocks)
+            rows = explained(engine)
+            chosen = list(_choices(engine, frontier, links))
+        except SpoorError as error:
+            return replace(known, missing=str(error))
+        except Exception as error:  # a plug-in's, whose state says nothing to this version of it
+            return replace(known, missing=f"{type(error).__name__}: {error}")
+    fault = next((p.fault for p in _policies(engine) if isinstance(p, Standby)), "")
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
         for name, group in groupby(rows, key=lambda row: row[0])
@@ -168,12 +170,28 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     return replace(known, next=chosen, learned=groups, fault=fault)
 
 
-def at_leisure(frontier: Mapping[str, Any]) -> State:
-    """A saved frontier whose hosts are all free, and stay so: what would be chosen if only the
-    policy had a say."""
-    hosts = [[name, 0.0, 0, None] for name, *_ in frontier["hosts"]]
-    ready = [row[0] for row, links in zip(hosts, frontier["host_open"], strict=True) if links]
-    return {**frontier, "hosts": hosts, "ready": ready, "later": [], "due": []}
+def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier:
+    """A frontier to load this state into, with room for any number of requests to a host."""
+    if "digest" not in state:
+        return MemoryFrontier()
+    # On disk, in a file that is for the crawl alone as long as it runs.
+    if is_running(path):
+        raise InputError("the open links of this run lie on disk, and are shown once it stops")
+    found = SqliteFrontier(path / "frontier.db")
+    after.callback(found.close)
+    return found
+
+
+def is_running(path: Path) -> bool:
+    """Whether a process holds the run."""
+    try:
+        with (path / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
@@ -192,21 +210,23 @@ def _policies(crawl: Crawl) -> Iterator[Any]:
         policy = getattr(policy, "policy", None)
 
 
-def _choices(crawl: Crawl, most: int) -> Iterator[NextLink]:
-    frontier = crawl.frontier
+def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[NextLink]:
+    """What would be chosen next if every host were free, and stayed so: only the policy has a
+    say."""
+    for name, *_ in frontier.hosts():
+        frontier.hold(name, _AT_LEISURE)
     for _ in range(most):
-        offer = frontier.offer(0.0)
+        offer = frontier.offer(_AT_LEISURE)
         if not len(offer):
             return
         choice = crawl.policy.choose(offer)
-        yield _told(crawl, choice.link, choice.why, choice.probability)
-        frontier.take(choice.link, 0.0)
+        yield _told(frontier, choice)
+        frontier.take(choice.link, _AT_LEISURE)
 
 
-def _told(crawl: Crawl, link: LinkId, why: Why, probability: float | None) -> NextLink:
-    frontier = crawl.frontier
-    seen = frontier.sightings(link)
+def _told(frontier: MemoryFrontier, choice: Choice) -> NextLink:
+    seen = frontier.sightings(choice.link)
     anchor = next((sighting.anchor.text for sighting in seen if sighting.anchor.text), "")
-    parent = seen[0].parent if seen else -1
-    page = frontier.url(parent) if parent >= 0 else ""
-    return NextLink(frontier.url(link), anchor, page, why, probability)
+    parent = seen[0].parent if seen else NO_PARENT
+    page = "" if parent == NO_PARENT else frontier.url(parent)
+    return NextLink(frontier.url(choice.link), anchor, page, choice.why, choice.probability)
