@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor.display import shown
+from spoor.errors import InputError
 from spoor.registry import DEFAULT_POLICY
 from spoor.types import Deferred, Fetch, Outcome
 
@@ -46,6 +47,14 @@ def crawl(
         typer.Option(min=0, max=1, help="End when the last pages' harvest rate falls below it."),
     ] = 0.0,
     window: Annotated[int, typer.Option(min=1, help="Pages that --floor looks at.")] = 200,
+    saturation: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="End when, by estimate, less than this share is left."),
+    ] = 0.0,
+    least: Annotated[
+        float,
+        typer.Option("--yield", min=0, help="End when the next 100 pages will find fewer."),
+    ] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
     per_host: Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")] = 1,
@@ -92,6 +101,12 @@ def crawl(
         bool,
         typer.Option("--otel", help="Send OpenTelemetry traces and metrics (OTEL_… say where)."),
     ] = False,
+    shards: Annotated[
+        int, typer.Option(min=0, help="Crawl in so many processes, on Ray; 0: in this one.")
+    ] = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster that they run on.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
@@ -144,13 +159,33 @@ def crawl(
     engine = make_crawl(settings, judge, subject)
     http = make_http(settings)
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
+    rule = StopRule(found, floor, window)
+    if shards or cluster:
+        from spoor.cli import shards as split
+
+        if metrics or otel:
+            raise InputError("--metrics and --otel look at one process; leave out --shards")
+        summary = split.run(
+            path,
+            settings,
+            shards=shards or 2,
+            cluster=cluster,
+            stop=rule,
+            warc=warc,
+            as_json=as_json,
+        )
+        report_of_run(path)
+        split.echo(summary, as_json=as_json, described=describe(summary, path))
+        if summary["stopped_because"] == "interrupted" or not summary["fetched"]:
+            raise typer.Exit(1)
+        return
     with ExitStack() as after:
         watching = watchers(engine, metrics, otel)
         for watcher in watching:
             after.callback(watcher.close)
         folder = RunFolder(path, settings, warc=warc)
         after.callback(folder.close)
-        run = Run(folder, engine, http, urls, stop=StopRule(found, floor, window))
+        run = Run(folder, engine, http, urls, stop=rule)
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, quiet=as_json and not sys.stderr.isatty())
         hearing = [shown.step, *(watcher.step for watcher in watching)]

@@ -25,7 +25,8 @@ import tomli_w
 from spoor.archive.warc import ROTATE_AT, Captured, Place, WarcWriter, response_at
 from spoor.drivers.http.exchange import Exchange, decoded
 from spoor.drivers.http.settings import user_agent
-from spoor.errors import InputError, PausedError
+from spoor.drivers.shards import union
+from spoor.errors import InputError, PausedError, SpoorError
 from spoor.learn.state import pack, unpack
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
@@ -129,17 +130,19 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = (path / "lock").open("w")
         except OSError as error:
-            raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+            raise self._unwritable(error.strerror) from error
         with ExitStack() as undo:
             undo.callback(self._lock.close)
             try:
                 self._open(warc, undo)
             except OSError as error:
-                raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+                raise self._unwritable(error.strerror) from error
             undo.pop_all()
 
     def _open(self, warc: bool, undo: ExitStack) -> None:
         path = self.path
+        if union.folders(path):
+            raise InputError(f"{path} is a run in shards; go on with --shards")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -158,7 +161,7 @@ class RunFolder:
             self._compare(begun)
             self._ends = self._last_ends()
         except sqlite3.OperationalError as error:  # read-only, full
-            raise InputError(f"cannot write {path / 'state.db'}: {error}") from error
+            raise self._unwritable(str(error)) from error
         except sqlite3.Error as error:
             raise self._damaged(str(error)) from error
         if told != begun:
@@ -182,6 +185,13 @@ class RunFolder:
         self.ran_with: Mapping[str, Any] = self.settings
 
     # -- opening
+
+    def _unwritable(self, what: str) -> SpoorError:
+        """A run that was begun pauses; where none was, the folder is what is wrong."""
+        with suppress(OSError):
+            if (self.path / "state.db").exists():
+                return PausedError(_paused(self.path, what))
+        return InputError(f"cannot write the run folder {self.path}: {what}")
 
     def _damaged(self, what: str) -> InputError:
         file = self.path / "state.db"
@@ -357,6 +367,10 @@ class RunFolder:
     def note(self, name: str, value: str) -> None:
         """Note what readers of the folder want to know; durable with the next commit."""
         self._rows.notes[name] = value
+
+    def verdicts(self) -> list[bool]:
+        """Whether each page committed so far was judged relevant, in order."""
+        return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
     def has_labels(self) -> bool:
         """Whether something was said since the last time; costs one look at a file's size."""
@@ -574,10 +588,7 @@ class RunFolder:
             yield
         except (OSError, sqlite3.OperationalError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
-            raise PausedError(
-                f"paused: cannot write {self.path} ({what}); make room and give the same command "
-                "to go on"
-            ) from error
+            raise PausedError(_paused(self.path, what)) from error
 
     def close(self) -> None:
         """Close the files; what came after the last commit is dropped at the next opening."""
@@ -591,6 +602,13 @@ class RunFolder:
         with suppress(sqlite3.Error):
             self._db.close()
         self._lock.close()
+
+
+def _paused(path: Path, what: str) -> str:
+    return (
+        f"paused: cannot write {path} ({what}); make room, or make it writable, and give the same "
+        "command to go on"
+    )
 
 
 def _result(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:
@@ -639,11 +657,19 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a run, to look at only; whoever writes it is not disturbed.
+    """The database of a run, to look at only; whoever writes it is not disturbed. Of a run in
+    shards it is made of theirs, in O(pages).
 
     Raises InputError where there is none, or where it cannot be read.
     """
     file = path / "state.db"
+    if not file.exists() and (shards := union.folders(path)):
+        db = union.whole(shards)
+        try:
+            yield db
+        finally:
+            db.close()
+        return
     if not file.exists():
         raise InputError(f"{path} is no run: it has no state.db")
     db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)

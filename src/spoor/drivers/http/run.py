@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
+from spoor.learn.remaining import Estimate, Harvest
 from spoor.learn.state import read
 from spoor.protocols import Attached, Engine, Judge, Keeps, Post
 from spoor.stores.memory import MemoryFrontier
@@ -41,6 +43,12 @@ from spoor.urls import canonical
 
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
+
+ESTIMATE_EVERY = 10
+"""Pages between two estimates of what is left, where a run ends by them."""
+
+LEAST_PAGES = 50
+"""No run ends by an estimate before."""
 
 LISTEN_SECONDS = 1.0
 """How often a run looks for labels that a person gave."""
@@ -300,9 +308,30 @@ class StopRule:
     floor: float = 0.0
     """Harvest rate, in [0, 1], of the last `window` pages below which it ends."""
     window: int = 200
+    saturation: float = 0.0
+    """Share of all relevant pages, in [0, 1]: it ends once the upper end of the estimate of what is
+    left falls below it."""
+    least: float = 0.0
+    """Relevant pages: it ends once the upper end of what the next hundred pages will find falls
+    below it."""
 
-    def reason(self, found: int, recent: Sequence[bool]) -> str | None:
-        """Why to stop now, with so many found and these verdicts on the last pages; or None."""
+    @property
+    def estimates(self) -> bool:
+        """Whether it goes by an estimate."""
+        return bool(self.saturation or self.least)
+
+    def reason(
+        self, found: int, recent: Sequence[bool], estimate: Estimate | None = None
+    ) -> str | None:
+        """Why to stop now, with so many found, these verdicts on the last pages, and an estimate of
+        what is left where there is one; or None."""
+        if estimate is not None and estimate.pages >= LEAST_PAGES:
+            high = estimate.share_left.high
+            if high < self.saturation:
+                return f"saturated: at most {high:.0%} of the relevant pages is left, by estimate"
+            if estimate.next.high < self.least:
+                most = estimate.next.high
+                return f"the next hundred pages will find {most:.0f} more at most, by estimate"
         if self.found is not None and found >= self.found:
             return f"found {found} relevant pages"
         if len(recent) >= self.window and sum(recent) < self.floor * len(recent):
@@ -328,6 +357,7 @@ class Run:
         self._rule = stop or StopRule()
         self._recent: deque[bool] = deque(maxlen=self._rule.window)
         """Verdicts on the last pages of this process."""
+        self._harvest = Harvest(folder.verdicts())
         self._live: Live | None = None
         self._enough = False
         self.crawl = engine
@@ -434,9 +464,19 @@ class Run:
         """Seconds by the crawl's clock."""
         return time.time() + self._ahead
 
+    @property
+    def fault(self) -> str:
+        """What its policy did that no policy may, and what goes on in its place; or nothing."""
+        return self._standby.fault if self._standby else ""
+
     def run(self) -> str:
         """To the end; returns the reason."""
         return asyncio.run(self.serve(self.live()))
+
+    def estimate(self) -> Estimate | None:
+        """What is left, as far as can be said."""
+        counts = self.crawl.counts
+        return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
     def live(self, engine: Engine | None = None) -> Live:
         """What asks the network; for an `engine` that stands before the journal, where there is
@@ -455,11 +495,13 @@ class Run:
     async def serve(self, live: Live) -> str:
         """As `run`, in a loop that runs already."""
         stop_on_signals(live, self.on_interrupt)
+        self.folder.note("stopped", "")
         listening = asyncio.create_task(self._listen(live))
         try:
             reason = (await live.run()).reason
         finally:
             listening.cancel()
+        self.folder.note("stopped", reason)
         if reason != "aborted":
             self._checkpoint()
         return reason
@@ -484,6 +526,7 @@ class Run:
             if changed is not None:
                 self.journal.relabel(url, *changed, self.now())
         self.commit()
+        self._harvest = Harvest(self.folder.verdicts())
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
@@ -491,7 +534,10 @@ class Run:
         self._steps.append((fetch, step))
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
-            reason = self._rule.reason(self.crawl.counts.relevant, self._recent)
+            self._harvest.add(step.judgement.relevant)
+            asked = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
+            estimate = self.estimate() if asked else None
+            reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
             if reason is not None and not self._enough and self._live is not None:
                 self._enough = True
                 self._live.stop(reason)
@@ -542,9 +588,23 @@ class Run:
             "requests": counts.requests,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
+            "estimate": _told(self.estimate()),
             "last_failure": self._failure,
-            "policy_fault": self._standby.fault if self._standby else "",
+            "policy_fault": self.fault,
             "judge": dict(judge.account()) if isinstance(judge, Keeps) else {},
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }
+
+
+def _told(estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate as JSON values: [low, middle, high] of each."""
+    if estimate is None:
+        return None
+    return {
+        "left": [round(value, 1) for value in estimate.left],
+        "next_hundred": [round(value, 1) for value in estimate.next],
+        "requests_each": [
+            round(value, 1) if math.isfinite(value) else None for value in estimate.cost
+        ],
+    }

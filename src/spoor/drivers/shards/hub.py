@@ -65,6 +65,8 @@ class Member:
     """It owns no hosts any more, and only hands over what it has."""
     alive: bool = False
     ended: bool = False
+    stopping: bool = False
+    """It was told to end."""
     told: Report = field(default_factory=dict)
     """Its last report."""
     queue: deque[_Chunk] = field(default_factory=deque)
@@ -145,7 +147,7 @@ class Hub:
     def joined(self, shard: int, report: Report, now: float) -> None:
         """A shard was opened, for the first time or again; it sends all that it keeps."""
         member = self.members[shard]
-        member.alive, member.ended = True, False
+        member.alive, member.ended, member.stopping = True, False, False
         member.have.clear()
         self.report(shard, report, now)
 
@@ -175,6 +177,8 @@ class Hub:
         rewind, member.rewind = member.rewind, False
         self.traffic.orders += 1
         self.traffic.model_bytes += sum(map(len, models))
+        ending = self._ending(member)
+        member.stopping = ending is not None
         return {
             "grant": self.ledger.offer(shard),
             "in": coming,
@@ -191,7 +195,7 @@ class Hub:
             "hold": not self._settled,
             "ask": ask,
             "models": models,
-            "stop": self._ending(member),
+            "stop": ending,
         }
 
     def _ending(self, member: Member) -> str | None:

@@ -69,7 +69,13 @@ class Post:
 
     def owner(self, url: str) -> int:
         """The shard of a canonical URL."""
-        name = host(url)
+        return self._owner_of(host(url))
+
+    def owns_host(self, name: str) -> bool:
+        """Whether a host is this shard's."""
+        return self._owner_of(name) == self.me
+
+    def _owner_of(self, name: str) -> int:
         shard = self._owners.get(name)
         if shard is None:
             if len(self._owners) >= MEMORY:

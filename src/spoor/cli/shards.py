@@ -1,0 +1,147 @@
+"""`spoor crawl --shards`: the same crawl in several processes, and its screen."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live as RichLive
+from rich.table import Table
+from rich.text import Text
+
+from spoor.cli.screen import PLAIN_EVERY
+from spoor.display import shown
+from spoor.drivers.http.run import StopRule
+from spoor.drivers.ray import crawl
+from spoor.drivers.ray.driver import Watched
+
+
+def run(
+    path: Path,
+    settings: Mapping[str, Any],
+    *,
+    shards: int,
+    cluster: str | None,
+    stop: StopRule,
+    warc: bool,
+    as_json: bool,
+) -> dict[str, Any]:
+    """Crawl in shards with a screen; the summary."""
+    with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
+        return crawl(
+            path,
+            settings,
+            shards=shards,
+            cluster=cluster,
+            stop=stop,
+            warc=warc,
+            watch=screen.show,
+        )
+
+
+def echo(summary: Mapping[str, Any], *, as_json: bool, described: str) -> None:
+    """The end of a crawl in shards, for a program or a person."""
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    exchange = summary["exchange"]
+    learned = (
+        f"learned together {exchange['merges']} times"
+        if summary["learned_together"]
+        else "each learned by itself"
+    )
+    typer.echo(
+        f"{described}\n"
+        f"  shards   {summary['shards']}, {learned}; {exchange['links']} links exchanged, "
+        f"{exchange['bytes_per_page']:.0f} bytes and {exchange['cpu_ms_per_page']:.2f} ms a page"
+    )
+
+
+class Screen:
+    """A table of the shards on a terminal, plain lines elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        console = Console(stderr=True)
+        self._quiet = quiet
+        self._watched: Watched | None = None
+        self._last = time.monotonic()
+        self._said = 0
+        self._live = (
+            RichLive(
+                console=console, refresh_per_second=4, get_renderable=self._render, transient=True
+            )
+            if console.is_terminal and not quiet
+            else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, watched: Watched) -> None:
+        """As things stand."""
+        self._watched = watched
+        if self._quiet or self._live is not None:
+            return
+        for line in watched.said[self._said :]:
+            _say(line)
+        self._said = len(watched.said)
+        if time.monotonic() - self._last >= PLAIN_EVERY:
+            self._last = time.monotonic()
+            _say(line_of(watched))
+
+    def _render(self) -> Group:
+        if self._watched is None:
+            return Group(Text("starting Ray"))
+        watched = self._watched
+        said = [Text(shown(line)) for line in watched.said]
+        return Group(Text(line_of(watched)), table_of(watched), *said)
+
+
+def _say(line: str) -> None:
+    print(shown(line), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def line_of(watched: Watched) -> str:
+    """Fetched, found and rate of all shards in one line."""
+    hub = watched.hub
+    rate = hub.fetched / max(time.monotonic() - watched.began, 1e-9)
+    away = sum(not member.alive for member in hub.members.values())
+    line = f"{hub.fetched} pages of {hub.ledger.budget}, found {hub.found}, {rate:.1f} a second"
+    if not hub.settled:
+        line += "; delivering what was on its way"
+    return line + (f"; {away} shards away" if away else "")
+
+
+def table_of(watched: Watched) -> Table:
+    """A row a shard: hosts, pages, links that came and left, and how long the oldest waits."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
+        table.add_column(name, justify="right")
+    now = time.monotonic()
+    for member in watched.hub.members.values():
+        told = member.told
+        state = "" if member.alive else "away"
+        if member.retired:
+            state = "hands over"
+        keys = ("hosts", "open", "pages", "relevant", "entered", "posted", "waiting")
+        values = [f"{told[key]:,}" if told else "–" for key in keys]
+        table.add_row(str(member.number), *values, f"{member.lag(now):.1f} s", state)
+    return table

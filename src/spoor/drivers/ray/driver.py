@@ -1,0 +1,403 @@
+"""The Ray driver: an actor a shard, and one process that carries their orders and reports.
+
+Ray starts the processes, puts them on the machines of a cluster, starts them again where they die,
+and carries plain values between them. It keeps nothing: an actor that comes back goes on from its
+own run folder, and a coordinator that comes back is told everything by the shards.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from spoor.drivers.http.folder import FORMAT, read_settings
+from spoor.drivers.http.run import StopRule
+from spoor.drivers.shards import union
+from spoor.drivers.shards.hub import Hub, Report
+from spoor.drivers.shards.shard import Shard
+from spoor.errors import InputError, PausedError, SpoorError
+
+TURN = 0.25
+"""Seconds between two turns of a shard."""
+
+MERGE_PAGES = 100
+"""Pages a shard after which learning is shared for the first time."""
+
+AGAIN = 0.5
+"""Seconds after which a shard whose process died is opened again."""
+
+DEATHS = 8
+"""Times in a row that a shard may die without a page between before the run pauses."""
+
+MEMORY = 80 * 1024 * 1024
+"""Bytes of a local Ray's object store: what travels is small."""
+
+
+class ShardActor:
+    """What Ray makes an actor of: one shard in a process of its own."""
+
+    def __init__(self) -> None:
+        self._shard: Shard | None = None
+
+    async def open(
+        self, path: str, settings: dict[str, Any], me: int, shards: int, warc: bool
+    ) -> Report:
+        """Open the shard, or say where it stands; whoever asks knows nothing of it."""
+        if self._shard is None:
+            self._shard = Shard(Path(path), settings, me, shards, warc=warc)
+            return {**self._shard.begin(), "process": os.getpid()}
+        return {**self._shard.anew(), "process": os.getpid()}
+
+    async def turn(self, order: dict[str, Any]) -> Report:
+        """One turn with the hub."""
+        assert self._shard is not None
+        return self._shard.turn(order)
+
+    async def end(self) -> Report:
+        """The last report, once nothing is in flight."""
+        assert self._shard is not None
+        return await self._shard.end()
+
+
+@dataclass
+class Watched:
+    """What those who look on are shown."""
+
+    hub: Hub
+    began: float = field(default_factory=time.monotonic)
+    processes: dict[int, int] = field(default_factory=dict)
+    """Shard → its process."""
+    said: list[str] = field(default_factory=list)
+    """What a user must know, in the order of its coming."""
+
+
+def crawl(
+    path: Path,
+    settings: Mapping[str, Any],
+    *,
+    shards: int = 2,
+    cluster: str | None = None,
+    stop: StopRule | None = None,
+    warc: bool = True,
+    merge_pages: int = MERGE_PAGES,
+    watch: Callable[[Watched], None] = lambda watched: None,
+) -> dict[str, Any]:
+    """Crawl in `shards` shards, to the end; the same call on the same folder goes on, with another
+    number of shards, too. Returns what `spoor crawl --json` prints.
+
+    `settings`: of `spoor.drivers.http.run.run_settings`. `cluster`: the address of a Ray that runs;
+    without one Ray is started here and ended with the crawl. `merge_pages`: pages a shard between
+    two exchanges of what was learned, more as there are more; 0: each learns by itself. `watch` is
+    called a few times a second.
+
+    Raises InputError as a run's folder does, and where Ray is not installed or not there;
+    PausedError where a disk is full, or Ray is gone.
+    """
+    ray = _ray()
+    rule = stop or StopRule()
+    with ExitStack() as undo:
+        before = _begin(path, settings, shards, undo)
+        retired = [at for at in range(before) if at >= shards]
+        hub = Hub(
+            shards,
+            settings["pages"],
+            retired=retired,
+            merge_pages=merge_pages * shards,
+            rule=rule.reason,
+            found=rule.found,
+            window=rule.window,
+        )
+        undo.enter_context(_started(ray, cluster, len(hub.members)))
+        watched = Watched(hub)
+        coordinator = _Coordinator(ray, path, dict(settings), hub, shards, warc, watched)
+        undo.enter_context(_signals(hub))
+        try:
+            coordinator.run(watch)
+        except SpoorError:
+            raise
+        except ray.exceptions.RayError as error:
+            raise _gone(error) from error
+        union.results(path, union.folders(path))
+        return coordinator.summary()
+
+
+def _ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError as error:
+        raise InputError(
+            "crawling in shards needs Ray, which is not installed: pip install 'spoor[ray]'"
+        ) from error
+    return ray
+
+
+def _gone(error: BaseException) -> PausedError:
+    what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return PausedError(f"paused: Ray is gone ({what}); give the same command to go on")
+
+
+def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack) -> int:
+    """Make the run's folder, or open it; how many shards it has had."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = undo.enter_context((path / "lock").open("w"))
+    except OSError as error:
+        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(f"{path} is in use by another process; wait for it or end it") from None
+    if (path / "state.db").exists():
+        raise InputError(f"{path} was begun without shards; go on without --shards")
+    known = union.folders(path)
+    told = read_settings(path) if (path / "spoor.toml").exists() else None
+    if told is None or told.get("shards") != shards:
+        whole = {"format": FORMAT, **(told or settings), "shards": shards}
+        part = path / "spoor.toml.part"
+        part.write_text(tomli_w.dumps(whole), encoding="utf-8")
+        part.replace(path / "spoor.toml")
+    return max((int(one.name[6:]) + 1 for one in known), default=0)
+
+
+@contextmanager
+def _started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
+    common = {
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "configure_logging": True,
+        "logging_level": logging.ERROR,
+        "namespace": "spoor",
+    }
+    try:
+        if cluster is None:
+            ray.init(
+                address="local",
+                num_cpus=processes,
+                num_gpus=0,
+                object_store_memory=MEMORY,
+                _node_ip_address="127.0.0.1",
+                **common,
+            )
+        else:
+            common.pop("include_dashboard")
+            ray.init(address=cluster, **common)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        where = "on this machine" if cluster is None else f"at {cluster}"
+        what = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
+        raise InputError(f"no Ray {where}: {what}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _signals(hub: Hub) -> Iterator[None]:
+    """The first SIGINT or SIGTERM stops the run, the second ends it at once."""
+
+    def interrupt(number: int, frame: object) -> None:
+        if hub.reason is not None:
+            raise KeyboardInterrupt
+        hub.stop("interrupted")
+
+    try:
+        before = {one: signal.signal(one, interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: signals are not ours
+        yield
+        return
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+class _Coordinator:
+    """Carries orders and reports until all shards have ended."""
+
+    def __init__(
+        self,
+        ray: Any,
+        path: Path,
+        settings: dict[str, Any],
+        hub: Hub,
+        shards: int,
+        warc: bool,
+        watched: Watched,
+    ) -> None:
+        self._ray = ray
+        self._path = path.absolute()
+        self._settings = settings
+        self._hub = hub
+        self._shards = shards
+        self._warc = warc
+        self._watched = watched
+        self._began = time.monotonic()
+        self._before: int | None = None
+        self._pending: dict[Any, tuple[int, str]] = {}
+        self._next = dict.fromkeys(hub.members, 0.0)
+        self._idle_deaths = dict.fromkeys(hub.members, 0)
+        self._last_pages = dict.fromkeys(hub.members, 0)
+        self._last: dict[int, Report] = {}
+        self._fault: SpoorError | None = None
+        actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(ShardActor)
+        spread = actor.options(scheduling_strategy="SPREAD")
+        self._actors = {at: spread.remote() for at in hub.members}
+
+    def run(self, watch: Callable[[Watched], None]) -> None:
+        """To the end. Raises what a shard ended with, once the others have ended."""
+        shown = 0.0
+        while not self._hub.over:
+            now = time.monotonic()
+            for shard, at in self._next.items():
+                if at <= now:
+                    self._ask(shard)
+                    self._next[shard] = float("inf")
+            soonest = min(self._next.values())
+            wait = min(max(0.001, soonest - now), TURN)
+            ready = []
+            if self._pending:
+                ready, _ = self._ray.wait(
+                    list(self._pending), num_returns=len(self._pending), timeout=0
+                )
+            if not ready:
+                if self._pending:
+                    ready, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=wait)
+                else:
+                    time.sleep(wait)
+            for one in ready:
+                self._answered(one)
+            if now - shown > TURN:
+                shown = now
+                watch(self._watched)
+        watch(self._watched)
+        if self._fault is not None:
+            raise self._fault
+
+    def _ask(self, shard: int) -> None:
+        member, actor = self._hub.members[shard], self._actors[shard]
+        if member.ended:
+            return
+        if not member.alive:
+            arguments = (str(self._path), self._settings, shard, self._shards, self._warc)
+            self._pending[actor.open.remote(*arguments)] = (shard, "open")
+        elif member.stopping:
+            self._pending[actor.end.remote()] = (shard, "end")
+        else:
+            self._pending[actor.turn.remote(self._hub.order(shard))] = (shard, "turn")
+
+    def _answered(self, one: Any) -> None:
+        shard, what = self._pending.pop(one)
+        member = self._hub.members[shard]
+        now = time.monotonic()
+        errors = self._ray.exceptions
+        try:
+            report = self._ray.get(one)
+        except errors.RayTaskError as error:
+            self._failed(shard, error.cause)
+            return
+        except (errors.RayActorError, errors.WorkerCrashedError) as error:
+            self._hub.lost(shard)
+            self._idle_deaths[shard] += 1
+            if self._idle_deaths[shard] > DEATHS:
+                self._failed(shard, _gone(error))
+            self._next[shard] = now + AGAIN
+            return
+        if report["pages"] > self._last_pages[shard]:
+            self._idle_deaths[shard] = 0
+        self._last_pages[shard] = report["pages"]
+        self._last[shard] = report
+        if what == "open":
+            self._watched.processes[shard] = report["process"]
+            self._hub.joined(shard, report, now)
+            if self._before is None and len(self._last) == len(self._hub.members):
+                self._before = self._hub.fetched
+        else:
+            self._hub.report(shard, report, now)
+        if report["fault"] and report["fault"] not in self._watched.said:
+            self._watched.said.append(report["fault"])
+        member.ended = what == "end"
+        hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
+        soon = what == "open" or member.stopping or (hungry and self._hub.reason is None)
+        self._next[shard] = now + (TURN / 5 if soon else TURN)
+
+    def _failed(self, shard: int, error: Any) -> None:
+        """A shard ended with an error: the run cannot go on without its hosts."""
+        if self._fault is None:
+            self._fault = (
+                error
+                if isinstance(error, SpoorError)
+                else PausedError(f"paused: shard {shard} failed ({type(error).__name__}: {error})")
+            )
+        self._hub.members[shard].ended = True
+        self._hub.stop("a shard failed")
+
+    def summary(self) -> dict[str, Any]:
+        """What was done, for `--json`."""
+        hub, last = self._hub, [self._last[at] for at in sorted(self._last)]
+        seconds = time.monotonic() - self._began
+        pages, found = hub.fetched, hub.found
+        new = max(1, pages - (self._before or 0))
+        each = [report["summary"] for report in last]
+        traffic = hub.traffic
+        return {
+            "out": str(self._path),
+            "resumed": any(one["resumed"] for one in each),
+            "stopped_because": hub.reason,
+            "fetched": pages,
+            "found": found,
+            **{
+                key: sum(report[key] for report in last)
+                for key in ("failed", "skipped", "requests")
+            },
+            "harvest_rate": round(found / pages, 4) if pages else 0.0,
+            "open_links": sum(report["open"] for report in last),
+            "last_failure": next(filter(None, (one["last_failure"] for one in each)), ""),
+            "policy_fault": next(filter(None, (one["policy_fault"] for one in each)), ""),
+            "seconds": round(seconds, 2),
+            "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
+            "judge": _together([one["judge"] for one in each]),
+            "shards": self._shards,
+            "learned_together": traffic.merges > 0,
+            "exchange": {
+                "orders_per_page": round(traffic.orders / new, 4),
+                "links": traffic.links,
+                "bytes_per_page": round(traffic.bytes / new, 1),
+                "merges": traffic.merges,
+                "model_bytes_per_page": round(traffic.model_bytes / new, 1),
+                "cpu_ms_per_page": round(1000 * sum(report["busy"] for report in last) / new, 3),
+                "coordinator_cpu_s": round(time.process_time(), 2),
+                "deaths": sum(member.deaths for member in hub.members.values()),
+            },
+            "each": [
+                {
+                    "shard": at,
+                    "pages": self._last[at]["pages"],
+                    "found": self._last[at]["relevant"],
+                    "hosts": self._last[at]["hosts"],
+                    "links_out": self._last[at]["posted"],
+                    "links_in": self._last[at]["entered"],
+                    "cpu_s": round(self._last[at]["cpu"], 2),
+                }
+                for at in sorted(self._last)
+            ],
+        }
+
+
+def _together(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """What the judges of all shards asked and spent."""
+    keys = dict.fromkeys(key for account in accounts for key in account)
+    return {key: sum(account.get(key, 0.0) for account in accounts) for key in keys}
