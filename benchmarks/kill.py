@@ -13,8 +13,8 @@ of the runs lie in a file.
 `kills`: one crawl by `spoor crawl`, killed at random moments and gone on with each time.
 `points`: a process that kills itself at each named step of opening, of a finish, of a checkpoint.
 `cuts`: one file of a killed run, cut at a random place.
-`signals`: SIGINT once, SIGTERM, SIGINT twice, and how long the process takes to end; a second
-process on a run that is held.
+`signals`: SIGINT once, SIGTERM, SIGINT twice, and how long the process takes to end; what is
+refused: a second process on a run that is held, other settings, older and newer formats.
 `cost`: CPU a page of the same crawl in memory, and durable with its WARC file, in turn, each in a
 process of its own, medians.
 `peers`: one site, crawled by Spoor, by Scrapy with a JOBDIR and by Crawlee with its file storage;
@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -279,12 +280,19 @@ def signals(folder: Path, pages: int, times: int, frontier: str) -> dict[str, An
                 again[name] += web.again
         path = folder / "held"
         run = open_run(path, web.root, web.port, per_host=8)
-        for _ in range(times):
-            began = time.monotonic()
-            code = begin(web.command(path, *FLAGS)).wait()
-            assert code == 2, code
-            seconds.setdefault("refusal of a second process", []).append(time.monotonic() - began)
-        run.folder.close()
+        refused = {"a second process": (), "another policy": ("--policy", "random")}
+        toml = path / "spoor.toml"
+        for name, more in [*refused.items(), ("an older format", ()), ("a newer format", ())]:
+            if name == "another policy":
+                run.folder.close()
+            if name.endswith("format"):
+                other = "0" if name == "an older format" else "2"
+                toml.write_text(re.sub(r"(?m)^format = \d+", f"format = {other}", toml.read_text()))
+            for _ in range(times):
+                began = time.monotonic()
+                code = begin(web.command(path, *FLAGS, *more)).wait()
+                assert code == 2, code
+                seconds.setdefault(f"refusal: {name}", []).append(time.monotonic() - began)
     worst = {name: round(max(values), 2) for name, values in seconds.items()}
     return {"worst seconds to end": worst, "refetched": dict(again)}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spoor.crawl import Crawl
+from spoor.drivers.http.folder import RunFolder
+from spoor.errors import PausedError
 from spoor.testing.kills import CountedWeb, check_run, open_run, served
 
 PAGES = 120
@@ -142,3 +146,102 @@ def test_short_of_room(
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert finish(web, tmp_path / "run") == whole
+
+
+def in_own_mounts(script: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """A command after some mounts that nobody else sees; skips where that is not allowed."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare to mount a file system with")
+    if subprocess.run(
+        ["unshare", "-rm", "mount", "-t", "tmpfs", "x", "/mnt"], check=False
+    ).returncode:
+        pytest.skip("no file system may be mounted here")
+    shell = ["unshare", "-rm", "bash", "-ec", f'{script}; "$@"', "bash", *command]
+    return subprocess.run(shell, check=False, capture_output=True, text=True)
+
+
+def test_a_folder_that_became_read_only(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    command = web.command(path, *IN_FLIGHT)
+    new = in_own_mounts(f"mount --bind -o ro {tmp_path} {tmp_path}", *command)
+    assert (new.returncode, new.stdout) == (2, "")
+    assert f"cannot write the run folder {path}: Read-only file system" in new.stderr
+    web.asked.clear()
+    process = start(command)
+    until(process, lambda: asked(web) > 30)
+    process.kill()
+    process.communicate()
+    before = asked(web)
+    old = in_own_mounts(f"mount --bind -o ro {path} {path}", *command)
+    assert (old.returncode, len(old.stderr.splitlines())) == (1, 1), old.stderr
+    assert "paused: cannot write" in old.stderr
+    assert "Read-only file system" in old.stderr
+    assert asked(web) == before, "nothing was asked of anybody"
+    assert finish(web, path) == whole
+
+
+def test_a_disk_that_is_full(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
+    """A real one, of half a megabyte; what came onto it is taken to a larger one."""
+    path, kept = tmp_path / "small" / "run", tmp_path / "run"
+    (tmp_path / "small").mkdir()
+    full = in_own_mounts(
+        f"mount -t tmpfs -o size=500k tmpfs {tmp_path}/small; trap 'cp -r {path} {kept}' EXIT",
+        *web.command(path, *IN_FLIGHT),
+    )
+    assert full.returncode == 1, full.stderr
+    assert "paused: cannot write" in full.stderr.splitlines()[-1]
+    assert "Traceback" not in full.stderr
+    assert finish(web, kept) == whole
+
+
+@pytest.mark.parametrize("point", ["commit begun", "warc synced"])
+def test_a_folder_that_becomes_read_only_on_the_way(
+    web: CountedWeb, whole: set[str], tmp_path: Path, point: str
+) -> None:
+    path, seen = tmp_path / "run", list[str]()
+
+    def at(reached: str, crawl: Crawl) -> None:
+        seen.append(reached)
+        if reached == point and seen.count(point) == 5:
+            (_no_archive if point == "commit begun" else _no_database)(run.folder)
+
+    run = open_run(path, web.root, web.port, at=at)
+    try:
+        with pytest.raises(PausedError, match="paused: cannot write"):
+            run.run()
+    finally:
+        run.folder.close()
+    assert finish(web, path) == whole
+
+
+def _no_archive(folder: RunFolder) -> None:
+    """What is written to it fails, in the operating system."""
+    assert folder._warc is not None
+    with (folder.path / "spoor.toml").open("rb") as read_only:
+        os.dup2(read_only.fileno(), folder._warc._file.fileno())
+
+
+def _no_database(folder: RunFolder) -> None:
+    """What is written to it fails, in SQLite."""
+    folder._db.execute("PRAGMA query_only=ON")
+
+
+def test_refusals_are_told_at_once(web: CountedWeb, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    run = open_run(path, web.root, web.port, pages=20)
+    run.run()
+    held = subprocess.run(web.command(path), check=False, capture_output=True, text=True)
+    assert (held.returncode, "in use by another process" in held.stderr) == (2, True)
+    run.folder.close()
+    before = asked(web)
+    toml = (path / "spoor.toml").read_text()
+    for said, harm, more in (
+        ("was begun with policy = 'trail', not 'random'", "", ("--policy", "random")),
+        ("is of run format 99", "99", ()),
+    ):
+        if harm:
+            (path / "spoor.toml").write_text(toml.replace("format = 1\n", f"format = {harm}\n"))
+        done = subprocess.run(web.command(path, *more), check=False, capture_output=True, text=True)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+        assert said in done.stderr
+    assert asked(web) == before, "nothing was asked of anybody"

@@ -186,7 +186,7 @@ class RunFolder:
 
     # -- opening
 
-    def _unwritable(self, what: str) -> SpoorError:
+    def _unwritable(self, what: str | None) -> SpoorError:
         """A run that was begun pauses; where none was, the folder is what is wrong."""
         with suppress(OSError):
             if (self.path / "state.db").exists():
@@ -604,7 +604,7 @@ class RunFolder:
         self._lock.close()
 
 
-def _paused(path: Path, what: str) -> str:
+def _paused(path: Path, what: str | None) -> str:
     return (
         f"paused: cannot write {path} ({what}); make room, or make it writable, and give the same "
         "command to go on"
