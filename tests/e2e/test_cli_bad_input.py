@@ -109,6 +109,7 @@ CRAWL: dict[str, tuple[list[str], str]] = {
     "a port too many": ([SEED, "--connect-to", "127.0.0.1:65536"], "is not ADDRESS:PORT"),
     "a URL for a host": ([SEED, "--allow-private", "http://b/"], "is not a host"),
     "an unknown scope": ([SEED, "--scope", "planet"], "unknown scope 'planet'"),
+    "an unknown frontier": ([SEED, "--frontier", "tape"], "unknown frontier 'tape'"),
     "no pages": ([SEED, "--pages", "0"], "'--pages'"),
     "a delay that is no number": ([SEED, "--delay", "nan"], "'--delay'"),
     "an unknown option": ([SEED, "--policee", "x"], "--policy"),

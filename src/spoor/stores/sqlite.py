@@ -432,7 +432,7 @@ class SqliteFrontier(MemoryFrontier):
     @property
     def saved(self) -> State:
         """What names the generation that was saved or loaded last."""
-        return {"file": self.file.name, "digest": self._digest}
+        return {"digest": self._digest}
 
     def _columns(self) -> dict[str, array[Any]]:
         """All that is in memory, as arrays."""
