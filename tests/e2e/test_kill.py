@@ -65,8 +65,10 @@ def asked(web: CountedWeb) -> int:
     return sum(web.asked.values())
 
 
-def test_kill_9(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
-    command, kills = web.command(tmp_path / "run", *IN_FLIGHT), 3
+@pytest.mark.parametrize("frontier", ["memory", "disk"])
+def test_kill_9(frontier: str, web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
+    command = web.command(tmp_path / "run", *IN_FLIGHT, "--frontier", frontier)
+    kills = 3
     rng = np.random.default_rng(5)
     web.asked.clear()
     for _ in range(kills):
