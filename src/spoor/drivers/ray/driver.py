@@ -20,12 +20,13 @@ from typing import Any
 
 import tomli_w
 
-from spoor.drivers.http.folder import FORMAT, read_settings
+from spoor.drivers.http.folder import FORMAT, read_settings, reading
 from spoor.drivers.http.run import StopRule
 from spoor.drivers.shards import union
 from spoor.drivers.shards.hub import Hub, Report
 from spoor.drivers.shards.shard import Shard
 from spoor.errors import InputError, PausedError, SpoorError
+from spoor.learn.remaining import Harvest
 
 TURN = 0.25
 """Seconds between two turns of a shard."""
@@ -113,13 +114,13 @@ def crawl(
             settings["pages"],
             retired=retired,
             merge_pages=merge_pages * shards,
-            rule=rule.reason,
+            rule=lambda found, recent: coordinator.reason(found, recent),
             found=rule.found,
             window=rule.window,
         )
         undo.enter_context(_started(ray, cluster, len(hub.members)))
         watched = Watched(hub)
-        coordinator = _Coordinator(ray, path, dict(settings), hub, shards, warc, watched)
+        coordinator = _Coordinator(ray, path, dict(settings), hub, rule, shards, warc, watched)
         undo.enter_context(_signals(hub))
         try:
             coordinator.run(watch)
@@ -234,10 +235,13 @@ class _Coordinator:
         path: Path,
         settings: dict[str, Any],
         hub: Hub,
+        rule: StopRule,
         shards: int,
         warc: bool,
         watched: Watched,
     ) -> None:
+        self._rule = rule
+        self._harvest = Harvest(_verdicts(path) if rule.estimates else ())
         self._ray = ray
         self._path = path.absolute()
         self._settings = settings
@@ -287,6 +291,15 @@ class _Coordinator:
         if self._fault is not None:
             raise self._fault
 
+    def reason(self, found: int, recent: Sequence[bool]) -> str | None:
+        """Why to end now, by the rules of the run."""
+        estimate = None
+        if self._rule.estimates:
+            told = [member.told for member in self._hub.members.values()]
+            open_links = sum(report["open"] for report in told)
+            estimate = self._harvest.estimate(open_links, sum(one["requests"] for one in told))
+        return self._rule.reason(found, recent, estimate)
+
     def _ask(self, shard: int) -> None:
         member, actor = self._hub.members[shard], self._actors[shard]
         if member.ended:
@@ -320,6 +333,8 @@ class _Coordinator:
             self._idle_deaths[shard] = 0
         self._last_pages[shard] = report["pages"]
         self._last[shard] = report
+        for verdict in report["verdicts"]:
+            self._harvest.add(verdict)
         if what == "open":
             self._watched.processes[shard] = report["process"]
             self._hub.joined(shard, report, now)
@@ -395,6 +410,14 @@ class _Coordinator:
                 for at in sorted(self._last)
             ],
         }
+
+
+def _verdicts(path: Path) -> list[bool]:
+    """Of all pages so far, in the order of time."""
+    if not union.folders(path):
+        return []
+    with reading(path) as db:
+        return [bool(row[0]) for row in db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
 
 def _together(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
