@@ -24,7 +24,7 @@ from spoor.urls import words as url_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VERSION = "link-features 1"
+VERSION = "link-features 2"
 """Changes with anything below that changes what a number means."""
 
 
@@ -41,6 +41,7 @@ FIELDS = (
     Field("anchor", 8, 0.2),
     Field("anchor pair", 4, 0.2),
     Field("URL", 8, 0.2),
+    Field("URL kept", 4, 0.2),
     Field("context", 8, 0.1),
     Field("heading", 6, 0.1),
     Field("title", 6, 0.1),
@@ -79,6 +80,7 @@ DENSE = (
     Dense("any link", -4.0, 1.0),
     Dense("anchor like the topic", 3.0, 2.0),
     Dense("URL like the topic", 2.0, 2.0),
+    Dense("URL kept like the topic", 1.0, 1.0),
     Dense("context like the topic", 0.7, 1.0),
     Dense("heading like the topic", 0.7, 1.0),
     Dense("title like the topic", 0.5, 1.0),
@@ -105,6 +107,7 @@ class LinkFeatures:
         self.names: dict[int, str] = {}
         """Slot → what it stands for, of words and shapes."""
         self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
+        self._urls: dict[str, list[str]] = {}
         self._slots: dict[tuple[str, str], int] = {}
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
         self._page: Page | None = None
@@ -140,8 +143,11 @@ class LinkFeatures:
         _fill(slots, "anchor", text)
         if len(text) > 1:
             _fill(slots, "anchor pair", self._field("anchor pair", anchor.text, 4)[0])
-        parts, like_url = self._field("URL", path, 8)
+        added, kept = self._url(path)
+        parts, like_url = self._slots_of("URL", added, 8)
         _fill(slots, "URL", parts)
+        parts, like_kept = self._slots_of("URL kept", kept, 4)
+        _fill(slots, "URL kept", parts)
         near = f"{_tail(anchor.before)}\n{_head(anchor.after)}"
         around, like_context = self._field("context", near, 8)
         _fill(slots, "context", around)
@@ -156,6 +162,7 @@ class LinkFeatures:
             1.0,
             like_anchor,
             like_url,
+            like_kept,
             like_context,
             like_heading,
             like_title,
@@ -173,6 +180,7 @@ class LinkFeatures:
         parts = page.url.split("/", 3) if page else []
         self._from = parts[2] if len(parts) > 2 else ""
         path = parts[3] if len(parts) > 3 else ""
+        self._from_words = frozenset(self._url_words(path))
         self._from_directory = path.partition("?")[0].rpartition("/")[0]
         self._from_score = parent_score
         self._on_page = self._slot(f"page {parent}")
@@ -238,14 +246,31 @@ class LinkFeatures:
         if known is None:
             if len(self._memo) >= _MEMO:
                 self._memo.clear()
-            words = _url_stems(text) if name == "URL" else _words(text)
-            if name == "anchor pair":
-                said: Iterable[str] = (f"{a} {b}" for a, b in pairwise(words))
-            else:
-                said = dict.fromkeys(words)
-            slots = [self._named(name, word) for word in said][:columns]
-            known = self._memo[key] = (slots, self._like(words))
+            words = _words(text)
+            said = [f"{a} {b}" for a, b in pairwise(words)] if name == "anchor pair" else words
+            known = self._memo[key] = (self._slots_of(name, said, columns)[0], self._like(words))
         return known
+
+    def _url(self, path: str) -> tuple[list[str], list[str]]:
+        """Words that a URL adds to its page's, which tell of the link; and those that it keeps,
+        which tell of the place: below the page of a course all is called so, and little is one."""
+        added: list[str] = []
+        kept: list[str] = []
+        for word in self._url_words(path):
+            (kept if word in self._from_words else added).append(word)
+        return added, kept
+
+    def _url_words(self, path: str) -> list[str]:
+        known = self._urls.get(path)
+        if known is None:
+            if len(self._urls) >= _MEMO:
+                self._urls.clear()
+            known = self._urls[path] = _url_stems(path)
+        return known
+
+    def _slots_of(self, name: str, words: Sequence[str], columns: int) -> tuple[list[int], float]:
+        slots = [self._named(name, word) for word in dict.fromkeys(words)][:columns]
+        return slots, self._like(words)
 
     def _like(self, words: Sequence[str]) -> float:
         kinds = set(words)
