@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.types import Anchor, Choice, Outcome, Sightings, State, Task
@@ -29,6 +30,7 @@ class BestFirst:
     """
 
     def __init__(self, task: Task, *, context: int = 5) -> None:
+        in_range("best-first", context=(context, 0, math.inf))
         self._queue = HostQueue()
         self._context = context
         self._vectors = task.vectors if isinstance(task.vectors, Vectors) else None

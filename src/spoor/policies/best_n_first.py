@@ -7,8 +7,10 @@ score of the page a link was found on, their naive best-first crawler.
 
 from __future__ import annotations
 
-from spoor.errors import InputError
+import math
+
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
 
@@ -20,8 +22,7 @@ class BestNFirst:
     """
 
     def __init__(self, task: Task, *, n: int = 256) -> None:
-        if n < 1:
-            raise InputError(f"best-n-first: n is {n}; it must be at least 1")
+        in_range("best-n-first", n=(n, 1, math.inf))
         self._n = n
         self._queue = HostQueue()
         self._batch = HostQueue()

@@ -18,6 +18,7 @@ from spoor.errors import InputError
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, posterior
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, DocumentFrequencies, stem, tokens
 from spoor.types import Choice, KnownWeb, Outcome, Page, Sightings, State, Task, WebGraph
@@ -127,6 +128,7 @@ class ContextGraph:
     """
 
     def __init__(self, task: Task, *, threshold: float = 0.0) -> None:
+        in_range(NAME, threshold=(threshold, 0, 1))
         weights = weights_of(task, NAME, FEATURES)
         if weights is None:
             raise InputError(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from spoor.errors import InputError
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Sightings, State, Task
 
@@ -39,8 +39,13 @@ class FishSearch:
         more: float = 1.5,
         relevant: float = 0.5,
     ) -> None:
-        if width < 0 or depth < 1:
-            raise InputError("fish-search: width must be at least 0 and depth at least 1")
+        in_range(
+            "fish-search",
+            width=(width, 0, math.inf),
+            depth=(depth, 1, math.inf),
+            more=(more, 0, math.inf),
+            relevant=(relevant, 0, 1),
+        )
         self._width = width
         self._most = depth
         self._more = more

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from spoor.errors import InputError
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import tokens
@@ -30,8 +30,7 @@ class HostBandit:
     """
 
     def __init__(self, task: Task, *, lam: float = 0.5, half: int = 1000) -> None:
-        if not 0.0 <= lam <= 1.0 or half < 1:
-            raise InputError("host-bandit: lam must lie in 0 to 1, and half be at least 1")
+        in_range("host-bandit", lam=(lam, 0, 1), half=(half, 1, math.inf))
         self._rng = task.rng
         self._lam = lam
         self._half = half

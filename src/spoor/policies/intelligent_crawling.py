@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, stem, tokens
 from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
@@ -101,6 +102,15 @@ class IntelligentCrawling:
         significance: float = 2.0,
         relevant: float = 0.5,
     ) -> None:
+        in_range(
+            "intelligent-crawling",
+            content=(content, 0, math.inf),
+            url=(url, 0, math.inf),
+            link=(link, 0, math.inf),
+            sibling=(sibling, 0, math.inf),
+            significance=(significance, 0, math.inf),
+            relevant=(relevant, 0, 1),
+        )
         self._weights = (content, url, link, sibling)
         self._relevant = relevant
         self._queue = HostQueue()

@@ -8,6 +8,7 @@ is best-first by the expected Q. Card: docs/algorithms/naive-bayes.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ from spoor.errors import InputError
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.naive_bayes import Bag, NaiveBayes, Vocabulary, cluster, fit, one_hot, posterior
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
 from spoor.text import tokens
@@ -199,6 +201,7 @@ def train(
     """
     _one_of("mode", mode, MODES)
     _one_of("classes", classes, CLASSES)
+    in_range(NAME, gamma=(gamma, 0, 1), context=(context, 0, math.inf))
     if mode == "immediate" and classes == "clusters":
         raise InputError("classes = 'clusters' goes with mode = 'future' only")
     bins = 2 if mode == "immediate" else bins

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoor.errors import InputError
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
@@ -94,8 +94,12 @@ class OnlineSvm:
         drop: bool = True,
         mended: bool = False,
     ) -> None:
-        if every < 1:
-            raise InputError(f"online-svm: every is {every}; it must be at least 1")
+        in_range(
+            "online-svm",
+            every=(every, 1, math.inf),
+            features=(features, 1, math.inf),
+            context=(context, 0, math.inf),
+        )
         self._rng = task.rng
         self._every = every
         self._most = features

@@ -6,10 +6,13 @@ anew whenever the crawled graph has grown by a tenth, so the cost per page stays
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import sparse
 
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Sightings, State, Task
 
@@ -24,6 +27,12 @@ class PageRank:
     def __init__(
         self, task: Task, *, damping: float = 0.85, growth: float = 0.1, sweeps: int = 20
     ) -> None:
+        in_range(
+            "pagerank",
+            damping=(damping, 0, 1),
+            growth=(growth, 0, 1000),
+            sweeps=(sweeps, 1, math.inf),
+        )
         self._damping = damping
         self._growth = growth
         self._sweeps = sweeps

@@ -7,6 +7,7 @@ two estimators. Card: docs/algorithms/q-learning.md.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spoor.errors import InputError
 from spoor.learn.hashed import HashedLinear, grams, join, split
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import tokens
@@ -66,10 +67,16 @@ class QLearning:
         switch: int = 100,
         temperature: float = 1.0,
     ) -> None:
-        if replay < 1 or switch < 1:
-            raise InputError("q-learning: replay and switch must be at least 1")
-        if temperature <= 0:
-            raise InputError(f"q-learning: temperature is {temperature}; it must be above 0")
+        in_range(
+            "q-learning",
+            gamma=(gamma, 0, 1),
+            epsilon=(epsilon, 0, 1),
+            alpha=(alpha, 0, 1),
+            replay=(replay, 1, math.inf),
+            batch=(batch, 1, math.inf),
+            switch=(switch, 1, math.inf),
+            temperature=(temperature, 1e-6, math.inf),
+        )
         self._rng = task.rng
         self._gamma = gamma
         self._epsilon = epsilon

@@ -10,6 +10,7 @@ why, and what the paper leaves open, stands in docs/algorithms/sarsa.md.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -25,6 +26,7 @@ from spoor.learn.linear import ENCODINGS, Values
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.pairs import Pairs
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.relevance import Relevance, Tenths, tenth
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
@@ -196,12 +198,22 @@ class Sarsa:
         _one_of("update", update, UPDATES)
         _one_of("encoding", encoding, ENCODINGS)
         _one_of("within", within, WITHIN)
-        _between("epsilon", epsilon, 0.0, 1.0)
-        _between("gamma", gamma, 0.0, 1.0)
-        _between("alpha", alpha, 0.0, 1.0)
-        _between("beta", beta, 0.0, 1.0)
         if len(rewards) != 4 or len(nearly) != 2:
             raise InputError("sarsa: rewards are four numbers, nearly two")
+        in_range(
+            "sarsa",
+            epsilon=(epsilon, 0, 1),
+            halving=(halving, 0, math.inf),
+            gamma=(gamma, 0, 1),
+            alpha=(alpha, 0, 1),
+            beta=(beta, 0, 1),
+            delta_2=(delta_2, 0, 1),
+            delta_1=(delta_1, 0, delta_2),
+            categories=(categories, 0, 12),
+            prior=(prior, -math.inf, math.inf),
+            context=(context, 0, math.inf),
+            words=(words, 1, math.inf),
+        )
         self._update_kind = update
         self._encoding = encoding
         self._epsilon = epsilon
@@ -232,7 +244,7 @@ class Sarsa:
         if not fields:
             texts = _background(background)
             fields = find_categories(self._topic, count, given, texts)
-        _between("categories", count, 0, 12)
+        in_range("sarsa", categories=(count, 0, 12))
         self.categories: dict[str, str] = fields
         """Name → text of the fields in use; empty until they are found."""
         self._count = count
@@ -645,11 +657,6 @@ def _one_of(name: str, value: str, among: Sequence[str]) -> None:
         raise InputError(f"sarsa: {name} is {value!r}; it is one of {', '.join(among)}")
 
 
-def _between(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise InputError(f"sarsa: {name} is {value}; it lies between {least:g} and {most:g}")
-
-
 # ------------------------------------------------------------- weights kept from task to task
 
 
@@ -673,6 +680,7 @@ def train(
     From crawl to crawl all is made anew but the weights (section 4 of the paper). The other
     parameters are the policy's.
     """
+    in_range("sarsa", episodes=(episodes, 1, math.inf), pages=(pages, 0, math.inf))
     params: dict[str, Any] = {
         "update": update,
         "encoding": encoding,

@@ -6,9 +6,11 @@ application: tailored Web site mapping", Computer Networks 30, Fig. 2.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, cosine, stem, tokens
 from spoor.types import Anchor, Choice, LinkId, Outcome, Sightings, State, Task
@@ -30,6 +32,13 @@ class SharkSearch:
         gamma: float = 0.1,
         context: int = 10,
     ) -> None:
+        in_range(
+            "shark-search",
+            delta=(delta, 0, 1),
+            beta=(beta, 0, 1),
+            gamma=(gamma, 0, 1),
+            context=(context, 0, math.inf),
+        )
         self._delta = delta
         self._beta = beta
         self._gamma = gamma

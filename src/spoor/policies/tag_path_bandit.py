@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.errors import InputError
 from spoor.learn.bags import HostBag
 from spoor.learn.hashed import HashedLinear, grams
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
@@ -173,8 +173,13 @@ class TagPathBandit:
         batch: int = 10,
         rate: float = 0.5,
     ) -> None:
-        if batch < 0:
-            raise InputError(f"tag-path-bandit: batch is {batch}; it must be at least 0")
+        in_range(
+            "tag-path-bandit",
+            theta=(theta, 0, math.inf),
+            alpha=(alpha, 0, math.inf),
+            batch=(batch, 0, math.inf),
+            rate=(rate, 0, math.inf),
+        )
         self._rng = task.rng
         self._alpha = alpha
         self._arms = Arms(theta)

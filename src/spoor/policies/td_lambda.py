@@ -19,6 +19,7 @@ from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
 from spoor.learn.model import pack_model, weights_of
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.td import Learner, Network, Walks, learn_walks, walkable
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, tokens
@@ -247,14 +248,13 @@ class TDLambda:
     ) -> None:
         if scoring not in SCORINGS:
             raise InputError(f"{NAME}: scoring is {' or '.join(SCORINGS)}, not {scoring!r}")
+        in_range(NAME, links=(links, 0, 1))
         weights = weights_of(task, NAME, FEATURES)
         if weights is None or task.model is None:
             raise InputError(
                 f"{NAME} needs --model MODEL; "
                 f"`spoor train {NAME} WEB... --target SPEC --out MODEL` makes one"
             )
-        if not 0.0 <= links <= 1.0:
-            raise InputError(f"{NAME}: links lies in [0, 1], not {links!r}")
         if links and scoring == "look-ahead":
             raise InputError(f"{NAME}: links goes with scoring = 'inherit' only")
         if links and not weights["links"]:

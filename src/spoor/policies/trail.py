@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.errors import InputError
 from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
 from spoor.learn.link_features import (
     COLUMNS,
@@ -32,7 +33,9 @@ from spoor.learn.link_features import (
 )
 from spoor.learn.mixed import MixedModel
 from spoor.learn.model import pack_model, weights_of
+from spoor.learn.pooled import fit
 from spoor.learn.queues import HostQueue
+from spoor.learn.ranges import in_range
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
 from spoor.text import Vectors
@@ -63,6 +66,11 @@ FORGET = 0.98
 """Discount of old surprises in the guard."""
 HEAD_START = 2.0
 """Log-odds that the guard gives the learner before anything is known."""
+APART = 0.3
+"""How much the weights of plain numbers differ from site to site, as a share of their prior
+variance."""
+NEXT_TO_NOTHING = 1e-6
+"""Precision of a word whose mean was taken over, beyond the prior's."""
 
 Row = tuple[Sequence[int], Sequence[float]]
 """Slots and plain numbers of a sighting."""
@@ -82,9 +90,8 @@ class Trail:
     `gamma`: discount of what a page leads to. `optimism`: standard deviations of the estimate that
     are added to it. `grain`: values are rounded to it, since finer differences are noise and the
     order of discovery is not. `sightings`: how often the same link is looked at. `capacity`: rows
-    that are kept; links seen beyond it are valued once. `inherit`: of a trained model, how much of
-    what it is sure of is believed. `without` leaves out fields (for ablations), `credit` and
-    `guard` the parts of these names.
+    that are kept; links seen beyond it are valued once. `without` leaves out fields (for
+    ablations), `credit` and `guard` the parts of these names.
 
     Cost: about 30 µs a new sighting and 0.3 ms a page, whatever the number of open links; memory
     260 bytes a row.
@@ -99,11 +106,18 @@ class Trail:
         grain: float = 0.5,
         sightings: int = 2,
         capacity: int = 500_000,
-        inherit: float = 0.3,
         credit: bool = True,
         guard: bool = True,
         without: Sequence[str] = (),
     ) -> None:
+        in_range(
+            "trail",
+            gamma=(gamma, 0, 1),
+            optimism=(optimism, 0, math.inf),
+            grain=(grain, 0, math.inf),
+            sightings=(sightings, 1, math.inf),
+            capacity=(capacity, 1, math.inf),
+        )
         self._gamma = gamma
         self._optimism = optimism
         self._grain = grain
@@ -118,7 +132,7 @@ class Trail:
         """Dense weights before anything was learned: likeness to the topic and depth alone."""
         weights = weights_of(task, "trail", VERSION)
         if weights is not None:
-            self._take_over(weights, inherit)
+            self._take_over(weights)
         self._beginning = Beginning(self._model)
         self._told: Evidence | None = None
         """What other shards learned."""
@@ -429,13 +443,8 @@ class Trail:
             *rows,
         ]
 
-    def _take_over(self, weights: Any, inherit: float) -> None:
-        model = self._model
-        spread = model.b
-        model.load(weights)
-        model.h[1:] *= np.float32(inherit)
-        # What a few sites taught of the plain numbers is not that sure of another one.
-        model.b = np.maximum(model.b, np.float32(0.1) * spread)
+    def _take_over(self, weights: Any) -> None:
+        self._model.load(weights)
         self._features.names.update(
             {int(slot): str(name) for slot, name in weights.get("names", [])}
         )
@@ -544,6 +553,9 @@ class _Rows:
 
 
 def _model(without: Sequence[str] = ()) -> MixedModel:
+    names = [field.name for field in FIELDS]
+    if unknown := sorted(set(without) - set(names)):
+        raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
     return MixedModel(
         BITS,
         variances(without),
@@ -557,15 +569,16 @@ def train(
     webs: Sequence[KnownWeb],
     tell: Callable[[int, int], None],
     *,
-    gamma: float = 0.5,
-    passes: int = 2,
+    gamma: float = 0.4,
+    between: float = 1.0,
 ) -> State:
-    """A prior from webs known whole: the words and numbers of every link, learned on its exact
-    discounted return (Rennie and McCallum 1999, section 2.3), at most 1.
+    """A prior from webs known whole: what the words, shapes and numbers of their links tell, on all
+    sites alike, of the exact discounted return (Rennie and McCallum 1999, section 2.3), at most 1.
 
-    What was learned of groups is not kept: they belong to their site. `passes` over all links in
-    random order. O(passes · links), 40 µs a link.
+    `between`: how much the weights differ from site to site, as a multiple of their prior variance
+    (`spoor.learn.pooled`). What is particular to a site stays there. O(150 · links).
     """
+    in_range("trail", gamma=(gamma, 0, 1), between=(between, 0.001, math.inf))
     model = _model()
     features = LinkFeatures(
         task.topic, BITS, task.vectors if isinstance(task.vectors, Vectors) else None
@@ -573,8 +586,9 @@ def train(
     slots: list[list[int]] = []
     dense: list[tuple[float, ...]] = []
     worth: list[float] = []
+    site: list[int] = []
     number = 0
-    for web in webs:
+    for at, web in enumerate(webs):
         values = np.minimum(link_values(web.graph, gamma), 1.0)
         index = web.graph.index()
         depth = {web.root: 0}
@@ -598,24 +612,28 @@ def train(
                 slots.append(row[0])
                 dense.append(row[1])
                 worth.append(float(values[target]))
-    rows, numbers = np.array(slots, dtype=np.int32), np.array(dense, dtype=np.float32)
-    steps = 0
-    for _ in range(passes):
-        for at in task.rng.permutation(len(rows)).tolist():
-            model.update(rows[at], numbers[at], worth[at])
-            steps += 1
-            if steps % 1000 == 0:
-                tell(steps, passes * len(rows))
-    words = {int(slot) for slot in np.unique(rows[:, : START["list"]])}
-    groups = {int(slot) for slot in np.unique(rows[:, START["list"] :])}
-    held = np.array(sorted(words - groups - {0}), dtype=np.int64)
+                site.append(at)
+    pooled = fit(
+        np.array(slots, dtype=np.int32).reshape(-1, COLUMNS),
+        np.array(dense, dtype=np.float32).reshape(-1, len(DENSE)),
+        np.array(worth),
+        np.array(site, dtype=np.int64),
+        variance=variances(),
+        shared=START["list"],
+        mean=model.a,
+        spread=model.b,
+        between=between,
+        tell=tell,
+    )
+    # A site never seen departs from what these have in common as each of them does: of a word its
+    # mean is taken over and nothing of what they are sure of.
     weights = {
-        "slots": held,
-        "w": model.w[held],
-        "h": model.h[held],
-        "a": model.a,
-        "b": model.b,
-        "names": [[slot, features.names[slot]] for slot in held.tolist()],
+        "slots": pooled.slots,
+        "w": pooled.weights.astype(np.float32),
+        "h": np.full(len(pooled.slots), NEXT_TO_NOTHING, dtype=np.float32),
+        "a": pooled.dense.astype(np.float32),
+        "b": np.minimum(model.b, pooled.spread + APART * model.b).astype(np.float32),
+        "names": [[slot, features.names[slot]] for slot in pooled.slots.tolist()],
     }
     return pack_model(
         "trail",
@@ -623,6 +641,6 @@ def train(
         task.topic,
         weights,
         webs=[web.name for web in webs],
-        links=len(rows),
-        training={"gamma": gamma, "passes": passes},
+        links=len(slots),
+        training={"gamma": gamma, "between": between},
     )

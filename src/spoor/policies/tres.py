@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spoor.errors import InputError
 from spoor.learn.bags import HostBag
 from spoor.learn.dqn import DoubleDqn
 from spoor.learn.hashed import HashedLinear, join, split
+from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import STOP_WORDS, stem, tokens
@@ -194,8 +194,17 @@ class Tres:
         copy: int = 500,
         relevant: float = 0.5,
     ) -> None:
-        if every < 1:
-            raise InputError(f"tres: every is {every}; it must be at least 1")
+        in_range(
+            "tres",
+            warm=(warm, 0, math.inf),
+            depth=(depth, 1, math.inf),
+            gamma=(gamma, 0, 1),
+            alpha=(alpha, 0, 1),
+            batch=(batch, 1, math.inf),
+            every=(every, 1, math.inf),
+            copy=(copy, 1, math.inf),
+            relevant=(relevant, 0, 1),
+        )
         self._rng = task.rng
         self._warm = warm
         self._every = every
