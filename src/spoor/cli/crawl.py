@@ -159,7 +159,7 @@ def crawl(
     engine = make_crawl(settings, judge, subject)
     http = make_http(settings)
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    rule = StopRule(found, floor, window)
+    rule = StopRule(found, floor, window, saturation, least)
     if shards or cluster:
         from spoor.cli import shards as split
 
@@ -187,7 +187,7 @@ def crawl(
         after.callback(folder.close)
         run = Run(folder, engine, http, urls, stop=rule)
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
-        shown = screen(engine, quiet=as_json and not sys.stderr.isatty())
+        shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
         hearing = [shown.step, *(watcher.step for watcher in watching)]
 
         def tell(fetch: Fetch, step: Outcome | Deferred) -> None:
@@ -210,6 +210,7 @@ def crawl(
 
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The end of a crawl for a person."""
+    left = summary["estimate"]["words"] if summary.get("estimate") else []
     lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
     if summary["judge"]:
         asked = summary["judge"]
@@ -226,6 +227,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
+            *(f"  left     {line}" for line in left),
             f"  results  {path / 'relevant.jsonl'}",
             f"  report   {path / 'report.html'}",
         ]

@@ -32,7 +32,7 @@ def label(
 ) -> None:
     """Say that the page URL of RUN is wanted or is not; its policy learns the correction."""
     from spoor.drivers.http.labels import label as say
-    from spoor.lab.report import report_of_run
+    from spoor.lab.reading import report_of_run
 
     told = say(run, url, verdict is Verdict.yes)
     if not told.running:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from spoor.cli.screen import PLAIN_EVERY, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
+from spoor.learn.remaining import Estimate, in_words
 from spoor.stores.memory import MemoryFrontier
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
@@ -39,12 +41,16 @@ class Screen(Protocol):
     def say(self, what: str) -> None: ...
 
 
-def screen(crawl: Crawl, *, quiet: bool) -> Screen:
+Ask = Callable[[], Estimate | None]
+"""What is left of the crawl."""
+
+
+def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
     """The screen that fits where standard error goes."""
     console = Console(stderr=True)
     if quiet:
         return _Quiet()
-    return _Panel(crawl, console) if console.is_terminal else _Plain(crawl)
+    return _Panel(crawl, estimate, console) if console.is_terminal else _Plain(crawl)
 
 
 class _Quiet:
@@ -96,8 +102,9 @@ def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
 
 
 class _Panel(_Quiet):
-    def __init__(self, crawl: Crawl, console: Console) -> None:
+    def __init__(self, crawl: Crawl, estimate: Ask, console: Console) -> None:
         self._crawl = crawl
+        self._estimate = estimate
         self._began = time.monotonic()
         self._before = crawl.counts.pages
         self._recent: list[bool] = []
@@ -143,6 +150,9 @@ class _Panel(_Quiet):
         table.add_row("harvest", sparkline(self._rates, 50) or "nothing found yet")
         waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
         table.add_row("frontier", waiting)
+        left = self._estimate()
+        if left is not None:
+            table.add_row("left", "; ".join(in_words(left)))
         if isinstance(frontier, MemoryFrontier):
             table.add_row("hosts", _hosts(frontier))
         if self._said:

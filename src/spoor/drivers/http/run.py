@@ -31,7 +31,7 @@ from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
-from spoor.learn.remaining import Estimate, Harvest
+from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.learn.state import read
 from spoor.protocols import Attached, Engine, Judge, Keeps, Post
 from spoor.stores.memory import MemoryFrontier
@@ -607,4 +607,5 @@ def _told(estimate: Estimate | None) -> dict[str, Any] | None:
         "requests_each": [
             round(value, 1) if math.isfinite(value) else None for value in estimate.cost
         ],
+        "words": in_words(estimate),
     }

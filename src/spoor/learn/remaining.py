@@ -1,0 +1,157 @@
+"""How many relevant pages are left, and what the next hundred pages will bring.
+
+What a focused crawl has fetched is no random sample: the policy took the best first, so that
+estimates from recaptures or from species seen once (Chao 1984) do not apply. What tells is the
+harvest itself: how many of the last pages were relevant, and how many links stand open. From these
+a log-linear law gives the 10 %, 50 % and 90 % quantiles, fitted by quantile regression (Koenker and
+Bassett 1978) to crawls of webs that are known whole. It knows nothing of the policy. Which webs
+these were, and how often the truth lay within on others: docs/guides/when-to-stop.md;
+`benchmarks/remaining.py` fits and tests it again.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+LEAST_FOUND = 5
+LEAST_PAGES = 20
+"""Before so much was found and fetched nothing is said."""
+
+NEXT = 100
+
+
+Law = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
+"""Weights of the features for ln(1 + y) at its 10 %, 50 % and 90 % quantile."""
+
+LEFT_LAW: Law = (
+    (-0.069, 0.47, -0.433, 0.9, -0.216, 0.152, -0.024),
+    (0.689, 0.58, 0.203, 0.481, -0.359, 0.177, -0.019),
+    (3.655, -0.421, 1.401, 0.225, -0.398, 1.122, -0.935),
+)
+NEXT_LAW: Law = (
+    (-0.0, 0.238, -0.0, -0.0, -0.0),
+    (0.0, 0.27, 0.218, 0.403, -0.0),
+    (2.122, 0.028, 0.306, 0.335, -0.122),
+)
+
+
+class Range(NamedTuple):
+    """A number that is not known, with an interval that should hold it 8 times of 10."""
+
+    low: float
+    middle: float
+    high: float
+
+    def __str__(self) -> str:
+        low, middle, high = (round(value) for value in self)
+        return f"about {middle:,} ({low:,} to {high:,})"
+
+
+class Estimate(NamedTuple):
+    """What is left of a crawl."""
+
+    left: Range
+    """Relevant pages that are not found yet, wherever links lead from what is known."""
+    next: Range
+    """How many of them the next hundred pages will be, at most 100."""
+    found: int
+    pages: int
+    requests: float
+    """Requests a page so far, failures and redirects included."""
+
+    @property
+    def share_left(self) -> Range:
+        """Of all relevant pages."""
+        low, middle, high = (value / (self.found + value) for value in self.left)
+        return Range(low, middle, high)
+
+    @property
+    def cost(self) -> Range:
+        """Requests for each relevant page among the next hundred pages; infinite where none is
+        expected."""
+        asked = NEXT * self.requests
+        low, middle, high = (asked / value if value >= 0.5 else math.inf for value in self.next)
+        return Range(high, middle, low)
+
+
+class Harvest:
+    """Which pages of a crawl were relevant, in the order in which they came.
+
+    Memory: a number for each relevant page. Adding is O(1), an estimate O(log found).
+    """
+
+    def __init__(self, verdicts: Iterable[bool] = ()) -> None:
+        self.pages = 0
+        self._hits: list[int] = []
+        """Places of the relevant pages, from 0, ascending."""
+        for relevant in verdicts:
+            self.add(relevant)
+
+    @property
+    def found(self) -> int:
+        return len(self._hits)
+
+    def add(self, relevant: bool) -> None:
+        """The next page."""
+        if relevant:
+            self._hits.append(self.pages)
+        self.pages += 1
+
+    def last(self, pages: int) -> int:
+        """Relevant among so many last pages."""
+        return len(self._hits) - bisect_left(self._hits, self.pages - pages)
+
+    def estimate(self, open_links: int, requests: int = 0) -> Estimate | None:
+        """What is left, with so many links open and so many requests made (0: one a page). None
+        before `LEAST_PAGES` were fetched and `LEAST_FOUND` of them relevant."""
+        if self.pages < LEAST_PAGES or self.found < LEAST_FOUND:
+            return None
+        ratio = max(1.0, requests / self.pages)
+        if not open_links:
+            none = Range(0.0, 0.0, 0.0)
+            return Estimate(none, none, self.found, self.pages, ratio)
+        coming = _range(NEXT_LAW, self._next_features(), NEXT)
+        # Whoever finds them soon has them left; the two laws do not know of each other.
+        left = Range(*map(max, _range(LEFT_LAW, self._left_features(open_links)), coming))
+        return Estimate(left, coming, self.found, self.pages, ratio)
+
+    def _left_features(self, open_links: int) -> tuple[float, ...]:
+        quarter, sixteenth = self._part(4), self._part(16)
+        return (
+            1.0,
+            math.log1p(open_links * self.last(quarter) / quarter),
+            math.log1p(self.last(quarter)),
+            math.log1p(self.last(sixteenth)),
+            math.log1p(self.found),
+            math.log1p(open_links),
+            math.log(self.pages),
+        )
+
+    def _next_features(self) -> tuple[float, ...]:
+        parts = (self._part(16), min(50, self.pages), self._part(4), self.pages)
+        return (1.0, *(math.log1p(NEXT * self.last(part) / part) for part in parts))
+
+    def _part(self, share: int) -> int:
+        return max(1, self.pages // share)
+
+
+def _range(law: Law, features: tuple[float, ...], most: float = math.inf) -> Range:
+    low, middle, high = (
+        min(most, max(0.0, math.expm1(sum(w * x for w, x in zip(weights, features, strict=True)))))
+        for weights in law
+    )
+    return Range(min(low, middle), middle, max(middle, high))
+
+
+def in_words(estimate: Estimate) -> list[str]:
+    """An estimate for a person, a line each of what is left and of what comes next."""
+    lines = [f"{estimate.left} relevant pages"]
+    if estimate.left.high:
+        line = f"{estimate.next} in the next hundred pages"
+        if math.isfinite(estimate.cost.middle):
+            line += f", {estimate.cost.middle:,.0f} requests each"
+        lines.append(line)
+    return lines
