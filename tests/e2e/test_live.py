@@ -187,6 +187,26 @@ def test_a_crawl_ends_when_it_has_found_enough(
     assert len(set(served.pages)) == len(served.pages)
 
 
+def test_a_crawl_ends_where_little_is_left_by_estimate(
+    served: Logged, tmp_path: Path, capsys: Capture
+) -> None:
+    out = tmp_path / "run"
+    told = said(capsys, crawl(served, out, 200, "--saturation", "0.5", "--in-flight", "1"))
+    assert told["stopped_because"].startswith("saturated: at most ")
+    assert 50 <= told["fetched"] < 120
+    low, middle, high = told["estimate"]["left"]
+    assert low <= middle <= high
+    assert high / (told["found"] + high) < 0.5
+    report = (out / "report.html").read_text("utf-8")
+    assert told["stopped_because"] in report
+    assert "relevant pages left" in report
+    told = said(capsys, crawl(served, out, 200))
+    assert told["stopped_because"] == "no open link left"
+    assert told["estimate"]["left"] == [0, 0, 0]
+    assert run(["label", str(out), rows(out, "SELECT url FROM pages")[0][0], "yes"]) == 0
+    assert "the policy learns it when the crawl goes on" in capsys.readouterr().out
+
+
 def test_a_live_crawl_is_the_replayed_one(served: Logged, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "run"
     said(capsys, crawl(served, out, 40, "--policy", "breadth-first", "--in-flight", "1"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from spoor.drivers.http.run import wanted
 from spoor.errors import InputError
 from spoor.lab.report import Failure, HostRow, Left, PageRow, RunReport, render
 from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
+from spoor.learn.remaining import Harvest
 from spoor.text import STOP_WORDS, stem, tokens
 
 BEST = 50
@@ -154,6 +156,7 @@ class RunReader:
         seen, told = self._seen, self.settings["crawl"]
         with reading(self.path) as db:
             budget = _budget(db) or self.settings["pages"]
+            ended = _ended(db)
             best = self._rows(db, "WHERE relevant ORDER BY score DESC, seq LIMIT ?", BEST)
             latest = self._rows(db, "ORDER BY seq DESC LIMIT ?", RECENT) if recent else []
         pages, relevant = seen.pages, sum(seen.relevant)
@@ -173,7 +176,8 @@ class RunReader:
         refused, failures = _failures(seen)
         return RunReport(
             title=f"Crawl for “{subject}”",
-            lead=f"Policy {told['policy']}, from {', '.join(told['seeds'][:3])}",
+            lead=f"Policy {told['policy']}, from {', '.join(told['seeds'][:3])}"
+            + (f"; ended: {ended}" if ended else ""),
             numbers=numbers,
             lines={told["policy"]: thinned(seen.relevant)},
             budget=budget,
@@ -259,8 +263,26 @@ def snippet(text: str, terms: frozenset[str], size: int = SNIPPET) -> list[tuple
 
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
-    """What is thought to be left."""
-    return None
+    """What is thought to be left; None where nothing can be said."""
+    if known is None:
+        return None
+    requests = max(known.requests, len(relevant))
+    estimate = Harvest(map(bool, relevant)).estimate(known.open_links, requests)
+    if estimate is None:
+        return None
+    lead = "Of crawls that stood like this one, 8 of 10 had their truth within these bounds."
+    rest, coming, cost = estimate.left, estimate.next, estimate.cost
+    numbers = [("relevant pages left", str(rest)), ("in the next hundred pages", str(coming))]
+    if math.isfinite(cost.middle):
+        numbers.append(("requests for each of these", f"about {cost.middle:,.0f}"))
+    found = estimate.found
+    return Left(lead, numbers, (found + rest.middle, found + rest.low, found + rest.high))
+
+
+def _ended(db: sqlite3.Connection) -> str:
+    """Why the run ended; empty while it goes on."""
+    row = db.execute("SELECT value FROM meta WHERE name = 'stopped'").fetchone()
+    return "" if row is None else str(row[0])
 
 
 def _budget(db: sqlite3.Connection) -> int:
