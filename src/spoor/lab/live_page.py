@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from spoor.drivers.http.labels import label
 from spoor.errors import InputError
-from spoor.lab.reading import RunReader
+from spoor.lab.reading import RunReader, report_of_run
 from spoor.lab.report import RunReport, environment, sections
 from spoor.lab.snapshot import Snapshot, is_running, snapshot
 
@@ -78,6 +78,8 @@ class LivePage:
         if url is None:
             raise InputError(f"this run has no page {number}")
         said = label(self._path, url, relevant)
+        if not said.running:
+            report_of_run(self._path)
         self._next = 0.0
         what = "wanted" if relevant else "not wanted"
         if said.running:
@@ -92,7 +94,7 @@ class LivePage:
         self._running = is_running(self._path)
         stands = self._reader.refresh()
         if stands != self._stands:
-            if stands[2:] != self._stands[2:]:
+            if stands[3:] != self._stands[3:]:
                 self._known = snapshot(self._path)
             self._report = self._reader.report(self._known, recent=True)
             self._made = {

@@ -17,6 +17,7 @@ from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import reading
 from spoor.drivers.http.run import wanted
+from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
 from spoor.lab.report import Failure, HostRow, Left, PageRow, RunReport, render
 from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
@@ -97,14 +98,16 @@ class RunReader:
         """How many of them were judged relevant."""
         return sum(self._seen.relevant)
 
-    def refresh(self) -> tuple[int, int, int, int]:
+    def refresh(self) -> tuple[int, ...]:
         """Read what was added; returns numbers that change whenever anything did: of pages, of
-        failures, of checkpoints, of labels."""
+        relevant ones, of failures, of checkpoints, of labels."""
+        if folders(self.path):  # their rows come in the order of time, late ones in between
+            self._seen = _Seen()
         with reading(self.path) as db:
             self._hear(db)
             self._read(db)
             newest = db.execute("SELECT max(generation) FROM checkpoints").fetchone()[0] or 0
-        return self._seen.pages, self._seen.failed, newest, self._heard
+        return self.pages, self.relevant, self._seen.failed, newest, self._heard
 
     def url(self, number: int) -> str | None:
         """Of a page, by its number; None where there is none."""
@@ -115,12 +118,15 @@ class RunReader:
     def _hear(self, db: sqlite3.Connection) -> None:
         """What people said of its pages. Pages that were read may be judged otherwise now, so all
         are read again."""
+        file = self.path / "labels.jsonl"
         row = db.execute("SELECT value FROM meta WHERE name = 'labels'").fetchone()
         heard = 0 if row is None else int(row["value"])
+        if folders(self.path):  # each takes in by itself what is its own
+            heard = file.stat().st_size if file.exists() else 0
         if heard == self._heard:
             return
-        with suppress(OSError), (self.path / "labels.jsonl").open("rb") as file:
-            for line in file.read(heard).splitlines():
+        with suppress(OSError), file.open("rb") as told:
+            for line in told.read(heard).splitlines():
                 with suppress(ValueError, LookupError, TypeError):
                     said = json.loads(line)
                     self._labels[str(said["url"])] = bool(said["relevant"])
@@ -172,7 +178,8 @@ class RunReader:
         if known is not None:
             asked = max(known.requests, pages + sum(seen.failures.values()))
             numbers[3:3] = [("requests", f"{asked:,}")]
-            numbers.append(("open links", f"{known.open_links:,}"))
+            if known.open_links is not None:
+                numbers.append(("open links", f"{known.open_links:,}"))
         refused, failures = _failures(seen)
         return RunReport(
             title=f"Crawl for “{subject}”",
@@ -264,7 +271,7 @@ def snippet(text: str, terms: frozenset[str], size: int = SNIPPET) -> list[tuple
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
     """What is thought to be left; None where nothing can be said."""
-    if known is None:
+    if known is None or known.open_links is None:
         return None
     requests = max(known.requests, len(relevant))
     estimate = Harvest(map(bool, relevant)).estimate(known.open_links, requests)

@@ -10,7 +10,7 @@ import fcntl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from spoor.drivers.http.folder import read_settings, reading
 from spoor.drivers.http.labels import labelled_since
 from spoor.drivers.http.run import make_crawl, wanted
 from spoor.drivers.http.standby import Standby
+from spoor.drivers.shards.union import folders
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.learn.state import unpack
 from spoor.protocols import Explains
@@ -69,7 +70,8 @@ class Snapshot:
     requests: int = 0
     skipped: int = 0
     """Links that were chosen and then passed over."""
-    open_links: int = 0
+    open_links: int | None = None
+    """None where they lie on disk and the run goes on; `hosts` and `next` are empty then."""
     next: Sequence[NextLink] = ()
     learned: Mapping[str, Why] = field(default_factory=dict)
     """Group → its features with their weights, most telling first."""
@@ -137,6 +139,10 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     makes one. Whatever is wrong with a policy, model or topic is told in `missing`: a report is
     not to fail for it. Costs what opening the run costs.
     """
+    shards = folders(path)
+    if shards:
+        every = [snapshot(shard, links=links) for shard in shards]
+        return _together([one for one in every if one is not None], links)
     found = last_checkpoint(path)
     if found is None:
         return None
@@ -150,18 +156,22 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     with ExitStack() as after:
         try:
             engine = crawl_of(path)[0] if crawl is None else crawl
-            engine.frontier = frontier = _frontier(path, state["frontier"], after)
-            found.load_into(engine)
-            clocks = {
-                name: HostClock(frontier.delay(name), count) for name, count, *_ in frontier.hosts()
-            }
-            known = replace(known, open_links=frontier.open_count, hosts=clocks)
+            frontier = _frontier(path, state["frontier"], after)
+            chosen: list[NextLink] = []
+            if frontier is None:
+                engine.policy.load(state["policy"])
+            else:
+                engine.frontier = frontier
+                found.load_into(engine)
+                known = replace(known, open_links=frontier.open_count, hosts=_clocks(frontier))
             rows = explained(engine)
-            chosen = list(_choices(engine, frontier, links))
+            if frontier is not None:
+                chosen = list(_choices(engine, frontier, links))
         except SpoorError as error:
             return replace(known, missing=str(error))
         except Exception as error:  # a plug-in's, whose state says nothing to this version of it
-            return replace(known, missing=f"{type(error).__name__}: {error}")
+            what = f"{type(error).__name__}: {error}"
+            return replace(known, missing=f"this Spoor cannot load its state ({what})")
     fault = next((p.fault for p in _policies(engine) if isinstance(p, Standby)), "")
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
@@ -170,20 +180,51 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     return replace(known, next=chosen, learned=groups, fault=fault)
 
 
-def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier:
-    """A frontier to load this state into, with room for any number of requests to a host."""
+def _together(every: Sequence[Snapshot], links: int) -> Snapshot | None:
+    """What the shards of a run say, as one; what was learned is that of the busiest."""
+    if not every:
+        return None
+    busiest = max(every, key=lambda one: one.requests)
+    hosts: dict[str, HostClock] = {}
+    for one in every:
+        for name, clock in one.hosts.items():
+            # Each host is one shard's; the others have heard of it at most.
+            if name not in hosts or clock.open_links > hosts[name].open_links:
+                hosts[name] = clock
+    turns = [link for turn in zip_longest(*(one.next for one in every)) for link in turn if link]
+    known = [one.open_links for one in every if one.open_links is not None]
+    return replace(
+        busiest,
+        at=min(one.at for one in every),
+        requests=sum(one.requests for one in every),
+        skipped=sum(one.skipped for one in every),
+        open_links=sum(known) if len(known) == len(every) else None,
+        next=turns[:links],
+        hosts=hosts,
+        traps=[group for one in every for group in one.traps],
+    )
+
+
+def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier | None:
+    """A frontier to load this state into, with room for any number of requests to a host; None for
+    one on disk while the run goes on: its file is for the crawl alone then."""
     if "digest" not in state:
         return MemoryFrontier()
-    # On disk, in a file that is for the crawl alone as long as it runs.
     if is_running(path):
-        raise InputError("the open links of this run lie on disk, and are shown once it stops")
+        return None
     found = SqliteFrontier(path / "frontier.db")
     after.callback(found.close)
     return found
 
 
+def _clocks(frontier: MemoryFrontier) -> dict[str, HostClock]:
+    return {name: HostClock(frontier.delay(name), count) for name, count, *_ in frontier.hosts()}
+
+
 def is_running(path: Path) -> bool:
-    """Whether a process holds the run."""
+    """Whether a process holds the run, or a shard of it."""
+    if any(map(is_running, folders(path))):
+        return True
     try:
         with (path / "lock").open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -12,11 +12,13 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.drivers.http.folder import BusyError, RunFolder, read_settings, reading
 from spoor.drivers.http.journal import events_of, label_event, packed
+from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
 from spoor.types import Judgement
 from spoor.urls import canonical
@@ -49,6 +51,8 @@ def label(run: Path, url: str, relevant: bool) -> Label:
         name = canonical(url)
     except ValueError as error:
         raise InputError(str(error)) from None
+    if shards := folders(run):
+        return label(_shard_of(shards, name), name, relevant)
     was = _judged(run, name)
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
@@ -84,6 +88,15 @@ def labelled_since(db: sqlite3.Connection, seq: int) -> list[tuple[str, Judgemen
         for event in events_of(entry)
         if event[0] == "label"
     ]
+
+
+def _shard_of(shards: Sequence[Path], url: str) -> Path:
+    """The folder of the shard that fetched a page."""
+    for shard in shards:
+        with reading(shard) as db:
+            if db.execute("SELECT 1 FROM pages WHERE url = ? LIMIT 1", (url,)).fetchone():
+                return shard
+    raise InputError(f"{shards[0].parent} has no page {url}; its pages are those that were fetched")
 
 
 def _judged(run: Path, url: str) -> bool:

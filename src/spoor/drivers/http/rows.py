@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from spoor.archive.warc_in import page_at
 from spoor.drivers.http.folder import read_settings, reading
+from spoor.drivers.shards.union import folders
 
 CHUNK = 500
 """Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
@@ -31,18 +33,25 @@ def rows_of(run: Path, *, everything: bool = False, text: bool = False) -> Itera
 
 def _rows(run: Path, last: int, everything: bool, text: bool) -> Iterator[dict[str, Any]]:
     done = 0
-    while done < last:
-        with reading(run) as db:
-            found = db.execute(
-                "SELECT * FROM pages WHERE seq > ? AND seq <= ?"
-                f"{'' if everything else ' AND relevant'} ORDER BY seq LIMIT ?",
-                (done, last, CHUNK),
-            ).fetchall()
-        if not found:
-            return
-        for row in found:
-            yield _row(run, row, text)
-        done = found[-1]["seq"]
+    # A run in shards is read into a database of our own, which no crawl waits for.
+    with ExitStack() as own:
+        db = own.enter_context(reading(run)) if folders(run) else None
+        while done < last:
+            found = _some(run, db, done, last, everything)
+            if not found:
+                return
+            for row in found:
+                yield _row(run, row, text)
+            done = found[-1]["seq"]
+
+
+def _some(
+    run: Path, own: sqlite3.Connection | None, done: int, last: int, everything: bool
+) -> list[sqlite3.Row]:
+    which = "" if everything else " AND relevant"
+    query = f"SELECT * FROM pages WHERE seq > ? AND seq <= ?{which} ORDER BY seq LIMIT ?"
+    with reading(run) if own is None else nullcontext(own) as db:
+        return db.execute(query, (done, last, CHUNK)).fetchall()
 
 
 def _row(run: Path, row: sqlite3.Row, text: bool) -> dict[str, Any]:
