@@ -131,6 +131,8 @@ class Crawl:
         self.post = post
         self._came: dict[LinkId, tuple[str, ...]] = {}
         """Path from a seed to what came from another shard, up to before it."""
+        self._away: set[LinkId] = set()
+        """Links that left for another shard, and may come back."""
         self._flights: dict[int, _Flight] = {}
         self._by_link: dict[LinkId, int] = {}
         self._flying = 0
@@ -230,6 +232,11 @@ class Crawl:
         links = self.post.keep(
             parcel.page, parcel.links, parcel.score, parcel.depth, lambda: parcel.path
         )
+        for found in links:
+            link = self.frontier.find(found.url) if self._away else None
+            if link in self._away:
+                self._away.discard(link)
+                self.frontier.reopen(link)
         parent = NO_PARENT if parcel.page is None or not links else self._elsewhere(parcel)
         seen = self.frontier.add(links, parent, parcel.score, parcel.depth)
         if parent == NO_PARENT:
@@ -240,6 +247,7 @@ class Crawl:
             seen.page = parcel.page
         if len(seen):
             self._call("observe", self.policy.observe, seen)
+        self._away.difference_update(map(self.frontier.find, parcel.done))
         for link in self._known(parcel.done):
             # One that is being asked for has moved here since: it is done soon enough.
             with suppress(CallerError):
@@ -268,11 +276,11 @@ class Crawl:
         """
         post, frontier = self.post, self.frontier
         assert post is not None
-        left: set[str] = set()
+        left: set[LinkId] = set()
         for ticket, flight in list(self._flights.items()):
             if not post.owns(url := frontier.url(flight.link)):
                 self._send(flight.link, url)
-                left.add(url)
+                left.add(flight.link)
                 if not flight.flying:
                     frontier.take(flight.link, now)
                     flight.flying = True
@@ -282,9 +290,11 @@ class Crawl:
         for link in list(frontier.open()):
             if not post.owns(url := frontier.url(link)):
                 self._send(link, url)
-                left.add(url)
+                left.add(link)
                 frontier.drop(link)
-        post.done(url for url in frontier.done() if url not in left and not post.owns(url))
+        self._away |= left
+        away = set(map(frontier.url, self._away))
+        post.done(url for url in frontier.done() if url not in away and not post.owns(url))
         return len(left)
 
     def _send(self, link: LinkId, url: str) -> None:
@@ -356,6 +366,7 @@ class Crawl:
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
             "guard": None if self._guard is None else self._guard.save(),
             "post": None if self.post is None else self.post.save(),
+            "away": sorted(self._away),
             "came": [[link, list(path)] for link, path in self._came.items()],
         }
 
@@ -370,6 +381,7 @@ class Crawl:
             self.post.load(state["post"])
             self.pages = self.post.grant
         self._came = {link: tuple(path) for link, path in state.get("came", [])}
+        self._away = set(state.get("away", []))
         self.counts = Counts(**state["counts"])
         self._next_ticket = state["next_ticket"]
         self._stopped = state["stopped"]

@@ -173,6 +173,10 @@ class Frontier(Protocol):
         """An open link that is not worth asking for is open no more; its host is not disturbed."""
         ...
 
+    def reopen(self, link: LinkId) -> None:
+        """A link that is done with may be chosen again."""
+        ...
+
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         """End the request; the link now waits for `url`. False if that is already fetched, taken
         or redirected to: the link is then done."""

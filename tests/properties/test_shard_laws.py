@@ -305,28 +305,28 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
 
 @given(
     seed=st.integers(0, 10_000),
-    first=st.integers(1, 4),
-    second=st.integers(1, 4),
-    cut=st.integers(0, 150),
+    divisions=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 150)), min_size=2, max_size=4),
     deaths=st.sampled_from([0.0, 0.1]),
 )
 @settings(max_examples=15, deadline=None)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
-    seed: int, first: int, second: int, cut: int, deaths: float
+    seed: int, divisions: list[tuple[int, int]], deaths: float
 ) -> None:
     world = _world(seed, failures=False)
     root = next(iter(world.pages))
     rng = np.random.default_rng(seed)
-    processes = {at: Process(at, first, world, "best-first", root) for at in range(first)}
-    _crawl(processes, first, 1_000, rng, deaths=deaths, until=cut)
-    for at in range(max(first, second)):
-        if at in processes:
-            processes[at].keep()
-            processes[at].shards = second
-            processes[at].start()
-        else:
-            processes[at] = Process(at, second, world, "best-first", root)
-    hub = _crawl(processes, second, 1_000, rng, deaths=deaths)
+    processes: dict[int, Process] = {}
+    for number, (shards, turns) in enumerate(divisions, 1):
+        for at in range(max(shards, len(processes))):
+            if at in processes:
+                processes[at].keep()
+                processes[at].shards = shards
+                processes[at].start()
+            else:
+                processes[at] = Process(at, shards, world, "best-first", root)
+        last = number == len(divisions)
+        until = 100_000 if last else turns
+        hub = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
     assert hub.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
     assert fetched == Counter(_alone(seed))

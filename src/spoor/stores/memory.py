@@ -126,9 +126,15 @@ class MemoryFrontier:
         """A new link is open."""
         self._state.append(OPEN)
         self._hosts_of.append(host)
-        self._at.append(len(self._open))
+        self._at.append(0)
+        self._at_host.append(0)
+        self._put(link, host)
+
+    def _put(self, link: LinkId, host: _Host) -> None:
+        """Among the open links of all, and of its host."""
+        self._at[link] = len(self._open)
         self._open.append(link)
-        self._at_host.append(len(host.open))
+        self._at_host[link] = len(host.open)
         host.open.append(link)
         if host.name in self._ready:
             self._offered += 1
@@ -270,6 +276,12 @@ class MemoryFrontier:
             raise CallerError(f"link {link} is not open")
         self._remove(link)
         self._done(link)
+
+    def reopen(self, link: LinkId) -> None:
+        if self._state[link] != DONE:
+            raise CallerError(f"link {link} is not done with")
+        self._state[link] = OPEN
+        self._put(link, self._hosts_of[link])
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         other = self.find(url)

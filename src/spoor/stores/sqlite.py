@@ -302,6 +302,10 @@ class SqliteFrontier(MemoryFrontier):
         super().settle(link, now, retry_at)
         self._asked.pop(link, None)
 
+    def reopen(self, link: LinkId) -> None:
+        self._flush()  # what is left of its sightings goes before new ones come
+        super().reopen(link)
+
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         goes_on = super().redirect(link, url, now)
         self._asked.pop(link, None)
