@@ -12,7 +12,7 @@ from spoor.errors import InputError
 from spoor.lab import pages, papers, results
 from spoor.lab.experiment import packaged, read
 from spoor.lab.record import record
-from spoor.lab.task_experiment import plan, run, table
+from spoor.lab.task_experiment import plan, run, table, whole
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
 <siteinfo><base>https://wiki.example/wiki/Main</base><case>first-letter</case><namespaces>
@@ -102,9 +102,47 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
 def test_the_paper_experiments_are_read() -> None:
     for name, path in packaged().items():
         if name.startswith("han2018/"):
-            experiment = read(path, name)
+            experiment = whole(read(path, name))
             assert experiment.kind == "tasks"
-            assert len(experiment.settings["topics"]) == 6
+            webs = [topic.get("web", "uci-ics") for topic in experiment.settings["topics"]]
+            of_each = {web: webs.count(web) for web in webs}
+            timed = name == "han2018/cost"
+            assert of_each == ({"uci-ics": 2} if timed else {"wikispeedia": 6, "uci-ics": 6})
+            assert {"best-first", "sarsa"} == {policy.policy for policy in experiment.policies}
+
+
+def test_figures_of_the_same_tasks_share_their_trials(folder: Path) -> None:
+    out = folder / "shared"
+    told = {"fig1": 4, "fig2": 10, "fig3": 3, "cost": 3}
+    shown: dict[str, str] = {}
+    for figure, columns in told.items():
+        file = folder / f"{figure}.toml"
+        of = f'[settings]\nfigure = "{figure}"'
+        file.write_text(EXPERIMENT.replace("[settings]", of), encoding="utf-8")
+        trials = plan(read(file, figure), out)
+        done: list[int] = []
+        shown[figure] = table(run(trials, out, tell=done.append))
+        ready = {"fig1": 0, "fig2": 3, "fig3": 3, "cost": 0}  # what is timed is run anew
+        assert done[0] == ready[figure]
+        lines = shown[figure].splitlines()
+        assert [line.count("|") for line in lines] == [columns + 3] * 4
+    found = [line.split("|")[-2].strip() for line in shown["fig3"].splitlines()[2:]]
+    rows = run(plan(read(folder / "fig3.toml", "fig3"), out), out)
+    assert found[0] == str(rows[0]["found"]), (
+        "best-first learns nothing: its last task is its first"
+    )
+
+
+def test_topics_are_of_the_web_that_they_name(folder: Path) -> None:
+    file = folder / "webs.toml"
+    text = EXPERIMENT.replace('path = "web"', 'path = "web"\n\n[[webs]]\nname = "b"\npath = "web"')
+    text = text.replace("tasks = 3", "tasks = { web = 1, b = 2 }")
+    file.write_text(text.replace('words = "p', 'web = "b"\nwords = "p'), encoding="utf-8")
+    trials = plan(read(file, "webs"), folder / "out")
+    assert {(trial.subject.web, trial.tasks) for trial in trials} == {("b", 2)}
+    file.write_text(text.replace('words = "p', 'web = "c"\nwords = "p'), encoding="utf-8")
+    with pytest.raises(InputError, match="topic 'Poetry' is of web 'c'"):
+        plan(read(file, "webs"), folder / "out")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +151,8 @@ def test_the_paper_experiments_are_read() -> None:
         ("tasks = 3", "task = 3", "did you mean 'tasks'"),
         ('titles = ["Poetry of', 'title = ["Poetry of', "did you mean 'titles'"),
         ('words = "poetry"', 'words = ""', "has a name and words"),
+        ("tasks = 3", 'figure = "fig4"', "figure is one of fig1"),
+        ("tasks = 3", 'same_as = "han2018/fig9"', "did you mean 'han2018/fig"),
     ],
 )
 def test_bad_settings_are_said_in_one_line(

@@ -1,12 +1,15 @@
 """Experiments of tasks: a policy crawls the same web again and again and keeps what it learned.
 
 After Han, Wuillemin and Senellart (2018, section 4): from task to task all is made anew but the
-weights. In the file of an experiment: `kind = "tasks"`, one of `[[webs]]`, the `[[policies]]`,
-`seeds` (trials), `pages` or `share` (the smaller budget holds), and under `settings` the number of
-`tasks` and the `topics`: tables with a `name`, the `words` of which any makes a page relevant, the
-`titles` of its main page (the first that the web has; none: the web's root), perhaps `categories`
-and, by policy, `params`. A policy that has no `model()` to keep crawls once. Finished trials are
-kept under a hash of what they were, of the code and of the data.
+weights. In the file of an experiment: `kind = "tasks"`, the `[[webs]]`, the `[[policies]]`, `seeds`
+(trials), `pages` or `share` (the smaller budget holds), and under `settings` the number of `tasks`
+(one, or by web) and the `topics`: tables with a `name`, the `web` if there are several, the `words`
+of which any makes a page relevant, the `titles` of its main page (the first that the web has; none:
+the web's root), perhaps `categories` and, by policy, `params`. `figure` says which of the paper's
+its table is (`fig1`, `fig2`, `fig3`, `cost`), `same_as` names an experiment of the package whose
+webs, topics, policies and budget are taken where none are given. A policy that has no `model()` to
+keep crawls once. Finished trials are kept under a hash of what they were, of the code and of the
+data, so experiments that share trials run them once.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import VectorCosine
-from spoor.lab.experiment import Contender, Experiment, data_folder
+from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
 from spoor.lab.figures import breadth_first_order
 from spoor.lab.fleet_experiment import interval
 from spoor.lab.pictures import curves
@@ -44,6 +47,8 @@ Tell = Callable[[int], None]
 
 STEPS = 100
 """Points of a curve."""
+SETTINGS = ["tasks", "topics", "figure", "same_as"]
+FIGURES = ("", "fig1", "fig2", "fig3", "cost")
 
 
 @runtime_checkable
@@ -59,6 +64,7 @@ class Subject:
 
     name: str
     words: str
+    web: str = ""
     titles: tuple[str, ...] = ()
     categories: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -76,41 +82,81 @@ class Trial:
     tasks: int
     pages: int | None
     share: float | None
+    figure: str = ""
+
+    @property
+    def timed(self) -> bool:
+        """Whether every fetch is answered and judged anew, as a crawl has to."""
+        return self.figure == "cost"
 
     def file(self, out: Path) -> Path:
-        """Where its figures are kept."""
-        said = json.dumps([asdict(self), code_digest(), data_digest(self.folder)], sort_keys=True)
+        """Where its figures are kept; all that count tasks share them."""
+        own = {**asdict(self), "figure": self.timed}
+        said = json.dumps([own, code_digest(), data_digest(self.folder)], sort_keys=True)
         return out / "cells" / f"tasks-{hashlib.sha256(said.encode()).hexdigest()[:24]}.json"
 
 
 def plan(experiment: Experiment, out: Path) -> list[Trial]:
     """All trials; a web that is missing is made under `out`. Raises InputError for bad settings."""
-    told = experiment.settings
+    experiment = whole(experiment)
+    name, told = experiment.name, experiment.settings
+    subjects = [_subject(row, name) for row in told.get("topics", ())]
+    if not experiment.webs or not experiment.policies or not subjects:
+        raise InputError(f"{name}: name webs, policies, and topics under settings")
+    webs = {web.name: web for web in experiment.webs}
+    for subject in subjects:
+        if subject.web not in webs and (subject.web or len(webs) > 1):
+            offer = registry.nearest(subject.web, list(webs))
+            raise InputError(f"{name}: topic {subject.name!r} is of web {subject.web!r}{offer}")
+    folders = {web.name: str(web_folder(web, out)) for web in experiment.webs}
+    tasks = told.get("tasks", 1)
+    found = []
+    for subject in subjects:
+        web = webs[subject.web or experiment.webs[0].name]
+        # Seed by seed, so that what is timed is timed side by side.
+        found += [
+            Trial(
+                folders[web.name],
+                str(data_folder() / web.vectors) if web.vectors else "",
+                replace(subject, web=web.name),
+                contender,
+                seed,
+                int(tasks.get(web.name, 1) if isinstance(tasks, Mapping) else tasks),
+                experiment.pages,
+                experiment.share,
+                told.get("figure", ""),
+            )
+            for seed in range(experiment.seeds)
+            for contender in experiment.policies
+            if contender.seeds is None or seed < contender.seeds
+        ]
+    return found
+
+
+def whole(experiment: Experiment) -> Experiment:
+    """The experiment with what it takes over from another. Raises InputError for bad settings."""
+    name, told = experiment.name, experiment.settings
     for key in told:
-        if key not in ("tasks", "topics"):
-            offer = registry.nearest(key, ["tasks", "topics"])
-            raise InputError(f"{experiment.name}: unknown setting {key!r}{offer}")
-    subjects = [_subject(row, experiment.name) for row in told.get("topics", ())]
-    if len(experiment.webs) != 1 or not experiment.policies or not subjects:
-        raise InputError(f"{experiment.name}: name one web, policies, and topics under settings")
-    web = experiment.webs[0]
-    folder = web_folder(web, out)
-    vectors = str(data_folder() / web.vectors) if web.vectors else ""
-    return [
-        Trial(
-            str(folder),
-            vectors,
-            subject,
-            contender,
-            seed,
-            int(told.get("tasks", 1)),
-            experiment.pages,
-            experiment.share,
-        )
-        for subject in subjects
-        for contender in experiment.policies
-        for seed in range(contender.seeds or experiment.seeds)
-    ]
+        if key not in SETTINGS:
+            offer = registry.nearest(key, SETTINGS)
+            raise InputError(f"{name}: unknown setting {key!r}{offer}")
+    if told.get("figure", "") not in FIGURES:
+        raise InputError(f"{name}: figure is one of {', '.join(FIGURES[1:])}")
+    if "same_as" not in told:
+        return experiment
+    known = packaged()
+    if told["same_as"] not in known:
+        offer = registry.nearest(str(told["same_as"]), list(known))
+        raise InputError(f"{name}: no experiment {told['same_as']!r} to be the same as{offer}")
+    other = read(known[told["same_as"]], told["same_as"])
+    return replace(
+        experiment,
+        webs=experiment.webs or other.webs,
+        policies=experiment.policies or other.policies,
+        pages=experiment.pages or other.pages,
+        share=experiment.share or other.share,
+        settings={**other.settings, **told},
+    )
 
 
 def _subject(row: Mapping[str, Any], where: str) -> Subject:
@@ -120,10 +166,7 @@ def _subject(row: Mapping[str, Any], where: str) -> Subject:
             raise InputError(f"{where}: a topic has no {key!r}{offer}")
     if not row.get("name") or not row.get("words"):
         raise InputError(f"{where}: each topic has a name and words")
-    titles = tuple(row.get("titles", ()))
-    return Subject(
-        row["name"], row["words"], titles, row.get("categories", {}), row.get("params", {})
-    )
+    return Subject(**{**row, "titles": tuple(row.get("titles", ()))})
 
 
 def run(
@@ -151,7 +194,8 @@ def run(
     look()
     rows: list[dict[str, Any]] = []
     for trial in plan:
-        rows += json.loads(trial.file(out).read_text("utf-8"))
+        kept = json.loads(trial.file(out).read_text("utf-8"))
+        rows += [{**row, "figure": trial.figure} for row in kept]
     return rows
 
 
@@ -167,8 +211,16 @@ def _work(batch: Sequence[Trial], out: Path, done: Callable[[], None]) -> None:
         done()
 
 
+class _Judged:
+    """A world with its judge."""
+
+    def __init__(self, world: LabWorld, words: str) -> None:
+        self.answer = world.answer
+        self.judge = Keywords(words.split(), threshold=1e-9).judge
+
+
 class _Held:
-    """A world and a judge that parse and judge a page once, however many tasks fetch it."""
+    """The same, which parses and judges a page once, however many tasks fetch it."""
 
     def __init__(self, world: LabWorld, words: str) -> None:
         self._world = world
@@ -211,7 +263,7 @@ class _Ground:
         if trial.share is not None:
             limits.append(max(1, round(trial.share * self.reachable)))
         self.pages = min(limits)
-        self.world = _Held(world, subject.words)
+        self.world = (_Judged if trial.timed else _Held)(world, subject.words)
         self.near = VectorCosine(subject.words, self.vectors) if self.vectors else None
 
 
@@ -255,6 +307,7 @@ def tasks(ground: _Ground, trial: Trial) -> list[dict[str, Any]]:
         at = sorted({round(step) for step in np.linspace(0, len(found), STEPS + 1)})
         rows.append(
             {
+                "web": subject.web,
                 "topic": subject.name,
                 "contender": contender.name,
                 "policy": contender.policy,
@@ -280,33 +333,103 @@ def tasks(ground: _Ground, trial: Trial) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """By topic and policy: relevant pages of the first and the last task, and of all; means over
-    the trials ± half of the 95 % interval, and the ratio to the first policy's mean."""
-    lines = [
-        "| topic | policy | first task | last task | mean of all | against the first policy "
-        "| CPU s a task |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    """By topic and policy, what the experiment's figure of the paper shows, in numbers: means ±
+    half of their 95 % interval over the trials. Without a figure: relevant pages of the first and
+    the last task, and of all, and their ratio to the first policy's."""
+    head, cells = _COLUMNS[rows[0].get("figure", "")]
+    last = max(row["task"] for row in rows)
+    heads = ["topic", "policy", *head(last)]
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
     for topic in dict.fromkeys(row["topic"] for row in rows):
-        plain = 0.0
-        for contender, mine in _contenders(rows, topic).items():
-            last = max(row["task"] for row in mine)
-            mean = float(np.mean([row["found"] for row in mine]))
-            plain = plain or mean
-            first = _shown([row["found"] for row in mine if row["task"] == 1])
-            final = _shown([row["found"] for row in mine if row["task"] == last])
-            seconds = float(np.mean([row["cpu_seconds"] for row in mine]))
-            ratio = f"{mean / plain:.2f}" if plain else "–"
-            lines.append(
-                f"| {topic} | {contender} | {first} | {final} | {mean:.0f} | {ratio} "
-                f"| {seconds:.1f} |"
-            )
+        contenders = _contenders(rows, topic)
+        first = next(iter(contenders.values()))
+        lines += [
+            "| " + " | ".join([topic, contender, *cells(mine, first, last)]) + " |"
+            for contender, mine in contenders.items()
+        ]
     return "\n".join(lines)
 
 
-def _shown(counts: Sequence[int]) -> str:
+_Rows = Sequence[Mapping[str, Any]]
+
+
+def _by_trial(rows: _Rows, value: Callable[[Mapping[str, Any]], float]) -> list[float]:
+    """Mean over the tasks of each trial."""
+    seeds = dict.fromkeys(row["seed"] for row in rows)
+    return [float(np.mean([value(row) for row in rows if row["seed"] == seed])) for seed in seeds]
+
+
+def _overview(mine: _Rows, first: _Rows, last: int) -> list[str]:
+    own = max(row["task"] for row in mine)
+    found, plain = (_by_trial(some, lambda row: row["found"]) for some in (mine, first))
+    ratio = f"{np.mean(found) / np.mean(plain):.2f}" if any(plain) else "–"
+    return [
+        *(_shown([row["found"] for row in mine if row["task"] == task]) for task in (1, own)),
+        _shown(found),
+        ratio,
+        f"{np.mean([row['cpu_seconds'] for row in mine]):.1f}",
+    ]
+
+
+def _at_quarters(mine: _Rows, first: _Rows, last: int) -> list[str]:
+    def after(row: Mapping[str, Any], part: int) -> float:
+        return float(row["curve"][(len(row["curve"]) - 1) * part // 4][1])
+
+    return [
+        _shown(_by_trial(mine, lambda row, part=part: after(row, part)))  # type: ignore[misc]
+        for part in range(1, 5)
+    ]
+
+
+def _by_relevance(mine: _Rows, first: _Rows, last: int) -> list[str]:
+    return [
+        _shown(_by_trial(mine, lambda row, at=at: row["intervals"][at]))  # type: ignore[misc]
+        for at in range(10)
+    ]
+
+
+def _by_task(mine: _Rows, first: _Rows, last: int) -> list[str]:
+    own = max(row["task"] for row in mine)
+    return [
+        _shown([row["found"] for row in mine if row["task"] == min(task, own)])
+        for task in range(1, last + 1)
+    ]
+
+
+def _cost(mine: _Rows, first: _Rows, last: int) -> list[str]:
+    took, plain = (_by_trial(some, lambda row: row["cpu_seconds"]) for some in (mine, first))
+    ratios = [one / other for one, other in zip(took, plain, strict=False)]
+    return [f"{np.median(took):.2f}", f"{np.median(ratios):.2f}", str(len(took))]
+
+
+_COLUMNS: Mapping[str, tuple[Callable[[int], list[str]], Callable[[_Rows, _Rows, int], list[str]]]]
+_COLUMNS = {
+    "": (
+        lambda last: ["first task", "last task", "all", "against the first policy", "CPU s a task"],
+        _overview,
+    ),
+    "fig1": (
+        lambda last: ["¼ of the pages fetched", "½", "¾", "all"],
+        _at_quarters,
+    ),
+    "fig2": (
+        lambda last: [f".{at}–" for at in range(10)],
+        _by_relevance,
+    ),
+    "fig3": (
+        lambda last: [f"task {task}" for task in range(1, last + 1)],
+        _by_task,
+    ),
+    "cost": (
+        lambda last: ["CPU s a task, median", "against the first policy, median", "trials"],
+        _cost,
+    ),
+}
+
+
+def _shown(counts: Sequence[float]) -> str:
     mean, half = interval([float(count) for count in counts])
-    return f"{mean:.0f}" if half is None else f"{mean:.0f} ± {half:.0f}"
+    return f"{mean:.0f}" if not half else f"{mean:.0f} ± {half:.0f}"
 
 
 def _contenders(
