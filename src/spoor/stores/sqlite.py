@@ -76,8 +76,8 @@ class SqliteFrontier(MemoryFrontier):
     Cost: about 10 µs a new link with one sighting; 20 µs for the URL of one that is chosen. A save
     takes time for what changed, and 2 ns for each byte in memory.
 
-    Raises InputError where the file is damaged, cannot be written or is another program's;
-    PausedError where later the disk is full.
+    Raises InputError where the file is damaged, cannot be made or is another program's;
+    PausedError where one that is there cannot be written: the disk is full.
     """
 
     def __init__(
@@ -104,6 +104,8 @@ class SqliteFrontier(MemoryFrontier):
                 self._db.close()
                 raise
         except sqlite3.OperationalError as error:
+            if self.file.exists() and self.file.stat().st_size:
+                raise self._paused(error) from error
             raise InputError(f"cannot write {self.file}: {error}") from error
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from error
@@ -168,6 +170,12 @@ class SqliteFrontier(MemoryFrontier):
             f"{self.file} is damaged ({what}); put it back from a copy or choose another --out"
         )
 
+    def _paused(self, error: Exception) -> PausedError:
+        return PausedError(
+            f"paused: cannot write {self.file} ({error}); make room, or make it writable, and give "
+            "the same command to go on"
+        )
+
     def _ask(self, query: str, *values: object) -> list[Any]:
         try:
             rows: list[Any] = self._db.execute(query, values).fetchall()
@@ -191,10 +199,7 @@ class SqliteFrontier(MemoryFrontier):
                     db.execute("ROLLBACK")
                 raise
         except sqlite3.OperationalError as error:
-            raise PausedError(
-                f"paused: cannot write {self.file} ({error}); make room and give the same command "
-                "to go on"
-            ) from error
+            raise self._paused(error) from error
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from error
 
@@ -483,7 +488,7 @@ class SqliteFrontier(MemoryFrontier):
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.OperationalError as error:
-            raise PausedError(f"paused: cannot write {self.file} ({error})") from error
+            raise self._paused(error) from error
         self._point("frontier saved")
 
     def holds(self, state: State) -> bool:
