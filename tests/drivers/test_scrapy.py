@@ -470,3 +470,17 @@ def test_a_scheduler_of_the_project_leaves_spoor_out() -> None:
     assert len(told["seen"]) >= len(BIRDS)
     assert not any(told["seen"])
     assert "spoor/pages" not in told["stats"]
+
+
+def test_feeds_of_the_project_are_written_as_before(tmp_path: Path) -> None:
+    feeds = {
+        str(tmp_path / "items.jsonl"): {"format": "jsonlines"},
+        str(tmp_path / "items.csv"): {"format": "csv"},
+    }
+    with served(BIRDS) as site:
+        told = run_scrapy(site, FEEDS=feeds)
+    seen = [url for url, *_, ticket in told["seen"] if ticket is not None]
+    assert len(seen) == len(BIRDS)
+    lines = (tmp_path / "items.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [{"url": url} for url in seen]
+    assert (tmp_path / "items.csv").read_text("utf-8").split() == ["url", *seen]
