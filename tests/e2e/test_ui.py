@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -26,6 +27,7 @@ from spoor.cli.main import run
 from spoor.drivers.http.folder import reading
 from spoor.drivers.http.serve import serving
 from spoor.drivers.http.ui import Ui
+from spoor.lab import snapshot as snapshot_module
 from spoor.lab.live_page import LivePage
 from spoor.lab.reading import RunReader, read_run, report_of_run, snippet
 from spoor.lab.report import in_words, render
@@ -210,7 +212,9 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     assert again.budget == 20 != first.budget
 
 
-def test_a_frontier_on_disk_is_read_as_well(web: Loopback, tmp_path: Path) -> None:
+def test_a_frontier_on_disk_is_read_as_well(
+    web: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ways = {}
     for where in ("memory", "disk"):
         out = tmp_path / where
@@ -222,6 +226,13 @@ def test_a_frontier_on_disk_is_read_as_well(web: Loopback, tmp_path: Path) -> No
         assert before == ((out / "frontier.db").read_bytes() if where == "disk" else b"")
     assert ways["memory"] == ways["disk"]
     assert ways["memory"][0]
+    # While a run goes on, the file is for its crawl alone.
+    monkeypatch.setattr(snapshot_module, "is_running", lambda path: True)
+    known = snapshot(tmp_path / "disk")
+    assert known is not None
+    assert (known.next, known.open_links, known.missing) == ([], None, "")
+    assert known.learned == ways["disk"][3]
+    assert "they are shown once it stops" in render(RunReader(tmp_path / "disk").report(known))
 
 
 def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path) -> None:
@@ -332,6 +343,32 @@ def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
         assert ask(url)[0] == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
+
+
+def test_what_cannot_be_shown_is_told(
+    stopped: Path, mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run(["ui", "--no-open", "--for", "0", *arguments]) == 2
+        out, err = capsys.readouterr()
+        assert (out, len(err.splitlines())) == ("", 1)
+        return err
+
+    assert "is no run: it has no spoor.toml" in told(str(tmp_path / "none"))
+    assert "'--port'" in told(str(stopped), "--port", "65536")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        assert "cannot listen on 127.0.0.1" in told(
+            str(stopped), "--port", str(held.getsockname()[1])
+        )
+    (mine / "state.db").write_bytes(b"no database at all" * 100)
+    for rest in mine.glob("state.db-*"):
+        rest.unlink()
+    assert "state.db cannot be read: " in told(str(mine))
+    (mine / "spoor.toml").write_text("[crawl]\nseeds = []\n")
+    assert "is no crawl" in told(str(mine))
 
 
 # ---------------------------------------------------------------- in a browser
