@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test lint types layers unit wheel bench docs lock clean
+.PHONY: setup demo test lint types layers unit wheel bench docs paper-figures leaderboard lock clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,18 @@ wheel: setup
 bench: setup
 	@echo "Each benchmark says its own command in its first lines; benchmarks/README.md lists them:"
 	@sed -n 's/^    \(\.venv.*\)/  \1/p' benchmarks/README.md
+
+PAPERS := rennie1999 grigoriadis2004 palotai2005 han2018
+LAB := lab-out
+
+# The papers' experiments (what is finished in $(LAB) is not run again) and their pages in docs/papers.
+paper-figures: setup
+	$(BIN)/spoor lab run $(PAPERS) --out $(LAB)
+	for paper in $(PAPERS); do $(BIN)/spoor lab report $(LAB)/$$paper --docs docs/papers || exit 1; done
+
+leaderboard: setup
+	$(BIN)/spoor lab run leaderboard --out $(LAB)
+	$(BIN)/spoor lab report $(LAB)/leaderboard --docs docs/papers
 
 docs: setup
 	$(BIN)/zensical build --clean --strict

@@ -24,6 +24,7 @@ def add(app: typer.Typer) -> None:
     lab.command()(run)
     lab.command()(compare)
     lab.command()(report)
+    lab.command()(whatif)
     app.add_typer(lab, name="lab")
 
 
@@ -161,6 +162,30 @@ def report(
         typer.echo(str(pages.write_docs(page, docs, folder.resolve().name)))
     else:
         typer.echo(str(pages.write(page, folder)))
+
+
+def whatif(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a crawl.")],
+    policy: Annotated[str, typer.Option(help="What might have crawled; see `spoor policies`.")],
+    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
+    model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Estimate what another policy would have found in RUN's place."""
+    from spoor.lab import whatif as off_policy
+    from spoor.lab.cell import parse_params
+    from spoor.learn.state import read
+
+    log = off_policy.read_log(folder)
+    told = off_policy.estimate(
+        log,
+        policy,
+        params=parse_params(param or []),
+        model=read(model) if model else None,
+        seed=seed,
+    )
+    typer.echo(off_policy.as_json(told) if as_json else off_policy.describe(told, str(folder)))
 
 
 def show(experiment: Experiment, cells: list[dict[str, Any]]) -> None:

@@ -309,6 +309,7 @@ def fleet_blocks(results: Results) -> Iterator[Block]:
     known = results.more.get("graphs", {})
     if known:
         yield Heading("The graphs")
+        yield Prose("Links over the whole time: the measures of section 4.1 of the paper.")
         yield _grid_of(fleet_experiment.graph_table(known))
     for web, graph in known.items():
         caption = f"{web}: pages with as many links or more (Fig. 1)"

@@ -10,7 +10,7 @@ Published values and claims are data: `page.toml` beside the experiments of a pa
   mean) or a `ratio` of their means within `band = [low, high]`. `why`: what a difference from the
   paper comes from, as far as we know.
 - `[[values]]`: a published `table`, with `rows` of `name`, contender `ours`, `measure` and the
-  `published` number, and a `note`.
+  `published` number (or `web` and `graph`, a measure of its links), and a `note`.
 - `[[figures]]`: mean curves of some `contenders`, with `published` points [x, y] in percent; of
   tasks and fleets, a `figure` by its name.
 """
@@ -304,6 +304,15 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
     yield Grid(("", "published", "ours", "95 %", "n", "published within ours"), rows)
     if told.get("note"):
         yield Prose(told["note"])
+
+
+def _graph_row(item: Results, row: Told) -> list[str]:
+    """A measure of a web's graph, which is one number and has no interval."""
+    told: Any = item.more.get("graphs", {}).get(row["web"])
+    for key in row["graph"].split("."):
+        told = None if told is None else told.get(key)
+    ours = "–" if told is None else number(float(told), 3)
+    return [row["name"], number(row.get("published"), 3), ours, "–", "1", "–"]
 
 
 def _interval(found: Sequence[float]) -> tuple[float | None, float | None]:
