@@ -18,7 +18,7 @@ from spoor.lab.report import RunReport, environment, sections
 from spoor.lab.snapshot import Snapshot, is_running, snapshot
 
 SHARE = 0.2
-"""At most this share of the time goes into making the page anew."""
+"""At most this share of a processor goes into making the page anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,6 @@ class LivePage:
         self._stands: tuple[int, ...] = ()
         self._running = False
         self._next = 0.0
-        self._cost = 0.0
 
     def page(self, nonce: str) -> str:
         self._update()
@@ -88,9 +87,9 @@ class LivePage:
 
     def _update(self) -> None:
         """Make anew what has changed, but no more often than `SHARE` allows."""
-        began = self._clock()
-        if began < self._next:
+        if self._clock() < self._next:
             return
+        began = time.process_time()
         self._running = is_running(self._path)
         stands = self._reader.refresh()
         if stands != self._stands:
@@ -102,8 +101,7 @@ class LivePage:
                 for name, heading, html in sections(self._report, self._token)
             }
             self._stands = stands
-        cost = self._clock() - began
-        self._next = self._clock() + cost / SHARE
+        self._next = self._clock() + (time.process_time() - began) / SHARE
 
     def _says(self) -> str:
         known, read = self._known, self._reader

@@ -71,6 +71,10 @@ def curves(
             last = max((points[-1][0] for points in lines.values() if len(points)), default=0.0)
             axes.set_xlim(right=max(until, last))
         axes.set_ylim(bottom=0)
+        if level is not None:
+            # An interval may be wide: what was found is to be seen first.
+            highest = max((point[1] for points in lines.values() for point in points), default=0.0)
+            axes.set_ylim(top=1.1 * max(1.0, highest, min(level[2], max(level[0], 2 * highest))))
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         if len(lines) + len(marks or {}) > 1:

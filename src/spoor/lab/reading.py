@@ -30,6 +30,8 @@ HOSTS = 100
 FAILURES = 30
 SNIPPET = 44
 """Words of a snippet."""
+_MOST = 300
+"""Characters of its words, about: those of programs are long."""
 
 REFUSED = frozenset({"robots", "blocked", "skipped"})
 """Kinds of failures that are not the host's: we would not, or may not, ask."""
@@ -163,7 +165,9 @@ class RunReader:
         with reading(self.path) as db:
             budget = _budget(db) or self.settings["pages"]
             ended = _ended(db)
-            best = self._rows(db, "WHERE relevant ORDER BY score DESC, seq LIMIT ?", BEST)
+            best = self._rows(
+                db, "WHERE relevant ORDER BY score DESC, seq LIMIT ?", BEST, snippets=True
+            )
             latest = self._rows(db, "ORDER BY seq DESC LIMIT ?", RECENT) if recent else []
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
@@ -199,7 +203,9 @@ class RunReader:
             settings=flat(self.settings),
         )
 
-    def _rows(self, db: sqlite3.Connection, which: str, most: int) -> list[PageRow]:
+    def _rows(
+        self, db: sqlite3.Connection, which: str, most: int, *, snippets: bool = False
+    ) -> list[PageRow]:
         rows = db.execute(
             "SELECT seq, url, title, score, relevant, path, why, choice_why, warc_file,"
             f" warc_offset, warc_length FROM pages {which}",
@@ -215,7 +221,7 @@ class RunReader:
                 json.loads(row["path"]),
                 json.loads(row["why"])[:4],
                 json.loads(row["choice_why"] or "[]")[:4],
-                self._snippet(row),
+                self._snippet(row) if snippets else (),
                 self._labels.get(row["url"]),
             )
             for row in rows.fetchall()
@@ -230,7 +236,7 @@ class RunReader:
                 file = self.path / row["warc_file"]
                 page = page_at(file, row["warc_offset"], row["warc_length"])
             known = () if page is None else snippet(page.text, self._terms)
-            if len(self._snippets) > 20 * (BEST + RECENT):
+            if len(self._snippets) > 20 * BEST:
                 self._snippets.clear()
             self._snippets[row["seq"]] = known
         return known
@@ -255,18 +261,21 @@ def snippet(text: str, terms: frozenset[str], size: int = SNIPPET) -> list[tuple
     hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
     totals = [0, *accumulate(hits)]
     begins = range(max(1, len(words) - size + 1))
-    best = max(begins, key=lambda at: totals[min(at + size, len(words))] - totals[at])
+    begin = max(begins, key=lambda at: totals[min(at + size, len(words))] - totals[at])
     if totals[-1]:
         # A few words before the first of them.
-        first = hits.index(True, best)
-        best = max(0, min(first - 6, len(words) - size))
-    pieces = [("… ", False)] if best else []
-    for at in range(best, min(best + size, len(words))):
-        if pieces and pieces[-1][1] == hits[at]:
-            pieces[-1] = (f"{pieces[-1][0]} {words[at]}", hits[at])
+        begin = max(0, min(hits.index(True, begin) - 6, len(words) - size))
+    pieces = [("… ", False)] if begin else []
+    end, room = begin, _MOST
+    while end < min(begin + size, len(words)) and room > 0:
+        word, hit = words[end], hits[end]
+        if pieces and pieces[-1][1] == hit:
+            pieces[-1] = (f"{pieces[-1][0]} {word}", hit)
         else:
-            pieces.append((words[at], hits[at]))
-    return [*pieces, *([("…", False)] if best + size < len(words) else [])]
+            pieces.append((word, hit))
+        room -= len(word) + 1
+        end += 1
+    return [*pieces, *([("…", False)] if end < len(words) else [])]
 
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
