@@ -2,8 +2,8 @@
 
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
-other lines show what it prints and are not compared. A block whose fence says `no-run` is shown only, and
-says why in the text around it.
+other lines show what it prints and are not compared. A line that ends with ` &` goes on until the page is
+done. A block whose fence says `no-run` is shown only, and says why in the text around it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +24,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(python|console)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+SITE = Path("/usr/share/cppreference/doc/html")
+"""A real site, which the tutorial crawls: a package of Debian."""
+PORT = re.compile(r"(?:--port|http\.server) (\d+)")
 DATA = Path(os.environ.get("SPOOR_DATA", ROOT / "../shared/data")).resolve()
 
 
@@ -37,18 +44,54 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = blocks(page)
     if any("SPOOR_DATA" in code for _, code, _ in found) and not DATA.exists():
         pytest.skip("needs the recorded webs of SPOOR_DATA")
+    if any(str(SITE) in code for _, code, _ in found) and not SITE.exists():
+        pytest.skip("needs the Debian package cppreference-doc-en-html")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPOOR_DATA", str(DATA))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
     names: dict[str, object] = {"__name__": "__docs__"}
-    for language, code, line in found:
-        if language == "python":
-            exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
-        else:
+    with ExitStack() as until_done:
+        for language, code, line in found:
+            if language == "python":
+                exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+                continue
             for command in commands(code):
+                if command.endswith(" &"):
+                    until_done.enter_context(beside(command.removesuffix(" &")))
+                    continue
                 ended, errors = run(command)
                 assert ended == 0, f"{page.name}:{line}: {command}\n{errors}"
+
+
+@contextmanager
+def beside(command: str) -> Iterator[None]:
+    """A server that a page starts; it ends with the page."""
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        port = PORT.search(command)
+        assert port, f"{command}: no port to wait for"
+        await_port(int(port[1]), process)
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        with socket.socket() as knock:
+            if not knock.connect_ex(("127.0.0.1", port)):
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"nothing answers at port {port}")
 
 
 def run(command: str) -> tuple[int, str]:

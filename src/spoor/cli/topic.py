@@ -168,7 +168,8 @@ def make(
             )
         )
     draft.write(out)
-    typer.echo("\n".join([f"{out}: {chosen}, {draft.summary}".rstrip(", "), *draft.notes]))
+    lines = [f"{out}: {chosen}{draft.summary}", *draft.notes]
+    typer.echo("\n".join([*lines, f"  try it: spoor topic test {out} URL|FILE..."]))
 
 
 _METHOD_OF = {
@@ -286,8 +287,8 @@ def _learn(
         **{key: round(getattr(quality, key), 4) for key in ("auc", "brier", "precision", "recall")},
     }
     draft.summary = (
-        f"from {quality.positives} positive and {quality.negatives} negative pages with different "
-        f"texts; its model is {path.name}"
+        f", from {quality.positives} positive and {quality.negatives} negative pages with "
+        f"different texts; its model is {path.name}"
     )
     draft.notes += [
         f"  held-out examples ({quality.folds} folds): area under ROC {quality.auc:.3f}, Brier "
