@@ -49,7 +49,7 @@ _SCHEMA = f"""
 BEGIN;
 CREATE TABLE generations (
     generation INTEGER PRIMARY KEY, digest TEXT NOT NULL, links INTEGER NOT NULL,
-    hosts INTEGER NOT NULL, moved INTEGER NOT NULL, sizes TEXT NOT NULL);
+    hosts INTEGER NOT NULL, moved INTEGER NOT NULL, arrays TEXT NOT NULL);
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, place INTEGER NOT NULL,
     generation INTEGER NOT NULL, data BLOB NOT NULL);
@@ -416,22 +416,22 @@ class SqliteFrontier(MemoryFrontier):
         if self._pending or self._hosts_written < len(self._by_number):
             self._flush()
         columns = self._columns()
-        digests, changed = {}, []
+        arrays, digests, changed = {}, {}, []
         for name, column in columns.items():
             gone = self._prints_gone if name == "prints" else 0
             known = self._chunks.get(name, [])
             found = known[:gone]
-            with memoryview(column).cast("B") as data:
-                for place, start in enumerate(range(0, len(data), _CHUNK), gone):
-                    found.append(_digest(data[start : start + _CHUNK]))
-                    if place >= len(known) or found[place] != known[place]:
-                        changed.append((name, place, bytes(data[start : start + _CHUNK])))
+            for place, chunk in _cut(column, gone):
+                found.append(_digest(chunk))
+                if place >= len(known) or found[place] != known[place]:
+                    changed.append((name, place))
+            with memoryview(column) as data:
+                size = data.nbytes + gone * _CHUNK
+            arrays[name] = (size, _digest(b"".join(found)).hex())
             digests[name] = found
-        sizes = {name: len(column) * column.itemsize for name, column in columns.items()}
-        sizes["prints"] += self._prints_gone * _CHUNK
-        digest = _whole(sizes, digests)
-        if digest != self._digest:
-            self._write_generation(digest, sizes, changed)
+        told = json.dumps(arrays)
+        if _whole(told) != self._digest:
+            self._write_generation(told, columns, changed)
             self._chunks = digests
             whole = len(self._prints) * 8 // _CHUNK
             del self._prints[: whole * _CHUNK // 8]
@@ -443,13 +443,13 @@ class SqliteFrontier(MemoryFrontier):
         """What names the generation that was saved or loaded last."""
         return {"digest": self._digest}
 
-    def _columns(self) -> dict[str, array[Any]]:
+    def _columns(self) -> dict[str, array[Any] | bytearray]:
         """All that is in memory, as arrays."""
         hosts = self._hosts
         waiting = [(host.number, link) for host in self._by_number for link in host.waiting]
         return {
-            "state": array("B", self._state),
-            "marks": array("B", self._marks),
+            "state": self._state,
+            "marks": self._marks,
             "host": self._links.numbers,
             "open": _array(self._open),
             "at host": self._at_host,
@@ -466,19 +466,27 @@ class SqliteFrontier(MemoryFrontier):
         }
 
     def _write_generation(
-        self, digest: str, sizes: Mapping[str, int], changed: Iterable[tuple[str, int, bytes]]
+        self,
+        arrays: str,
+        columns: Mapping[str, array[Any] | bytearray],
+        changed: Iterable[tuple[str, int]],
     ) -> None:
         self._point("frontier begun")
-        new = self._base + 1
-        row = (new, digest, self._links_written, self._hosts_written, self._moved_written)
+        new, digest = self._base + 1, _whole(arrays)
+        counts = (self._links_written, self._hosts_written, self._moved_written)
+        wanted = set(changed)
+        chunks = (
+            (name, place, new, chunk)
+            for name, column in columns.items()
+            for place, chunk in _cut(column, self._prints_gone if name == "prints" else 0)
+            if (name, place) in wanted
+        )
         self._db.execute("PRAGMA synchronous = FULL")
         with self._writing() as db:
-            db.execute(
-                "INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?)", (*row, json.dumps(sizes))
-            )
+            row = (new, digest, *counts, arrays)
+            db.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?)", row)
             db.executemany(
-                "INSERT INTO chunks (name, place, generation, data) VALUES (?, ?, ?, ?)",
-                ((name, place, new, data) for name, place, data in changed),
+                "INSERT INTO chunks (name, place, generation, data) VALUES (?, ?, ?, ?)", chunks
             )
             self._point("frontier written")
         self._base, self._digest = new, digest
@@ -497,7 +505,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def _generation(self, state: State) -> tuple[Any, ...] | None:
         rows = self._ask(
-            "SELECT generation, links, hosts, moved, sizes FROM generations WHERE digest = ? "
+            "SELECT generation, links, hosts, moved, arrays FROM generations WHERE digest = ? "
             "ORDER BY generation DESC LIMIT 1",
             state["digest"],
         )
@@ -538,79 +546,84 @@ class SqliteFrontier(MemoryFrontier):
         found = self._generation(state)
         if found is None:
             raise self._damaged("it does not hold the frontier of the last checkpoint")
-        self._base, links, hosts, moved, sizes = found
+        self._base, links, hosts, moved, arrays = found
         self._links_written, self._hosts_written, self._moved_written = links, hosts, moved
         self._digest = state["digest"]
-        columns = self._read_columns(json.loads(sizes))
         for table, column, count in (("links", "link", links), ("hosts", "host", hosts)):
             if self._ask(f"SELECT coalesce(max({column}), -1) FROM {table}")[0][0] < count - 1:
                 raise self._damaged(f"its table {table} does not hold the {count} rows saved")
-        self._restore(columns)
+        if _whole(arrays) != self._digest:
+            raise self._damaged("its list of arrays does not fit its digest")
+        self._restore(links, json.loads(arrays))
 
-    def _read_columns(self, sizes: Mapping[str, int]) -> dict[str, bytearray]:
-        columns = {name: bytearray(size) for name, size in sizes.items()}
-        digests: dict[str, list[bytes]] = {name: [] for name in sizes}
-        query = (
-            "SELECT place, data, max(generation) FROM chunks WHERE name = ? AND generation <= ? "
-            "GROUP BY place ORDER BY place"
-        )
-        for name, size in sizes.items():
-            try:
-                for place, data, _ in self._db.execute(query, (name, self._base)):
-                    start = place * _CHUNK
-                    if start < size:
-                        data = data[: size - start]
-                        columns[name][start : start + len(data)] = data
-                        digests[name].append(_digest(data))
-            except sqlite3.DatabaseError as error:
-                raise self._damaged(str(error)) from error
-        if _whole(sizes, digests) != self._digest:
-            raise self._damaged("a part of the frontier does not fit its digest")
-        self._chunks = digests
-        return columns
+    def _restore(self, count: int, arrays: Mapping[str, tuple[int, str]]) -> None:
+        """The frontier as its arrays say; one after the other, so that little is there twice."""
 
-    def _restore(self, columns: Mapping[str, bytearray]) -> None:
-        """The frontier as its arrays say."""
-        count = len(columns["state"])
-        self._state, self._marks = columns["state"], columns["marks"]
+        def column(name: str) -> bytearray:
+            return self._column(name, *arrays[name])
+
+        def numbers(name: str, kind: str = "i4") -> list[Any]:
+            found: list[Any] = np.frombuffer(column(name), dtype=kind).tolist()
+            return found
+
         for (name,) in self._ask(
             "SELECT name FROM hosts WHERE host < ? ORDER BY host", self._hosts_written
         ):
             self._host(name)
         delays, flights, frees = (
-            np.frombuffer(columns[name], dtype=kind).tolist()
-            for name, kind in (("delay", "f8"), ("in flight", "i4"), ("free at", "f8"))
+            numbers("delay", "f8"),
+            numbers("in flight"),
+            numbers("free at", "f8"),
         )
         for host, delay, in_flight, free_at in zip(
             self._by_number, delays, flights, frees, strict=True
         ):
             host.delay, host.in_flight, host.free_at = delay, in_flight, free_at
-        for number, link in np.frombuffer(columns["waiting"], dtype="i4").reshape(-1, 2).tolist():
+        pairs = iter(numbers("waiting"))
+        for number, link in zip(pairs, pairs, strict=True):
             self._by_number[number].waiting.append(link)
-        self._links.numbers.frombytes(columns["host"])
-        self._open = opened = array("i")
-        opened.frombytes(columns["open"])
-        self._at_host.frombytes(columns["at host"])
-        self._place(np.frombuffer(opened, dtype="i4"), count)
         names = [host.name for host in self._by_number]
-        ready = np.frombuffer(columns["ready"], dtype="i4").tolist()
+        later, due = numbers("later at", "f8"), numbers("due at", "f8")
+        self._later = [(at, names[it]) for at, it in zip(later, numbers("later"), strict=True)]
+        self._due = list(zip(due, numbers("due"), strict=True))
+        self._state, self._marks = column("state"), column("marks")
+        self._links.numbers.frombytes(column("host"))
+        self._at_host.frombytes(column("at host"))
+        self._open = opened = array("i")
+        opened.frombytes(column("open"))
+        self._place(np.frombuffer(opened, dtype="i4"), count)
+        ready = numbers("ready")
         self._ready = dict.fromkeys(names[number] for number in ready)
         self._offered = sum(len(self._by_number[number].open) for number in ready)
-        for heap, times, numbers in (("later", "later at", "later"), ("due", "due at", "due")):
-            at = np.frombuffer(columns[times], dtype="f8").tolist()
-            what = np.frombuffer(columns[numbers], dtype="i4").tolist()
-            if heap == "later":
-                self._later = [(t, names[number]) for t, number in zip(at, what, strict=True)]
-            else:
-                self._due = list(zip(at, what, strict=True))
-        prints = np.frombuffer(columns["prints"], dtype="u8")
-        self._index = _Index.of(prints)
+        prints = column("prints")
         self._prints_gone = count * 8 // _CHUNK
-        self._prints.frombytes(columns["prints"][self._prints_gone * _CHUNK :])
+        self._prints.frombytes(prints[self._prints_gone * _CHUNK :])
+        self._index = _Index.of(np.frombuffer(prints, dtype="u8"))
         for link, url in self._ask(
             "SELECT link, url FROM moved WHERE number < ? ORDER BY number", self._moved_written
         ):
             self._index.put(fingerprint(url), link)
+
+    def _column(self, name: str, size: int, digest: str) -> bytearray:
+        """An array of the generation gone on from."""
+        data, digests = bytearray(size), []
+        query = (
+            "SELECT place, data, max(generation) FROM chunks WHERE name = ? AND generation <= ? "
+            "GROUP BY place ORDER BY place"
+        )
+        try:
+            for place, chunk, _ in self._db.execute(query, (name, self._base)):
+                start = place * _CHUNK
+                if start < size:
+                    chunk = chunk[: size - start]
+                    data[start : start + len(chunk)] = chunk
+                    digests.append(_digest(chunk))
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from error
+        if _digest(b"".join(digests)).hex() != digest:
+            raise self._damaged(f"its array {name!r} does not fit its digest")
+        self._chunks[name] = digests
+        return data
 
     def _place(self, opened: NDArray[np.int32], count: int) -> None:
         """The lists of open links a host, and where each stands in that of all."""
@@ -683,16 +696,20 @@ _ENCODER = json.JSONEncoder(default=lambda number: number.item())
 """Also for NumPy's numbers, where a judge scores by them."""
 
 
-def _digest(data: bytes | memoryview) -> bytes:
+def _cut(column: array[Any] | bytearray, first: int) -> Iterator[tuple[int, bytes]]:
+    """An array in chunks, counted from `first` on."""
+    with memoryview(column) as view, view.cast("B") as data:
+        for place, start in enumerate(range(0, len(data), _CHUNK), first):
+            yield place, bytes(data[start : start + _CHUNK])
+
+
+def _digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def _whole(sizes: Mapping[str, int], digests: Mapping[str, Sequence[bytes]]) -> str:
-    """Of all arrays."""
-    told = hashlib.blake2b(json.dumps(dict(sorted(sizes.items()))).encode(), digest_size=16)
-    for name in sorted(digests):
-        told.update(b"".join(digests[name]))
-    return told.hexdigest()
+def _whole(arrays: str) -> str:
+    """Of all arrays, by what is told of each."""
+    return _digest(arrays.encode()).hex()
 
 
 def _array(numbers: MutableSequence[int]) -> array[int]:
