@@ -138,6 +138,16 @@ class Relabels(Protocol):
 
 
 @runtime_checkable
+class Weighs(Protocol):
+    """A policy that can say what an open link is worth to it, and why."""
+
+    def weigh(self, link: LinkId) -> Choice | None:
+        """The choice that it would be, its value first among the reasons; None where it does not
+        wait. Changes nothing."""
+        ...
+
+
+@runtime_checkable
 class Explains(Protocol):
     """A policy or model that can say in words what it has learned."""
 

@@ -277,6 +277,8 @@ def test_a_model_serves_its_policy_and_topic_only(web: Path, capsys: Capture) ->
         capsys, "train", "naive-bays", "web", *about, "--out", "x"
     )
     assert "not a Spoor state" in told(capsys, "explain", "plain")
+    assert "is no run" in told(capsys, "label", "nothing", SEED, "yes")
+    assert "is no run" in told(capsys, "explain", "nothing", SEED)
 
 
 LABS: dict[str, tuple[str, str]] = {

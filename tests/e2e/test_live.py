@@ -187,6 +187,33 @@ def test_a_crawl_ends_when_it_has_found_enough(
     assert len(set(served.pages)) == len(served.pages)
 
 
+def test_a_run_says_what_it_would_ask_for_and_why(
+    served: Logged, tmp_path: Path, capsys: Capture
+) -> None:
+    out = tmp_path / "run"
+    said(capsys, crawl(served, out, 30))
+    told = said(capsys, ["explain", str(out), "--json", "--top", "4"])
+    coming = [link["url"] for link in told["next"]]
+    assert len(coming) == 4
+    assert not {*coming} & {url for (url,) in rows(out, "SELECT url FROM pages")}
+    assert all(link["why"] for link in told["next"])
+    # An open link: its value and the reasons for it, and where it was seen.
+    for url in coming[:2]:
+        link = said(capsys, ["explain", str(out), url, "--json"])
+        assert link["open"]
+        assert link["why"][0][0] == "value, in log-odds"
+        assert [reason for reason, _ in link["why"][1:]]
+        assert all(page in served.pages for page, *_ in link["seen"])
+    assert run(["explain", str(out), coming[0]]) == 0
+    assert "value, in log-odds" in capsys.readouterr().out
+    assert run(["explain", str(out)]) == 0
+    assert coming[0] in capsys.readouterr().out.partition("what it would ask for next")[2]
+    assert run(["explain", str(out), "http://nowhere.example/"]) == 2
+    assert "does not wait for it either" in capsys.readouterr().err
+    said(capsys, crawl(served, out, 31))
+    assert rows(out, "SELECT url FROM pages ORDER BY seq DESC LIMIT 1")[0][0] == coming[0]
+
+
 def test_a_crawl_ends_where_little_is_left_by_estimate(
     served: Logged, tmp_path: Path, capsys: Capture
 ) -> None:

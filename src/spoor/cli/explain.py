@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spoor.display import shown
 from spoor.errors import InputError
+
+if TYPE_CHECKING:
+    from spoor.lab.snapshot import NextLink
 
 
 def add(app: typer.Typer) -> None:
@@ -21,18 +26,19 @@ def explain(
     what: Annotated[
         Path, typer.Argument(metavar="MODEL|RUN", help="What `spoor train` wrote, or a run.")
     ],
-    url: Annotated[str | None, typer.Argument(help="A page of the run.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Features of each group.")] = 10,
+    url: Annotated[str | None, typer.Argument(help="A page of the run, or an open link.")] = None,
+    top: Annotated[int, typer.Option(min=1, help="Features of each group, and open links.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print what MODEL or RUN has learned, or why the page URL of a RUN was chosen."""
+    """Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was chosen
+    or waits."""
     from spoor.learn.state import read
 
     if url is not None:
         told = of_page(what, url)
         typer.echo(json.dumps(told) if as_json else "\n".join(page_lines(told)))
         return
-    state = of_run(what) if what.is_dir() else read(what)
+    state = of_run(what, top) if what.is_dir() else read(what)
     rows = learned(state) if "rows" not in state else state["rows"]
     groups: dict[str, list[tuple[str, float]]] = {
         name: [(feature, weight) for _, feature, weight in group][:top]
@@ -40,7 +46,8 @@ def explain(
     }
     if as_json:
         about = {key: state[key] for key in ("policy", "features", "topic", "about")}
-        typer.echo(json.dumps({**about, "learned": groups}))
+        coming = [asdict(link) for link in state.get("next", ())]
+        typer.echo(json.dumps({**about, "learned": groups, "next": coming}))
         return
     typer.echo(f"{state['policy']} for {state['topic']!r}, over {state['features']}")
     for name, features in groups.items():
@@ -48,34 +55,37 @@ def explain(
         width = max(len(feature) for feature, _ in features)
         for feature, weight in features:
             typer.echo(f"  {shown(feature):<{width}}  {weight:+.5g}")
+    for line in next_lines(state.get("next", ())):
+        typer.echo(line)
 
 
-def of_run(path: Path) -> dict[str, Any]:
-    """What the policy of a run had learned at its last checkpoint."""
-    from spoor.drivers.http.folder import read_settings
-    from spoor.lab.snapshot import crawl_of, explained, last_checkpoint
+def of_run(path: Path, top: int) -> dict[str, Any]:
+    """What the policy of a run had learned at its last checkpoint, and what it would ask for."""
+    from spoor.lab.snapshot import crawl_of, settings_of, snapshot
 
+    policy = settings_of(path)["crawl"]["policy"]
     crawl, topic = crawl_of(path)
-    found = last_checkpoint(path)
+    found = snapshot(path, crawl=crawl, links=top)
     if found is None:
         raise InputError(f"{path} has no state yet")
-    found.load_into(crawl)
-    rows = explained(crawl)
-    policy = read_settings(path)["crawl"]["policy"]
-    if not rows:
-        raise InputError(f"{policy} can't say what it has learned")
+    if found.missing:
+        raise InputError(found.missing)
+    if not found.learned and not found.next:
+        raise InputError(f"{policy} can't say what it has learned, and nothing is open")
     return {
         "policy": policy,
         "features": "this run",
         "topic": topic,
-        "about": {"pages": crawl.counts.pages},
-        "rows": rows,
+        "about": {"requests": found.requests},
+        "rows": [(name, *row) for name, rows in found.learned.items() for row in rows],
+        "next": found.next,
     }
 
 
 def of_page(path: Path, url: str) -> dict[str, Any]:
-    """Why a page of a run was fetched, and what came of it."""
+    """Why a page of a run was fetched, and what came of it; or why an open link waits."""
     from spoor.drivers.http.folder import reading
+    from spoor.lab.snapshot import open_link
     from spoor.urls import canonical
 
     try:
@@ -90,14 +100,22 @@ def of_page(path: Path, url: str) -> dict[str, Any]:
                 found[key] = json.loads(found[key] or "[]")
             return {**found, "fetched": True}
         row = db.execute("SELECT * FROM failures WHERE url = ?", (name,)).fetchone()
-    if row is None:
-        raise InputError(f"{path} never asked for {name}")
-    return {**dict(row), "fetched": False}
+    if row is not None:
+        return {**dict(row), "fetched": False}
+    link = open_link(path, name)
+    if link is None:
+        raise InputError(f"{path} never asked for {name}, and does not wait for it either")
+    return {**asdict(link), "open": True}
 
 
 def page_lines(told: dict[str, Any]) -> list[str]:
     """The same for a person."""
     lines = [shown(told["url"])]
+    if "open" in told:
+        lines.append(f"  open, {told['depth']} links from a seed, at the last checkpoint")
+        lines += [f"    {shown(reason)}  {share:+.3g}" for reason, share in told["why"]]
+        lines.append("  seen")
+        return [*lines, *(f"    {_seen(*seen)}" for seen in told["seen"])]
     if not told["fetched"]:
         return [*lines, f"  did not come: {shown(told['reason'] or told['kind'])}"]
     verdict = "relevant" if told["relevant"] else "not relevant"
@@ -109,6 +127,21 @@ def page_lines(told: dict[str, Any]) -> list[str]:
         lines.append(f"    with probability {told['probability']:.3g}")
     lines.append("  path from the seed")
     lines += [f"    {shown(step)}" for step in told["path"]]
+    return lines
+
+
+def _seen(page: str, words: str, score: float) -> str:
+    if not page:
+        return "as a seed"
+    return shown(f"on {page} (score {score:.2f}), as ‘{words}’")
+
+
+def next_lines(links: Sequence[NextLink]) -> list[str]:
+    """What a run would ask for next, best first, with reasons."""
+    lines = ["", "what it would ask for next"] if links else []
+    for link in links:
+        why = "; ".join(f"{reason} {share:+.2f}" for reason, share in link.why[:3])
+        lines += [f"  {shown(link.url)}", *([f"    {shown(why)}"] if why else [])]
     return lines
 
 

@@ -22,7 +22,7 @@ from spoor.drivers.http.standby import Standby
 from spoor.drivers.shards.union import folders
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.learn.state import unpack
-from spoor.protocols import Explains
+from spoor.protocols import Explains, Weighs
 from spoor.stores.memory import MemoryFrontier
 from spoor.stores.sqlite import SqliteFrontier
 from spoor.traps import closed_groups
@@ -271,3 +271,49 @@ def _told(frontier: MemoryFrontier, choice: Choice) -> NextLink:
     parent = seen[0].parent if seen else NO_PARENT
     page = "" if parent == NO_PARENT else frontier.url(parent)
     return NextLink(frontier.url(choice.link), anchor, page, choice.why, choice.probability)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink:
+    """A link of a run that nobody has asked for yet."""
+
+    url: str
+    depth: int
+    """Links from a seed."""
+    seen: Sequence[tuple[str, str, float]]
+    """Page that it was seen on (empty for a seed), words of the link, score of that page."""
+    why: Why
+    """What it is worth to the policy; empty where that cannot say."""
+
+
+def open_link(path: Path, url: str) -> OpenLink | None:
+    """An open link as it stood at the last checkpoint of a run; None where it is not one."""
+    for shard in folders(path) or (path,):
+        found = last_checkpoint(shard)
+        if found is None:
+            continue
+        with ExitStack() as after:
+            crawl = crawl_of(shard)[0]
+            frontier = _frontier(shard, found.state["frontier"], after)
+            if frontier is None:
+                raise InputError(f"{path} is going on, and its open links lie on disk; wait for it")
+            crawl.frontier = frontier
+            found.load_into(crawl)
+            link = frontier.find(url)
+            if link is None or not frontier.sightings(link):
+                continue
+            weighed = [one.weigh(link) for one in _policies(crawl) if isinstance(one, Weighs)]
+            return OpenLink(
+                url,
+                frontier.depth(link),
+                [
+                    (
+                        "" if one.parent == NO_PARENT else frontier.url(one.parent),
+                        one.anchor.text,
+                        one.parent_score,
+                    )
+                    for one in frontier.sightings(link)
+                ],
+                next((choice.why for choice in weighed if choice is not None), ()),
+            )
+    return None

@@ -252,6 +252,14 @@ class Trail:
         link, value = self._queue.pop(offer)
         return Choice(link, 1.0, self._why(link, value))
 
+    def weigh(self, link: LinkId) -> Choice | None:
+        """What an open link is worth now, in log-odds, and why."""
+        if link not in self._queue:
+            return None
+        known = self._of.get(link)
+        value = self._values([link])[0] if known else self._queue.value(link)
+        return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
+
     def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
         """What speaks for the link and against it, most telling first."""
         rows = self._of.get(link)
