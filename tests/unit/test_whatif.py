@@ -134,7 +134,7 @@ def test_a_run_that_saw_everything_knows_the_truth() -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     rng = np.random.default_rng(0)
     pages: dict[str, bytes] = {}
     for at in range(60):
@@ -147,6 +147,8 @@ def run(tmp_path: Path) -> Path:
         arguments += ["--policy", "random", "--pages", "30", "--delay", "0", "--traps", "--json"]
         connect = ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(tmp_path / "run")]
         assert spoor([*arguments, *connect]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(server.asked) == told["requests"] + told["robots_requests"], "all are counted"
     return tmp_path / "run"
 
 

@@ -586,6 +586,7 @@ class Run:
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,
+            "robots_requests": self._live.robots_requests if self._live else 0,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
             "estimate": _told(self.estimate()),
