@@ -25,6 +25,7 @@ import pytest
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.drivers.http.folder import reading
+from spoor.drivers.http.rows import rows_of
 from spoor.drivers.http.serve import serving
 from spoor.drivers.http.ui import Ui
 from spoor.lab import snapshot as snapshot_module
@@ -233,6 +234,44 @@ def test_a_frontier_on_disk_is_read_as_well(
     assert (known.next, known.open_links, known.missing) == ([], None, "")
     assert known.learned == ways["disk"][3]
     assert "they are shown once it stops" in render(RunReader(tmp_path / "disk").report(known))
+
+
+def test_a_run_in_shards_is_read_whole(web: Loopback, tmp_path: Path) -> None:
+    """Two shards as they lie on the disk; one fetched pots, the other boats."""
+    out = tmp_path / "run"
+    for number, kind in enumerate(("pots", "boats")):
+        shard = command(web.port, out / f"shard-{number}", 7)
+        shard[1] = f"http://{kind}.example/{kind}/1"
+        shard[2:2] = [f"http://{kind}.example/{kind}/{at}" for at in range(2, 10)]
+        assert run(shard) == 0
+    shutil.copy(out / "shard-0" / "spoor.toml", out)
+    report = read_run(out)
+    assert [(host.name, host.pages, host.relevant) for host in report.hosts] == [
+        ("boats.example", 7, 0),
+        ("pots.example", 7, 7),
+    ]
+    assert [(group.name, group.relevant) for group in report.groups] == [
+        ("boats.example/boats/", 0),
+        ("pots.example/pots/", 7),
+    ]
+    assert report.groups[0].high < 0.25 < 0.75 < report.groups[1].low
+    assert report.snapshot is not None
+    assert {link.url.split("/")[2] for link in report.snapshot.next} == {
+        "boats.example",
+        "pots.example",
+    }
+    assert report.snapshot.open_links == 4
+    assert all(page.snippet for page in report.best), "archives are found"
+    assert len(list(rows_of(out, everything=True))) == 14
+    assert run(["export", str(out), "--out", str(tmp_path / "a.warc.gz")]) == 0
+    page = LivePage(out, "token")
+    (boat, *_) = (
+        row for row in RunReader(out).report(None, recent=True).recent if not row.relevant
+    )
+    assert "Noted as wanted" in page.label(boat.number, True)
+    assert (out / "shard-1" / "labels.jsonl").exists()
+    assert not (out / "shard-0" / "labels.jsonl").exists()
+    assert read_run(out).hosts[0].relevant == 1
 
 
 def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from spoor.drivers.http.folder import reading
 from spoor.drivers.http.run import wanted
 from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
-from spoor.lab.report import Failure, HostRow, Left, PageRow, RunReport, render
+from spoor.lab.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
 from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
 from spoor.learn.remaining import Harvest
 from spoor.text import STOP_WORDS, stem, tokens
@@ -28,6 +28,10 @@ BEST = 50
 RECENT = 20
 HOSTS = 100
 FAILURES = 30
+GROUPS = 12
+"""Directories."""
+LEAST = 3
+"""Pages of a directory of which something is said."""
 SNIPPET = 44
 """Words of a snippet."""
 _MOST = 300
@@ -69,6 +73,8 @@ class _Seen:
     failed: int = 0
     relevant: bytearray = field(default_factory=bytearray)
     hosts: dict[str, _Host] = field(default_factory=dict)
+    directories: dict[str, list[int]] = field(default_factory=dict)
+    """[pages, relevant]"""
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -137,8 +143,8 @@ class RunReader:
 
     def _read(self, db: sqlite3.Connection) -> None:
         seen = self._seen
-        for seq, host, relevant, seconds in db.execute(
-            "SELECT seq, host, relevant, seconds FROM pages WHERE seq > ? ORDER BY seq",
+        for seq, url, host, relevant, seconds in db.execute(
+            "SELECT seq, url, host, relevant, seconds FROM pages WHERE seq > ? ORDER BY seq",
             (seen.pages,),
         ):
             seen.pages = seq
@@ -147,6 +153,9 @@ class RunReader:
             row.pages += 1
             row.relevant += relevant
             row.seconds += seconds or 0.0
+            counts = seen.directories.setdefault(directory(url), [0, 0])
+            counts[0] += 1
+            counts[1] += relevant
         for seq, host, kind, reason, url in db.execute(
             "SELECT seq, host, kind, reason, url FROM failures WHERE seq > ? ORDER BY seq",
             (seen.failed,),
@@ -196,6 +205,7 @@ class RunReader:
             best=best,
             recent=latest,
             snapshot=known,
+            groups=_group_rows(seen.directories),
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
             refused=refused,
@@ -318,6 +328,30 @@ def thinned(hits: Sequence[int]) -> list[list[float]]:
     step = max(1, len(totals) // 400)
     points = [[float(at), float(totals[at])] for at in range(0, len(totals), step)]
     return [*points, [float(len(hits)), float(totals[-1])]]
+
+
+def directory(url: str) -> str:
+    """Host and path of a URL up to its last slash."""
+    rest = url.partition("://")[2].partition("?")[0]
+    return rest[: rest.rfind("/") + 1]
+
+
+def _group_rows(directories: Mapping[str, Sequence[int]]) -> list[GroupRow]:
+    """The directories with most pages."""
+    most = sorted(directories.items(), key=lambda item: (-item[1][0], item[0]))[:GROUPS]
+    return [
+        GroupRow(name, pages, hits, *_interval(hits, pages))
+        for name, (pages, hits) in most
+        if pages >= LEAST
+    ]
+
+
+def _interval(hits: int, pages: int) -> tuple[float, float]:
+    """80 % of the posterior of a share, under Jeffreys' prior Beta(½, ½)."""
+    from scipy.special import betaincinv
+
+    low, high = betaincinv(hits + 0.5, pages - hits + 0.5, [0.1, 0.9])
+    return float(low), float(high)
 
 
 def _host_rows(seen: _Seen, clocks: Mapping[str, HostClock]) -> list[HostRow]:

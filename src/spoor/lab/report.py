@@ -82,6 +82,18 @@ class HostRow:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRow:
+    """What the pages of one directory were worth."""
+
+    name: str
+    pages: int
+    relevant: int
+    low: float
+    """Share that is relevant, in [0, 1]: 80 % posterior interval under Jeffreys' prior."""
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """What failed in one way."""
 
@@ -120,6 +132,7 @@ class RunReport:
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
     snapshot: Snapshot | None = None
+    groups: Sequence[GroupRow] = ()
     hosts: Sequence[HostRow] = ()
     more_hosts: int = 0
     """Left out."""
