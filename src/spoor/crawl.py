@@ -266,7 +266,9 @@ class Crawl:
         if link is None:
             (link,) = self._known([parcel.page.url])
             self.frontier.drop(link)
-            self._came[link] = parcel.path[:-1]
+        if len(self.frontier.path(link)) == 1:
+            # Of one that was only told to be done the way to it comes now.
+            self._came.setdefault(link, parcel.path[:-1])
         return link
 
     def split(self, now: float) -> int:

@@ -298,9 +298,10 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     assert fetched == Counter(_alone(seed))
     for process in processes.values():
         assert all(_owner(url, shards) == process.me for url in process.pages)
-        for link in range(len(process.pages)):
-            path = process.crawl.path(link)
-            assert path[0] == root or path == [root]
+        for url in process.pages:
+            link = process.crawl.frontier.find(url)
+            assert link is not None
+            assert process.crawl.path(link)[0] == root
 
 
 @given(
@@ -330,6 +331,11 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
     assert hub.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
     assert fetched == Counter(_alone(seed))
+    for process in processes.values():
+        for url in process.pages:
+            link = process.crawl.frontier.find(url)
+            assert link is not None
+            assert process.crawl.path(link)[0] == root
 
 
 @given(seed=st.integers(0, 10_000), pages=st.integers(1, 50), shards=st.integers(1, 4))
