@@ -41,6 +41,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "td-lambda": "spoor.policies.td_lambda:TDLambda",
         "trail": "spoor.policies.trail:Trail",
         "tres": "spoor.policies.tres:Tres",
+        "url-keywords": "spoor.policies.url_keywords:UrlKeywords",
     },
     "trainers": {
         "context-graph": "spoor.policies.context_graph:train",

@@ -28,6 +28,7 @@ from spoor.policies.intelligent_crawling import Ratios, log_ratio
 from spoor.policies.online_svm import Example, OnlineSvm, words_of
 from spoor.policies.tag_path_bandit import Arms, TagPathBandit, UrlClassifier, projection
 from spoor.policies.tres import Leaf, Split, TreeFrontier, best_split
+from spoor.policies.url_keywords import UrlKeywords
 from spoor.protocols import Policy
 from spoor.stores.memory import MemoryFrontier
 from spoor.types import (
@@ -284,6 +285,16 @@ def test_words_of_a_link() -> None:
 
 
 # ---------------------------------------------------------------- fish-search, host bandit
+
+
+def test_keywords_count_where_they_stand_in_the_url() -> None:
+    urls = ["plain", "kilnworks/2", "raku-kiln/glaze", "GLAZE", "glaze/kiln-b"]
+    links = [Link(f"http://a/{url}") for url in urls]
+    pages = {"http://a/": Page("http://a/", links=links)}
+    pages |= {link.url: Page(link.url) for link in links}
+    topic = Topic(name="pottery", keywords=("kiln", "glaze", "raku"))
+    order = crawl_of(UrlKeywords(Task(RNG(0), topic)), pages)
+    assert order[1:] == [f"http://a/{urls[at]}" for at in (2, 4, 1, 3, 0)]
 
 
 def test_fish_search_by_hand() -> None:

@@ -1,0 +1,50 @@
+"""URL keywords: a link is worth the share of the keywords that stand in its URL.
+
+The keyword scorer of Crawl4AI's best-first deep crawl. Card: docs/algorithms/url-keywords.md.
+"""
+
+from __future__ import annotations
+
+from spoor.learn.queues import HostQueue
+from spoor.protocols import Offer
+from spoor.text import STOP_WORDS, tokens
+from spoor.types import Choice, Outcome, Sightings, State, Task
+
+
+class UrlKeywords:
+    """Highest share of keywords in the URL first; a tie goes to the link discovered first.
+
+    The keywords are those of the topic, phrases whole; where it has none, the words of its name. A
+    keyword counts wherever its letters stand in the URL, inside other words too.
+    """
+
+    def __init__(self, task: Task) -> None:
+        named = [word for word in tokens(task.topic.text) if word not in STOP_WORDS]
+        given = [word.lower() for word in task.topic.keywords if word.strip()]
+        self._keywords = tuple(dict.fromkeys(given or named))
+        self._queue = HostQueue()
+
+    def observe(self, seen: Sightings) -> None:
+        for link, url, host, first in zip(
+            seen.links, seen.urls, seen.hosts, seen.first, strict=True
+        ):
+            if first:
+                self._queue.push(link, host, self._share(url.lower()))
+
+    def _share(self, url: str) -> float:
+        if not self._keywords:
+            return 0.0
+        return sum(word in url for word in self._keywords) / len(self._keywords)
+
+    def choose(self, offer: Offer) -> Choice:
+        link, value = self._queue.pop(offer)
+        return Choice(link, 1.0, (("share of the keywords in its URL", value),))
+
+    def learn(self, outcome: Outcome) -> None:
+        pass
+
+    def save(self) -> State:
+        return {"queue": self._queue.save()}
+
+    def load(self, state: State) -> None:
+        self._queue.load(state["queue"])
