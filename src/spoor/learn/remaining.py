@@ -113,12 +113,13 @@ class Harvest:
         if not open_links:
             none = Range(0.0, 0.0, 0.0)
             return Estimate(none, none, self.found, self.pages, ratio)
-        coming = _range(NEXT_LAW, self._next_features(), NEXT)
+        coming = _range(NEXT_LAW, self.next_features(), NEXT)
         # Whoever finds them soon has them left; the two laws do not know of each other.
-        left = Range(*map(max, _range(LEFT_LAW, self._left_features(open_links)), coming))
+        left = Range(*map(max, _range(LEFT_LAW, self.left_features(open_links)), coming))
         return Estimate(left, coming, self.found, self.pages, ratio)
 
-    def _left_features(self, open_links: int) -> tuple[float, ...]:
+    def left_features(self, open_links: int) -> tuple[float, ...]:
+        """What `LEFT_LAW` weighs."""
         quarter, sixteenth = self._part(4), self._part(16)
         return (
             1.0,
@@ -130,7 +131,8 @@ class Harvest:
             math.log(self.pages),
         )
 
-    def _next_features(self) -> tuple[float, ...]:
+    def next_features(self) -> tuple[float, ...]:
+        """What `NEXT_LAW` weighs."""
         parts = (self._part(16), min(50, self.pages), self._part(4), self.pages)
         return (1.0, *(math.log1p(NEXT * self.last(part) / part) for part in parts))
 
