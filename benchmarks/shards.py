@@ -1,0 +1,465 @@
+"""A crawl in shards on Ray: what dies and what that loses, what the exchange costs, what splitting
+costs in harvest.
+
+    .venv/bin/python benchmarks/shards.py kills --kills 30
+    .venv/bin/python benchmarks/shards.py faults
+    .venv/bin/python benchmarks/shards.py cost --pages 1500
+    .venv/bin/python benchmarks/shards.py latency
+    .venv/bin/python benchmarks/shards.py simulate WEB TARGET... [--pages N]
+
+`kills` ends processes of a crawl with SIGKILL at random moments (an actor, the raylet that stands
+for a node, the head's GCS, the coordinator), gives the same command again where the coordinator
+went, and compares with what one undisturbed process fetches. `cost` counts the CPU of all processes
+of a crawl, Ray's own included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spoor.drivers.http.folder import reading
+from spoor.learn.state import unpack
+from spoor.testing.kills import CountedWeb, served
+
+CLOCK = os.sysconf("SC_CLK_TCK")
+
+
+# ---------------------------------------------------------------- processes
+
+
+def processes() -> dict[int, tuple[int, str, float]]:
+    """Process → (parent, command, CPU seconds)."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            told = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (
+                (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            )
+        except OSError:
+            continue
+        found[int(entry.name)] = (int(told[1]), command, (int(told[11]) + int(told[12])) / CLOCK)
+    return found
+
+
+def below(root: int) -> dict[int, tuple[int, str, float]]:
+    """The process and all that it started."""
+    known, inside = processes(), {root}
+    growing = True
+    while growing:
+        more = {pid for pid, (parent, *_) in known.items() if parent in inside} - inside
+        growing = bool(more)
+        inside |= more
+    return {pid: known[pid] for pid in inside if pid in known}
+
+
+class Meter:
+    """CPU seconds of a process and all that it started, by what each is."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._last: dict[int, tuple[str, float]] = {}
+        self.peak_mb = 0.0
+
+    def look(self) -> None:
+        total = 0.0
+        for pid, (_, command, seconds) in below(self._root).items():
+            self._last[pid] = (_kind(command), seconds)
+            try:
+                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+                shared = int(Path(f"/proc/{pid}/statm").read_text().split()[2])
+            except (OSError, IndexError):
+                continue
+            total += (pages - shared) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        self.peak_mb = max(self.peak_mb, total)
+
+    def seconds(self) -> Counter[str]:
+        told: Counter[str] = Counter()
+        for kind, seconds in self._last.values():
+            told[kind] += seconds  # type: ignore[assignment]  # a Counter of seconds
+        return told
+
+
+def _kind(command: str) -> str:
+    for mark, kind in (
+        ("ray::ShardActor", "shard"),
+        ("gcs_server", "head"),
+        ("raylet/raylet", "raylet"),
+        ("ray::", "idle worker"),
+        ("ray", "ray"),
+        ("spoor", "coordinator"),
+    ):
+        if mark in command:
+            return kind
+    return "other"
+
+
+def command(web: CountedWeb, out: Path, shards: int, *more: str) -> list[str]:
+    split = ["--shards", str(shards)] if shards else []
+    return web.command(out, "--json", *split, *more)
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Nothing of ours is left, whatever comes."""
+    try:
+        yield
+    finally:
+        for pid in below(process.pid):
+            with _gone():
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextmanager
+def _gone() -> Iterator[None]:
+    with suppress(ProcessLookupError):
+        yield
+
+
+def start(arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+# ---------------------------------------------------------------- faults
+
+
+def kills(times: int, pages: int, shards: int, seed: int, policy: str) -> dict[str, Any]:
+    """End processes at random moments until `times` are gone; what was lost."""
+    rng = random.Random(seed)
+    share = {"coordinator": 3, "raylet": 2, "head": 1}
+    plan = [kind for kind, of_thirty in share.items() for _ in range(of_thirty * times // 30)]
+    plan += ["actor"] * (times - len(plan))
+    rng.shuffle(plan)
+    done: Counter[str] = Counter()
+    starts = 0
+    # The head's death is noticed sooner than after the minute that Ray waits.
+    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = "10"  # noqa: SIM112  # Ray spells it so
+    with served(pages, hosts=20, latency=0.02) as web, tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "plain"
+        more = ("--policy", policy, "--delay", "0.2")
+        quick = ("--policy", policy)
+        subprocess.run(command(web, plain, 0, *quick), check=True, capture_output=True, text=True)
+        whole = urls(plain)
+        web.asked.clear()
+        out = Path(folder) / "run"
+        said, code = "", 1
+        while code:
+            process = start(command(web, out, shards, *(more if plan else quick)))
+            starts += 1
+            with ended(process):
+                while process.poll() is None:
+                    time.sleep(rng.uniform(0.3, 2.0))
+                    if not plan:
+                        with suppress(subprocess.TimeoutExpired):
+                            process.wait(timeout=300)
+                        break
+                    victim = find(process, plan[-1], rng)
+                    if victim is not None and process.poll() is None:
+                        with _gone():
+                            os.kill(victim, signal.SIGKILL)
+                            done[plan.pop()] += 1
+                            print(f"{sum(done.values())} {dict(done)}", file=sys.stderr, flush=True)
+                said, err = process.communicate(timeout=120)
+                code = process.returncode
+            print(code, err[-200:], file=sys.stderr, flush=True)
+            if starts > times + 20:
+                raise SystemExit(f"does not come to an end: {err}")
+        told = json.loads(said.splitlines()[-1])
+        fetched = [url for url, _ in rows(out)]
+        return {
+            "kills": dict(done),
+            "kills left over": len(plan),
+            "starts of the command": starts,
+            "pages of one process": len(whole),
+            "pages": len(fetched),
+            "lost": len(whole - set(fetched)),
+            "made up": len(set(fetched) - whole),
+            "judged twice": len(fetched) - len(set(fetched)),
+            "asked for again": web.again,
+            "links": links(out),
+            "reason": told["stopped_because"],
+        }
+
+
+def find(process: subprocess.Popen[str], kind: str, rng: random.Random) -> int | None:
+    """A process of this kind that takes part; None while there is none."""
+    alive = below(process.pid)
+    shards = [pid for pid, (_, told, _) in alive.items() if "ray::ShardActor" in told]
+    if not shards:
+        return None
+    if kind == "actor":
+        return rng.choice(shards)
+    if kind == "coordinator":
+        return process.pid
+    mark = {"head": "gcs_server", "raylet": "raylet/raylet"}[kind]
+    found = [pid for pid, (_, told, _) in alive.items() if mark in told.split(" ")[0]]
+    return rng.choice(found) if found else None
+
+
+def rows(out: Path) -> list[tuple[str, float]]:
+    with reading(out) as db:
+        return [tuple(row) for row in db.execute("SELECT url, at FROM pages")]
+
+
+def urls(out: Path) -> set[str]:
+    return {url for url, _ in rows(out)}
+
+
+def links(out: Path) -> dict[str, int]:
+    """Links that left all shards, and that arrived at all."""
+    posted = entered = kept = 0
+    for folder in sorted(out.glob("shard-*")):
+        with reading(folder) as db:
+            row = db.execute(
+                "SELECT state FROM checkpoints ORDER BY generation DESC LIMIT 1"
+            ).fetchone()
+        post = unpack(row["state"])["post"]
+        posted += post["posted"]
+        entered += post["entered"]
+        kept += sum(len(parcels) for _, _, parcels in post["out"])
+    return {"posted": posted, "entered": entered, "still kept": kept}
+
+
+def faults(pages: int) -> dict[str, Any]:
+    """A node removed, a shard that stands still, a disk that is full: what each does to a crawl."""
+    told: dict[str, Any] = {}
+    with served(pages, hosts=20, latency=0.02) as web, tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "plain"
+        quick = ("--policy", "best-first")
+        subprocess.run(command(web, plain, 0, *quick), check=True, capture_output=True, text=True)
+        whole = urls(plain)
+        slow = (*quick, "--delay", "0.2")
+        told["node removed"] = {
+            **_without_a_node(command(web, Path(folder) / "node", 2, *slow)),
+            **_against(whole, Path(folder) / "node"),
+        }
+        print(json.dumps(told), flush=True)
+        out = Path(folder) / "still"
+        process = start(command(web, out, 2, *slow))
+        with ended(process):
+            shard = _wait_for(process)
+            time.sleep(3.0)
+            os.kill(shard, signal.SIGSTOP)
+            before = _counts(out)
+            time.sleep(10.0)
+            meanwhile = [now - then for now, then in zip(_counts(out), before, strict=True)]
+            os.kill(shard, signal.SIGCONT)
+            process.communicate(timeout=600)
+        told["a shard stands still for 10 s"] = {
+            "pages of each meanwhile": meanwhile,
+            **_against(whole, out),
+        }
+        print(json.dumps(told), flush=True)
+        out = Path(folder) / "full"
+        small = out / "shard-1"
+        small.mkdir(parents=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(small)], check=True)
+        try:
+            process = start(command(web, out, 2, *quick))
+            with ended(process):
+                _, err = process.communicate(timeout=600)
+            said = err.strip().splitlines()[-1].replace(folder, "…")
+            at = sum(_counts(out))
+            subprocess.run(["mount", "-o", "remount,size=99m", str(small)], check=True)
+            process = start(command(web, out, 2, *quick))
+            with ended(process):
+                process.communicate(timeout=600)
+            told["a full disk"] = {"said": said, "at page": at, **_against(whole, out)}
+        finally:
+            subprocess.run(["umount", str(small)], check=True)
+    return told
+
+
+def _counts(out: Path) -> list[int]:
+    told = []
+    for folder in sorted(out.glob("shard-*")):
+        with reading(folder) as db:
+            told.append(db.execute("SELECT count(*) FROM pages").fetchone()[0])
+    return told
+
+
+def _against(whole: set[str], out: Path) -> dict[str, Any]:
+    fetched = [url for url, _ in rows(out)]
+    return {
+        "pages": len(fetched),
+        "lost": len(whole - set(fetched)),
+        "judged twice": len(fetched) - len(set(fetched)),
+        "links": links(out),
+    }
+
+
+def _wait_for(process: subprocess.Popen[str]) -> int:
+    """A shard of a crawl that has begun."""
+    while process.poll() is None:
+        for pid, (_, told, _) in below(process.pid).items():
+            if "ray::ShardActor.turn" in told:
+                return pid
+        time.sleep(0.2)
+    raise SystemExit("it ended before it was disturbed")
+
+
+def _without_a_node(arguments: list[str]) -> dict[str, Any]:
+    """Crawl on a cluster of a head and two nodes, one of which goes."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    size = {"object_store_memory": 80_000_000, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
+    try:
+        nodes = [cluster.add_node(num_cpus=2, object_store_memory=80_000_000) for _ in range(2)]
+        process = start([*arguments, "--cluster", cluster.address])
+        with ended(process):
+            out = Path(arguments[arguments.index("--out") + 1])
+            while sum(_counts(out)) < 100:
+                time.sleep(0.5)
+            cluster.remove_node(nodes[1], allow_graceful=False)
+            at = sum(_counts(out))
+            said, err = process.communicate(timeout=900)
+        if process.returncode:
+            raise SystemExit(err)
+        deaths = json.loads(said.splitlines()[-1])["exchange"]["deaths"]
+        return {"at page": at, "shards that came back elsewhere": deaths}
+    finally:
+        cluster.shutdown()
+
+
+# ---------------------------------------------------------------- cost
+
+
+def cost(pages: int, shards: list[int], repeats: int, latency: float, *more: str) -> list[Any]:
+    """CPU a page and pages a second, of one process and of shards, in turn."""
+    told = []
+    with served(pages, hosts=28, latency=latency) as web, tempfile.TemporaryDirectory() as folder:
+        for repeat in range(repeats):
+            for count in shards:
+                out = Path(folder) / f"{count}-{repeat}"
+                process = start(command(web, out, count, *more))
+                meter = Meter(process.pid)
+                with ended(process):
+                    while process.poll() is None:
+                        meter.look()
+                        time.sleep(0.2)
+                    said, err = process.communicate()
+                if process.returncode:
+                    raise SystemExit(err)
+                summary = json.loads(said.splitlines()[-1])
+                spent = meter.seconds()
+                crawling = _crawling(out)
+                each = {
+                    kind: round(1000 * value / summary["fetched"], 2)
+                    for kind, value in spent.items()
+                }
+                told.append(
+                    {
+                        "shards": count,
+                        "pages": summary["fetched"],
+                        "cpu_ms_a_page": round(1000 * spent.total() / summary["fetched"], 2),
+                        "of_which": each,
+                        "crawling_cpu_ms": summary.get("exchange", {}).get("cpu_ms_per_page"),
+                        "seconds": summary["seconds"],
+                        "pages_a_second": round(summary["fetched"] / crawling, 1),
+                        "mb": round(meter.peak_mb),
+                        "exchange": summary.get("exchange"),
+                        "each": summary.get("each"),
+                    }
+                )
+                print(json.dumps(told[-1]), flush=True)
+    return told
+
+
+def _crawling(out: Path) -> float:
+    """Seconds from the first page to the last."""
+    times = [at for _, at in rows(out)]
+    return max(times) - min(times)
+
+
+# ---------------------------------------------------------------- harvest
+
+
+def simulate(web: str, targets: list[str], pages: int, policies: list[str], most: int) -> None:
+    """Harvest of shards with and without merging against one shard on the same budget."""
+    from spoor.judges.spec import words_of
+    from spoor.lab.cell import Cell, prepare
+    from spoor.lab.shards import simulate as split
+    from spoor.lab.webs import open_web
+    from spoor.types import Topic
+
+    topic = Topic(name=words_of(targets))
+    seeds = open_web(Path(web)).roots()
+    cell = Cell(web, tuple(targets), policies[0], seeds[0], topic, pages=pages, scope="web")
+    ground = prepare(cell)
+    for policy in policies:
+        count = 1
+        while count <= most:
+            for merge in (0, 50 * count) if count > 1 else (0,):
+                told = split(
+                    replace(cell, policy=policy),
+                    count,
+                    merge_pages=merge,
+                    ground=ground,
+                    seeds=seeds,
+                )
+                told["merging"] = bool(merge)
+                print(json.dumps(told), flush=True)
+            count *= 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="what", required=True)
+    one = commands.add_parser("kills")
+    one.add_argument("--kills", type=int, default=30)
+    one.add_argument("--pages", type=int, default=1200)
+    one.add_argument("--shards", type=int, default=2)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--policy", default="best-first")
+    one = commands.add_parser("faults")
+    one.add_argument("--pages", type=int, default=800)
+    one = commands.add_parser("cost")
+    one.add_argument("--pages", type=int, default=1500)
+    one.add_argument("--repeats", type=int, default=2)
+    one = commands.add_parser("latency")
+    one.add_argument("--pages", type=int, default=1500)
+    one = commands.add_parser("simulate")
+    one.add_argument("web")
+    one.add_argument("targets", nargs="+")
+    one.add_argument("--pages", type=int, default=1500)
+    one.add_argument("--policy", action="append")
+    one.add_argument("--most", type=int, default=64)
+    told = parser.parse_args()
+    if told.what == "kills":
+        print(
+            json.dumps(kills(told.kills, told.pages, told.shards, told.seed, told.policy), indent=1)
+        )
+    elif told.what == "faults":
+        print(json.dumps(faults(told.pages), indent=1))
+    elif told.what == "cost":
+        cost(told.pages, [0, 2], told.repeats, 0.0)
+    elif told.what == "latency":
+        # Four requests in flight a process, 100 ms each: the network is what there is to wait for.
+        cost(told.pages, [1, 4], 1, 0.1, "--in-flight", "4")
+    else:
+        simulate(told.web, told.targets, told.pages, told.policy or ["trail"], told.most)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
