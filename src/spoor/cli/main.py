@@ -17,6 +17,9 @@ COMMANDS = (
 )
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 
+INTERRUPTED = 130
+"""What typer makes of an interrupt that nobody caught."""
+
 
 def build() -> typer.Typer:
     """The whole command tree."""
@@ -50,6 +53,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. No traceback of ours reaches the user."""
     try:
         code = build()(arguments, standalone_mode=False)
+        if code == INTERRUPTED:
+            return _say("stopped", 1)
         return code if isinstance(code, int) else 0
     except InputError as error:
         return _say(error, 2)

@@ -1,0 +1,97 @@
+"""`spoor lab run` in processes of its own: cut off, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+
+EXPERIMENT = """
+seeds = 5
+[[webs]]
+path = "web"
+[[targets]]
+want = ["label:pottery"]
+[[targets]]
+want = ["label:chess"]
+[[policies]]
+policy = "best-first"
+[[policies]]
+policy = "random"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    GeneratedWorld(GeneratedSettings(pages=400, hosts=2, seed=1)).save(tmp_path / "web")
+    (tmp_path / "small.toml").write_text(EXPERIMENT)
+    return tmp_path
+
+
+def command(here: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "spoor", "lab", "run", "small.toml", "--out", "out", "--jobs", "2"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def cells(here: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in here.glob("out/cells/*.json")}
+
+
+def group(leader: int) -> list[int]:
+    """Processes that are left of a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (path / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(stat[3]) == leader and stat[0] != "Z":
+            found.append(int(path.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to see what is left")
+def test_a_run_that_was_cut_goes_on(here: Path) -> None:
+    process = command(here)
+    try:
+        until = time.monotonic() + 60
+        while not cells(here) and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1, errors
+    assert errors.splitlines()[-1] == "spoor: stopped"
+    assert "Traceback" not in errors
+    until = time.monotonic() + 10
+    while group(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not group(process.pid), "no worker is left"
+    kept = cells(here)
+    assert 0 < len(kept) < 20
+    assert not (here / "out" / "small").exists(), "no report of half an experiment"
+
+    again = command(here)
+    out, errors = again.communicate(timeout=120)
+    assert again.returncode == 0, errors
+    assert "report.html" in out
+    done = cells(here)
+    assert len(done) == 20
+    assert {name: done[name] for name in kept} == kept, "what was finished is not run again"
+    told = json.loads((here / "out" / "small" / "results.json").read_text("utf-8"))
+    assert len(told["rows"]) == 20
+    assert all(row["requests"] >= row["fetched"] for row in told["rows"])
