@@ -67,6 +67,8 @@ class Ui:
             response = await self._answer(request, nonce)
         except InputError as error:
             response = _refused(409, str(error))
+        except Exception as error:  # a plug-in's, or ours: the page is asked for again
+            response = _refused(500, f"{type(error).__name__}: {error}")
         response.headers.update(
             {
                 "Content-Security-Policy": _POLICY.format(nonce=nonce),
@@ -103,9 +105,11 @@ class Ui:
         # A page of another site can send a form here, but not under our origin.
         if request.headers.get("Origin") != f"http://{request.host}":
             return _refused(403, "labels come from the page itself")
-        if (request.content_length or 0) > MOST_FORM:
-            return _refused(413, "too long for a label")
-        body = await request.content.read(MOST_FORM)
+        body = b""
+        async for piece in request.content.iter_chunked(MOST_FORM):
+            body += piece
+            if len(body) > MOST_FORM:
+                return _refused(413, "too long for a label")
         form = {
             name: values[-1] for name, values in parse_qs(body.decode("ascii", "replace")).items()
         }
