@@ -115,8 +115,10 @@ def test_nothing_is_lost_at_any_point(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.05)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    # A digest saves the frontier too: only a checkpoint at each commit has something left to save.
+    seconds = 0.0 if point in FRONTIER_POINTS else 0.05
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", seconds)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     path, deaths, again = tmp_path / "run", 0, ""
     web.asked.clear()
     recovering = point in POINTS[: POINTS.index("exchange recorded")]
