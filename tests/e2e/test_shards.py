@@ -114,3 +114,22 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], sai
     assert ended.returncode == 2, ended.stderr
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+CLUSTER = """
+import sys, yaml
+from ray.autoscaler._private.util import prepare_config, validate_config
+with open(sys.argv[1]) as file:
+    config = prepare_config(yaml.safe_load(file))
+validate_config(config)
+print(config["cluster_name"], config["max_workers"])
+"""
+
+
+@needs_ray
+def test_the_cluster_of_the_guide_is_one_to_ray() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "cluster" / "ray.yaml"
+    told = [sys.executable, "-c", CLUSTER, str(guide)]
+    ended = subprocess.run(told, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split() == ["spoor", "2"]

@@ -72,10 +72,13 @@ def run(
     *,
     out: str | Path,
     want: Sequence[str] = (),
+    shards: int = 0,
+    cluster: str | None = None,
     **settings: Any,
 ) -> Result:
     """Crawl live, as `spoor crawl` does; the same call on the same folder goes on.
 
+    With `shards` it runs in so many processes on Ray, here or on the `cluster` at an address.
     `settings` are the keywords of `spoor.drivers.http.run.run_settings`: pages, policy, delay, ….
     Works in a notebook, whose event loop runs already. Raises InputError as the command line says
     it.
@@ -86,6 +89,10 @@ def run(
     engine, http = make_crawl(told, judge, subject), make_http(told)
 
     def crawl() -> Mapping[str, Any]:
+        if shards or cluster:
+            from spoor.drivers import ray
+
+            return ray.crawl(Path(out), told, shards=shards or 2, cluster=cluster)
         # The folder's database belongs to the thread that opened it.
         folder = RunFolder(Path(out), told)
         try:
