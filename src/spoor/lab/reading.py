@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import sqlite3
@@ -27,6 +28,8 @@ from spoor.text import STOP_WORDS, stem, tokens
 BEST = 50
 RECENT = 20
 HOSTS = 100
+CHUNK = 5_000
+"""Rows that are read at once."""
 FAILURES = 30
 GROUPS = 12
 """Directories."""
@@ -77,6 +80,31 @@ class _Seen:
     """[pages, relevant]"""
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
+    best: list[tuple[float, int]] = field(default_factory=list)
+    """A heap of (score, -number) of the best relevant pages."""
+
+    def page(
+        self, seq: int, url: str, host: str, score: float, relevant: int, seconds: float | None
+    ) -> None:
+        self.pages = seq
+        self.relevant.append(relevant)
+        row = self.hosts.setdefault(host, _Host())
+        row.pages += 1
+        row.relevant += relevant
+        row.seconds += seconds or 0.0
+        counts = self.directories.setdefault(directory(url), [0, 0])
+        counts[0] += 1
+        counts[1] += relevant
+        if relevant:
+            push = heapq.heappush if len(self.best) < BEST else heapq.heappushpop
+            push(self.best, (score, -seq))
+
+    def failure(self, seq: int, host: str, kind: str, reason: str, url: str) -> None:
+        self.failed = seq
+        self.failures[kind, reason] += 1
+        self.examples.setdefault((kind, reason), url)
+        if kind not in REFUSED:
+            self.hosts.setdefault(host, _Host()).failed += 1
 
 
 class RunReader:
@@ -142,29 +170,21 @@ class RunReader:
         self._seen = _Seen()
 
     def _read(self, db: sqlite3.Connection) -> None:
+        # Some at a time: who reads long keeps the crawl from emptying its log.
         seen = self._seen
-        for seq, url, host, relevant, seconds in db.execute(
-            "SELECT seq, url, host, relevant, seconds FROM pages WHERE seq > ? ORDER BY seq",
-            (seen.pages,),
-        ):
-            seen.pages = seq
-            seen.relevant.append(relevant)
-            row = seen.hosts.setdefault(host, _Host())
-            row.pages += 1
-            row.relevant += relevant
-            row.seconds += seconds or 0.0
-            counts = seen.directories.setdefault(directory(url), [0, 0])
-            counts[0] += 1
-            counts[1] += relevant
-        for seq, host, kind, reason, url in db.execute(
-            "SELECT seq, host, kind, reason, url FROM failures WHERE seq > ? ORDER BY seq",
-            (seen.failed,),
-        ):
-            seen.failed = seq
-            seen.failures[kind, reason] += 1
-            seen.examples.setdefault((kind, reason), url)
-            if kind not in REFUSED:
-                seen.hosts.setdefault(host, _Host()).failed += 1
+        while rows := db.execute(
+            "SELECT seq, url, host, score, relevant, seconds FROM pages WHERE seq > ?"
+            " ORDER BY seq LIMIT ?",
+            (seen.pages, CHUNK),
+        ).fetchall():
+            for row in rows:
+                seen.page(*row)
+        while rows := db.execute(
+            "SELECT seq, host, kind, reason, url FROM failures WHERE seq > ? ORDER BY seq LIMIT ?",
+            (seen.failed, CHUNK),
+        ).fetchall():
+            for row in rows:
+                seen.failure(*row)
 
     # -- the report
 
@@ -174,10 +194,10 @@ class RunReader:
         with reading(self.path) as db:
             budget = _budget(db) or self.settings["pages"]
             ended = _ended(db)
-            best = self._rows(
-                db, "WHERE relevant ORDER BY score DESC, seq LIMIT ?", BEST, snippets=True
-            )
-            latest = self._rows(db, "ORDER BY seq DESC LIMIT ?", RECENT) if recent else []
+            first = [-number for _, number in sorted(seen.best, reverse=True)]
+            best = self._rows(db, first, snippets=True)
+            last = range(seen.pages, max(0, seen.pages - RECENT), -1)
+            latest = self._rows(db, last) if recent else []
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
         subject = told["topic"] or told["topic_file"] or ", ".join(told["want"])
@@ -214,13 +234,16 @@ class RunReader:
         )
 
     def _rows(
-        self, db: sqlite3.Connection, which: str, most: int, *, snippets: bool = False
+        self, db: sqlite3.Connection, numbers: Sequence[int], *, snippets: bool = False
     ) -> list[PageRow]:
-        rows = db.execute(
+        """Pages by their numbers, in this order."""
+        found = db.execute(
             "SELECT seq, url, title, score, relevant, path, why, choice_why, warc_file,"
-            f" warc_offset, warc_length FROM pages {which}",
-            (most,),
-        )
+            f" warc_offset, warc_length FROM pages WHERE seq IN ({', '.join('?' * len(numbers))})",
+            list(numbers),
+        ).fetchall()
+        place = {number: at for at, number in enumerate(numbers)}
+        found.sort(key=lambda row: place[row["seq"]])
         return [
             PageRow(
                 row["seq"],
@@ -234,7 +257,7 @@ class RunReader:
                 self._snippet(row) if snippets else (),
                 self._labels.get(row["url"]),
             )
-            for row in rows.fetchall()
+            for row in found
         ]
 
     def _snippet(self, row: sqlite3.Row) -> Sequence[tuple[str, bool]]:
