@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -456,6 +457,38 @@ def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
     assert other["reason"] == "spoor_input"
     assert "was begun with the policy 'best-first'" in other["log"]
     assert "Traceback" not in other["log"]
+
+
+@pytest.mark.parametrize("policy", ["best-first", "trail"])
+def test_a_job_that_was_killed_goes_on_and_loses_nothing(tmp_path: Path, policy: str) -> None:
+    """Dead at once, in the middle of a callback; then again. Scrapy's own queue would be empty."""
+    spider = """
+        import os, signal
+        import spoor.drivers.scrapy.scheduler as scheduler
+        scheduler.SAVE_SECONDS = 0.0
+        scheduler.SAVE_SHARE = 1e9
+        class Mine(Walk):
+            def parse(self, response):
+                for at, request in enumerate(super().parse(response)):
+                    if at > 1 and 0 < self.settings.getint("DIE_AT") <= len(told["seen"]):
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    yield request
+    """
+    settings: dict[str, Any] = {"JOBDIR": str(tmp_path / "job"), "SPOOR_POLICY": policy}
+    with served(BIRDS) as site:
+        for die_at in (3, 4):
+            with pytest.raises(AssertionError):
+                run_scrapy(site, spider, DIE_AT=die_at, **settings)
+        before = len(site.paths)
+        told = run_scrapy(site, spider, DIE_AT=0, **settings)
+        paths = site.paths
+    assert before >= 6
+    assert set(paths) == {*BIRDS, "/missing"}
+    again = Counter(paths)
+    del again["/"]  # start requests are asked for whenever a job goes on
+    assert sum(again.values()) - len(again) <= 2 * 2, "what was out, and what ended since"
+    assert told["stats"]["spoor/pages"] == len(BIRDS)
+    assert told["in_flight"] == told["open"] == 0
 
 
 def test_a_scheduler_of_the_project_leaves_spoor_out() -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import os
 import pickle
 import time
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import CloseSpider, IgnoreRequest, UsageError
@@ -83,6 +85,14 @@ FOUND_ON = "spoor_found_on"
 
 _NOWHERE = "http://invalid/"
 """Base of URLs that are absolute: the memory of joins serves them too."""
+
+SAVE_SECONDS = 10.0
+SAVE_SHARE = 0.05
+"""A job is written down every so many seconds, and at most this share of the time goes into it."""
+
+_STATE = "spoor.state"
+_SEEN = "requests.seen"
+"""Of Scrapy's own duplicate filter, which writes each request down as it comes."""
 
 ENDLESS = 1 << 30
 """Scrapy's own settings say how often to try again and how many redirects to follow."""
@@ -182,6 +192,8 @@ class Scheduler(BaseScheduler):
         self._closing: asyncio.Task[None] | None = None
         self._timer: CallLaterResult | None = None
         self._last = 0.0
+        self._saved = time.monotonic()
+        self._cost = 0.0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Scheduler:
@@ -190,6 +202,9 @@ class Scheduler(BaseScheduler):
             raise UsageError(
                 'this scheduler comes with ADDONS = {"spoor.drivers.scrapy.Addon": 500}'
             )
+        folder = job_dir(crawler.settings)
+        if folder is not None:
+            _forget(Path(folder))
         dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         return cls(crawler, owner.parts, dupefilter)
 
@@ -201,6 +216,7 @@ class Scheduler(BaseScheduler):
                 raise InputError("needs asyncio: leave TWISTED_REACTOR as Scrapy sets it")
             if self._folder is not None:
                 self._load(Path(self._folder), spider)
+                self._save(Path(self._folder), spider)
         except InputError as error:
             logger.error("spoor: %s", error)
             # What cannot be read must not be written over.
@@ -213,8 +229,8 @@ class Scheduler(BaseScheduler):
         self._settle()
         if self._timer is not None:
             self._timer.cancel()
-        if self._folder is not None:
-            self._save(Path(self._folder))
+        if self._folder is not None and self._crawler.spider is not None:
+            self._save(Path(self._folder), self._crawler.spider, last=True)
         return self._dupefilter.close(reason)
 
     def has_pending_requests(self) -> bool:
@@ -252,6 +268,11 @@ class Scheduler(BaseScheduler):
         self._settle()
         if self._closing is not None:
             return None
+        since = time.monotonic() - self._saved
+        if self._folder is not None and since > max(SAVE_SECONDS, self._cost / SAVE_SHARE):
+            spider = self._crawler.spider
+            if spider is not None:
+                self._save(Path(self._folder), spider)
         if self._past:
             request = heapq.heappop(self._past)[2]
             request.meta[VISIT] = Visit(None)
@@ -455,45 +476,58 @@ class Scheduler(BaseScheduler):
 
     # -- JOBDIR
 
-    def _save(self, folder: Path) -> None:
-        """The crawl, and the requests that wait; as Scrapy's own queue, when the job is paused."""
-        spider = self._crawler.spider
+    def _save(self, folder: Path, spider: Spider, *, last: bool = False) -> None:
+        """The crawl, the requests that wait and those that are out, in one file.
+
+        A job that was killed goes on from there: what was asked for since is asked for again.
+        """
+        began = time.monotonic()
         kept: dict[str, list[Any]] = {"open": [], "again": [], "past": []}
         lost = 0
         waiting = (
             *(("open", url, request) for url, request in self._requests.items()),
             *(("again", ticket, request) for ticket, request in self._again.items()),
+            *(("again", flight.ticket, flight.request) for flight in self._flights.values()),
             *(("past", None, request) for _, _, request in sorted(self._past)),
         )
         for kind, key, request in waiting:
-            request.meta.pop(VISIT, None)
             try:
-                kept[kind].append((key, pickle.dumps(request.to_dict(spider=spider))))
+                row = request.to_dict(spider=spider)
+                row["meta"] = {name: it for name, it in request.meta.items() if name != VISIT}
+                kept[kind].append((key, pickle.dumps(row)))
             except (ValueError, TypeError, AttributeError, pickle.PicklingError):
                 lost += 1
-        if lost:
+        if lost and last:
             logger.warning("spoor: %d requests cannot be written down and are lost", lost)
-        state = {"policy": self._name, "crawl": self.crawl.save(), "known": sorted(self._known)}
-        write(folder / "spoor.state", state)
-        part = folder / "spoor.requests.part"
-        part.write_bytes(pickle.dumps(kept))
-        part.replace(folder / "spoor.requests")
+        seen = folder / _SEEN
+        state = {
+            "policy": self._name,
+            "crawl": self.crawl.save(),
+            "known": sorted(self._known),
+            "requests": np.frombuffer(pickle.dumps(kept), np.uint8),
+            "seen": seen.stat().st_size if seen.exists() else 0,
+        }
+        write(folder / _STATE, state)
+        self._saved = time.monotonic()
+        self._cost = self._saved - began
 
     def _load(self, folder: Path, spider: Spider) -> None:
-        if not (folder / "spoor.state").exists():
+        if not (folder / _STATE).exists():
             return
-        state = read(folder / "spoor.state")
+        state = read(folder / _STATE)
         if state["policy"] != self._name:
             raise InputError(
                 f"the job in {folder} was begun with the policy {state['policy']!r}, not "
                 f"{self._name!r}; set SPOOR_POLICY and SPOOR_PARAMS back, or take another JOBDIR"
             )
-        try:
-            kept = pickle.loads((folder / "spoor.requests").read_bytes())
-        except (OSError, pickle.UnpicklingError, EOFError) as error:
-            raise InputError(f"cannot read {folder / 'spoor.requests'}: {error}") from None
+        kept = pickle.loads(state["requests"].tobytes())
         self.crawl.load(state["crawl"])
         self.crawl.reissue(self._now())
+        # Nobody knows when the process before sent its last request.
+        frontier = self.crawl.frontier
+        assert isinstance(frontier, MemoryFrontier)
+        for host, *_ in frontier.hosts():
+            frontier.hold(host, self._now() + frontier.delay(host))
         self._known = set(state["known"])
 
         def revive(data: bytes) -> Request:
@@ -503,6 +537,20 @@ class Scheduler(BaseScheduler):
         self._again = {ticket: revive(data) for ticket, data in kept["again"]}
         for _, data in kept["past"]:
             self._pass(revive(data))
+
+
+def _forget(folder: Path) -> None:
+    """What Scrapy's duplicate filter noted after the job was last written down: a request that was
+    lost with its process must not pass for seen."""
+    seen = folder / _SEEN
+    if not (folder / _STATE).exists() or not seen.exists():
+        return
+    try:
+        end = int(read(folder / _STATE)["seen"])
+        if seen.stat().st_size > end:
+            os.truncate(seen, end)
+    except (InputError, OSError):
+        return  # told when the job is opened
 
 
 def scheduler_of(crawler: Crawler) -> Scheduler | None:
