@@ -5,12 +5,14 @@
 serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/html`) by nginx on
 loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
 host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
-(text, judge, scores) for Spoor, in memory and without a WARC file. Each crawl runs in a process of
-its own, start-up left out, in turn, so often as `--runs` says; medians. `--peers` makes an
-environment for Crawlee in `build/peers` first (it wants other versions than we do); without it
-Crawlee is left out. Prints one JSON object.
+(text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
+all on, state, journal and WARC files on the disk. Each crawl runs in a process of its own, start-up
+left out, in turn, so often as `--runs` says; medians. `--peers` makes an environment for Crawlee in
+`build/peers` first (it wants other versions than we do); without it Crawlee is left out. `--alone`
+leaves out both peers. Prints one JSON object.
 
-Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB.
+Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB; durable ≤ 3.5 ms a page
+and ≤ 1.25 × the same in memory.
 """
 
 from __future__ import annotations
@@ -85,6 +87,31 @@ def work():
     asyncio.run(Live(crawl, settings, on_step=step).run())
     return pages
 measure(work)
+"""
+
+DURABLE = """
+import sys, tempfile
+from pathlib import Path
+from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
+from spoor.types import Fetched, Outcome
+start, policy = sys.argv[1:]
+place = tempfile.TemporaryDirectory()
+told = run_settings([start], topic="iterator", policy=policy, pages=10**6, scope="host", traps=True,
+    delay=0.0, per_host=16, in_flight=16, allow_private=["127.0.0.1"])
+judge, subject = wanted("iterator", None, [])
+folder = RunFolder(Path(place.name) / "run", told)
+run = Run(folder, make_crawl(told, judge, subject), make_http(told), [start])
+def work():
+    pages = []
+    def step(fetch, outcome):
+        if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
+            pages.append(outcome.reply.page.url)
+    run.on_step = step
+    run.run()
+    return pages
+measure(work)
+folder.close()
 """
 
 SCRAPY = """
@@ -204,6 +231,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     told = parser.parse_args()
     if shutil.which("nginx") is None:
         raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
@@ -214,9 +242,11 @@ def main() -> None:
     cores = sorted(os.sched_getaffinity(0))
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
         **{f"spoor {name}": (sys.executable, SPOOR, [name]) for name in told.policies},
-        "scrapy + selectolax": (sys.executable, SCRAPY, []),
+        **{f"spoor {name} durable": (sys.executable, DURABLE, [name]) for name in told.policies},
     }
-    if (PEERS / "bin" / "python").exists():
+    if not told.alone:
+        contenders["scrapy + selectolax"] = (sys.executable, SCRAPY, [])
+    if not told.alone and (PEERS / "bin" / "python").exists():
         contenders["crawlee + selectolax"] = (PEERS / "bin" / "python", CRAWLEE, [])
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
     with nginx(told.folder, cores[-1]) as port:
