@@ -19,6 +19,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -38,6 +39,7 @@ from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest, data_digest, web_folder
 from spoor.lab.webs import LabWorld, open_web
 from spoor.lab.workers import spread
+from spoor.learn.relevance import Recurring
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
@@ -149,13 +151,15 @@ def whole(experiment: Experiment) -> Experiment:
         offer = registry.nearest(str(told["same_as"]), list(known))
         raise InputError(f"{name}: no experiment {told['same_as']!r} to be the same as{offer}")
     other = read(known[told["same_as"]], told["same_as"])
+    webs = [web.name for web in experiment.webs or other.webs]
+    topics = [row for row in other.settings["topics"] if row.get("web", webs[0]) in webs]
     return replace(
         experiment,
         webs=experiment.webs or other.webs,
         policies=experiment.policies or other.policies,
         pages=experiment.pages or other.pages,
         share=experiment.share or other.share,
-        settings={**other.settings, **told},
+        settings={**other.settings, "topics": topics, **told},
     )
 
 
@@ -211,22 +215,42 @@ def _work(batch: Sequence[Trial], out: Path, done: Callable[[], None]) -> None:
         done()
 
 
+@cache
+def _vectors(path: str) -> Vectors:
+    return Vectors.read(path)
+
+
+@cache
+def _recurring(path: str) -> Recurring:
+    return Recurring(_vectors(path))
+
+
+@cache
+def _opened(folder: str) -> tuple[LabWorld, dict[str, Reply]]:
+    """A web, and what it has answered."""
+    return open_web(Path(folder)), {}
+
+
+@cache
+def _judge(folder: str, words: str) -> tuple[Keywords, dict[str, Judgement]]:
+    """The judge of a topic, and how it has judged the pages of a web."""
+    return Keywords(words.split(), threshold=1e-9), {}
+
+
 class _Judged:
     """A world with its judge."""
 
-    def __init__(self, world: LabWorld, words: str) -> None:
-        self.answer = world.answer
-        self.judge = Keywords(words.split(), threshold=1e-9).judge
+    def __init__(self, folder: str, words: str) -> None:
+        self.answer = _opened(folder)[0].answer
+        self.judge = _judge(folder, words)[0].judge
 
 
 class _Held:
     """The same, which parses and judges a page once, however many tasks fetch it."""
 
-    def __init__(self, world: LabWorld, words: str) -> None:
-        self._world = world
-        self._judge = Keywords(words.split(), threshold=1e-9)
-        self._replies: dict[str, Reply] = {}
-        self._judged: dict[str, Judgement] = {}
+    def __init__(self, folder: str, words: str) -> None:
+        self._world, self._replies = _opened(folder)
+        self._judge, self._judged = _judge(folder, words)
 
     def answer(self, fetch: Fetch) -> Reply:
         reply = self._replies.get(fetch.url)
@@ -249,22 +273,37 @@ class _Ground:
 
     def __init__(self, trial: Trial) -> None:
         subject = trial.subject
-        world = open_web(Path(trial.folder))
-        self.vectors = Vectors.read(trial.vectors) if trial.vectors else None
+        world = _opened(trial.folder)[0]
+        self.vectors: Vectors | None = None
+        if trial.vectors:
+            self.vectors = (_vectors if trial.timed else _recurring)(trial.vectors)
         self.topic = Topic(subject.words, categories=subject.categories)
         self.root = _main_page(world, subject)
-        graph = world.graph(Keywords(subject.words.split(), threshold=1e-9))
-        order = breadth_first_order(graph, graph.index()[self.root])
-        self.reachable = len(order)
-        self.targets = int(graph.targets[order].sum())
+        self.world = (_Judged if trial.timed else _Held)(trial.folder, subject.words)
+        self.reachable, self.targets = _reachable(trial.folder, subject.words, self.root)
         limits = [self.reachable]
         if trial.pages is not None:
             limits.append(trial.pages)
         if trial.share is not None:
             limits.append(max(1, round(trial.share * self.reachable)))
         self.pages = min(limits)
-        self.world = (_Judged if trial.timed else _Held)(world, subject.words)
+        self._near: dict[str, int] = {}
         self.near = VectorCosine(subject.words, self.vectors) if self.vectors else None
+
+    def tenth(self, page: Page) -> int:
+        """In which tenth the relevance of a page lies."""
+        if page.url not in self._near:
+            near = self.near.cosine(f"{page.title} {page.text}") if self.near else 0.0
+            self._near[page.url] = min(9, int(near * 10))
+        return self._near[page.url]
+
+
+@cache
+def _reachable(folder: str, words: str, root: str) -> tuple[int, int]:
+    """How many pages can be reached, and how many of them are relevant."""
+    graph = _opened(folder)[0].graph(_Held(folder, words))
+    order = breadth_first_order(graph, graph.index()[root])
+    return len(order), int(graph.targets[order].sum())
 
 
 def _main_page(world: LabWorld, subject: Subject) -> str:
@@ -301,8 +340,7 @@ def tasks(ground: _Ground, trial: Trial) -> list[dict[str, Any]]:
                 continue
             found.append(outcome.judgement.relevant)
             if found[-1] and ground.near is not None:
-                near = ground.near.cosine(f"{outcome.page.title} {outcome.page.text}")
-                intervals[min(9, int(near * 10))] += 1
+                intervals[ground.tenth(outcome.page)] += 1
         totals = [0, *accumulate(map(int, found))]
         at = sorted({round(step) for step in np.linspace(0, len(found), STEPS + 1)})
         rows.append(

@@ -38,6 +38,16 @@ def tenth(cosine: float) -> int:
     return min(9, int(cosine * 10 + 1e-9))
 
 
+class Recurring(Vectors):
+    """Vectors through which the same web is read again and again, as by a training or in the lab:
+    what was read of a page or a link is remembered, for each topic."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.__dict__.update(vectors.__dict__)
+        self.pages: dict[tuple[object, ...], dict[str, list[float]]] = {}
+        self.links: dict[tuple[object, ...], dict[Key, Tenths]] = {}
+
+
 class Relevance:
     """Cosines of a text with the topic `texts[0]` and its fields `texts[1:]`, each in [0, 1].
 
@@ -65,6 +75,11 @@ class Relevance:
         self.vectors = vectors
         # Navigation repeats the same words on every page.
         self._memo: dict[Key, Tenths] = {}
+        self._pages: dict[str, list[float]] | None = None
+        if isinstance(vectors, Recurring):
+            task = (self.texts, self._context, self._words)
+            self._memo = vectors.links.setdefault(task, {})
+            self._pages = vectors.pages.setdefault(task, {})
         split = [_content(tokens(text)) for text in texts]
         self._counts = [Counter(stem(words)) for words in split]
         self._norms = [math.sqrt(sum(n * n for n in counts.values())) for counts in self._counts]
@@ -110,9 +125,14 @@ class Relevance:
                 if key not in memo and key not in fresh:
                     fresh[key] = self._link_words(url, anchor)
                 keys.append(key)
+        known = None if self._pages is None else self._pages.get(text)
+        if known is not None and not fresh:
+            return known, [memo[key] for key in keys]
         words = tokens(text[: self._words * _CHARACTERS])[: self._words]
         cosines = self._of_words([words, *fresh.values()])
         own: list[float] = cosines[0].tolist()
+        if self._pages is not None:
+            self._pages[text] = own
         if fresh:
             tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64)) @ self._powers
             rows = zip(tenths.tolist(), cosines[:, 0].tolist(), strict=True)

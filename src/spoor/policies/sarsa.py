@@ -27,7 +27,7 @@ from spoor.learn.model import pack_model, weights_of
 from spoor.learn.pairs import Pairs
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
-from spoor.learn.relevance import Relevance, Tenths, tenth
+from spoor.learn.relevance import Recurring, Relevance, Tenths, tenth
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import Vectors, learn_vectors, tokens
@@ -692,9 +692,10 @@ def train(
     }
     model = task.model
     state: State = {}
+    vectors = Recurring(task.vectors) if isinstance(task.vectors, Vectors) else None
     steps = episodes * len(webs)
     for step in range(steps):
-        policy = Sarsa(Task(task.rng, task.topic, model, vectors=task.vectors), **params)
+        policy = Sarsa(Task(task.rng, task.topic, model, vectors=vectors), **params)
         web = webs[step % len(webs)]
         crawl_known(web, policy, pages or max(1, len(web.graph.urls) // 4))
         model = state = policy.model(episodes=step + 1, webs=[web.name for web in webs])
