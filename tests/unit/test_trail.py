@@ -1,0 +1,150 @@
+"""Trail: its guard, and what it makes of a person's correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spoor.crawl import Crawl
+from spoor.judges.facts import Label
+from spoor.learn.state import pack, unpack
+from spoor.policies.trail import Trail
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import Anchor, Fetch, Fetched, Judgement, Link, Page, Task, Topic
+
+SITE = "http://a.example/"
+GOOD, BAD = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
+
+
+def link(place: str, number: int, text: str = "") -> Link:
+    anchor = Anchor(text or f"item {place}", tag_path=f"html/body/ul.{place}/a", position=number)
+    return Link(f"{SITE}{place}/{place}{number}.html", anchor)
+
+
+def begun(
+    links: Sequence[Link], make: type[Trail] = Trail, *, guard: bool = True
+) -> tuple[Crawl, Trail]:
+    policy = make(Task(np.random.default_rng(0), Topic(name="kiln")), guard=guard)
+    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl.seed([SITE])
+    fetch = crawl.next(0.0)
+    assert isinstance(fetch, Fetch)
+    crawl.receive(Fetched(fetch.ticket, Page(SITE, title="All", links=links)), 0.0)
+    return crawl, policy
+
+
+def step(crawl: Crawl, good: bool | None = None) -> str:
+    """Fetch one page; it is relevant if `good`, or if its list is called so."""
+    fetch = crawl.next(0.0)
+    assert isinstance(fetch, Fetch)
+    relevant = "/good/" in fetch.url if good is None else good
+    labels = frozenset({"good"} if relevant else ())
+    crawl.receive(Fetched(fetch.ticket, Page(fetch.url, labels=labels)), 0.0)
+    return fetch.url
+
+
+def coming(crawl: Crawl, count: int) -> list[str]:
+    """What would be chosen next, with nothing learned in between; the crawl itself is unchanged."""
+    saved = unpack(pack(crawl.save()))
+    urls = []
+    for _ in range(count):
+        fetch = crawl.next(0.0)
+        assert isinstance(fetch, Fetch)
+        urls.append(fetch.url)
+    crawl.load(saved)
+    return urls
+
+
+def test_lists_that_lead_to_relevant_pages_are_gone_on_with() -> None:
+    crawl, _ = begun([link(place, n) for n in range(30) for place in ("good", "poor")])
+    urls = [step(crawl) for _ in range(24)]
+    assert sum("/good/" in url for url in urls[8:]) >= 14
+
+
+class Misled(Trail):
+    """Is sure, whatever it sees, of every link but those with the words of the topic."""
+
+    def __init__(self, task: Task, *, guard: bool) -> None:
+        super().__init__(task, guard=guard)
+        self._model.__dict__["score"] = self._contrary
+
+    def _contrary(self, slots: Any, dense: Any) -> tuple[Any, Any]:
+        odds = np.where(dense[:, 1] > 0, -3.0, 3.0).astype(np.float32)
+        return odds, np.zeros_like(odds)
+
+
+def test_where_learning_misleads_the_guard_goes_by_the_prior() -> None:
+    links = [link(f"p{n % 6}", n, "kiln kiln" if n % 3 == 0 else f"item {n}") for n in range(90)]
+    wanted = {one.url for one in links if "kiln" in one.anchor.text}
+    found = {}
+    for guard in (True, False):
+        crawl, policy = begun(links, Misled, guard=guard)
+        for _ in range(30):
+            fetch = crawl.next(0.0)
+            assert isinstance(fetch, Fetch)
+            labels = frozenset({"good"} if fetch.url in wanted else ())
+            crawl.receive(Fetched(fetch.ticket, Page(fetch.url, labels=labels)), 0.0)
+        found[guard] = crawl.counts.relevant
+        learner, blind = policy._surprise
+        assert learner > blind, "it was worse, and that was measured"
+        assert policy.trust == 1.0 if not guard else policy.trust < 0.01
+    assert found[True] >= 25
+    assert found[False] < 20
+
+
+def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
+    _, policy = begun([link("x", n, "kiln") for n in range(3)] + [link("y", 9)])
+    assert 0.8 < policy.trust < 1.0, "a head start"
+    policy._surprise = [60.0, 20.0]
+    rows = [policy._of[known][0] for known in policy._of]
+    policy._model.w[1:] = 3.0
+    odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
+    assert odds == pytest.approx(policy._rows.dense[rows] @ policy._blind, abs=1e-3)
+
+
+def test_a_correction_moves_what_stands_in_the_same_place_at_once() -> None:
+    crawl, _ = begun([link(place, n) for n in range(12) for place in ("b", "c")])
+    # Everything looks alike; the first pages of list b are judged relevant, wrongly.
+    taken = [step(crawl, good=True) for _ in range(3)]
+    place = taken[-1].split("/")[3]
+    assert all(f"/{place}/" in url for url in coming(crawl, 3))
+    before = crawl.counts.relevant
+    for url in taken:
+        crawl.relabel(url, GOOD, BAD)
+    assert crawl.counts.relevant == before - 3
+    assert f"/{place}/" not in coming(crawl, 1)[0], "the other list comes first now"
+
+
+def test_a_correction_reaches_the_links_of_the_page_itself() -> None:
+    crawl, policy = begun([link("b", n) for n in range(3)] + [link("c", n) for n in range(3)])
+    fetch = crawl.next(0.0)
+    assert isinstance(fetch, Fetch)
+    below = [Link(f"{SITE}d/d{n}.html", Anchor("deeper", tag_path="html/p/a")) for n in range(4)]
+    crawl.receive(Fetched(fetch.ticket, Page(fetch.url, links=below)), 0.0)
+    child = crawl.frontier.find(below[0].url)
+    assert child is not None
+    weighed = policy.weigh(child)
+    assert weighed is not None
+    crawl.relabel(fetch.url, BAD, GOOD)
+    again = policy.weigh(child)
+    assert again is not None
+    assert again.why[0][1] > weighed.why[0][1], "its parent is relevant after all"
+    assert policy._queue.value(child) == again.why[0][1]
+
+
+def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
+    crawl, policy = begun([link(place, n) for n in range(12) for place in ("b", "c")])
+    url = step(crawl, good=True)
+    weights = policy._model.w.copy()
+    crawl.relabel(url, GOOD, BAD)
+    moved = np.abs(policy._model.w - weights).max()
+    crawl.relabel(url, BAD, GOOD)
+    assert moved > 0.05
+    assert np.abs(policy._model.w - weights).max() < 0.35 * moved
+    counts = {group: list(pair) for group, pair in policy._tried.items()}
+    assert all(tried >= reward >= 0 for tried, reward in counts.values())
+    crawl.relabel(url, GOOD, GOOD)
+    assert {group: list(pair) for group, pair in policy._tried.items()} == counts
