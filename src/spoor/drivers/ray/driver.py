@@ -40,6 +40,9 @@ AGAIN = 0.5
 DEATHS = 8
 """Times in a row that a shard may die without a page between before the run pauses."""
 
+AWAY = 180.0
+"""Seconds that a shard may be away, for want of a machine to run on, before the run pauses."""
+
 MEMORY = 80 * 1024 * 1024
 """Bytes of a local Ray's object store: what travels is small."""
 
@@ -254,6 +257,8 @@ class _Coordinator:
         self._pending: dict[Any, tuple[int, str]] = {}
         self._next = dict.fromkeys(hub.members, 0.0)
         self._idle_deaths = dict.fromkeys(hub.members, 0)
+        self._since = dict.fromkeys(hub.members, 0.0)
+        """When a shard went away; 0 while it is there."""
         self._last_pages = dict.fromkeys(hub.members, 0)
         self._last: dict[int, Report] = {}
         self._fault: SpoorError | None = None
@@ -323,12 +328,9 @@ class _Coordinator:
             self._failed(shard, error.cause)
             return
         except (errors.RayActorError, errors.WorkerCrashedError) as error:
-            self._hub.lost(shard)
-            self._idle_deaths[shard] += 1
-            if self._idle_deaths[shard] > DEATHS:
-                self._failed(shard, _gone(error))
-            self._next[shard] = now + AGAIN
+            self._away(shard, error, now)
             return
+        self._since[shard] = 0.0
         if report["pages"] > self._last_pages[shard]:
             self._idle_deaths[shard] = 0
         self._last_pages[shard] = report["pages"]
@@ -348,6 +350,17 @@ class _Coordinator:
         hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
         soon = what == "open" or member.stopping or (hungry and self._hub.reason is None)
         self._next[shard] = now + (TURN / 5 if soon else TURN)
+
+    def _away(self, shard: int, error: Any, now: float) -> None:
+        """A shard's process died, or is not there again yet."""
+        if self._hub.members[shard].alive:
+            self._hub.lost(shard)
+            self._idle_deaths[shard] += 1
+        since = self._since[shard] = self._since[shard] or now
+        lasts = now - since > AWAY or not any(node["Alive"] for node in self._ray.nodes())
+        if lasts or self._idle_deaths[shard] > DEATHS:
+            self._failed(shard, _gone(error))
+        self._next[shard] = now + AGAIN
 
     def _failed(self, shard: int, error: Any) -> None:
         """A shard ended with an error: the run cannot go on without its hosts."""
