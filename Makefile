@@ -54,7 +54,7 @@ paper-figures: setup
 
 leaderboard: setup
 	$(BIN)/spoor lab run leaderboard --out $(LAB)
-	$(BIN)/spoor lab report $(LAB)/leaderboard --docs docs/papers
+	$(BIN)/spoor lab report $(LAB)/leaderboard --docs docs
 
 docs: setup
 	$(BIN)/zensical build --clean --strict

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup, escape
 
+from spoor import registry
 from spoor.display import printable
 from spoor.lab import compare, fleet_experiment, tables, task_experiment
 from spoor.lab.pictures import curves
@@ -229,7 +230,11 @@ def ranking(table: Sequence[tables.Row]) -> Iterator[Block]:
 
 def matrix_blocks(results: Sequence[Results], measure: str = "") -> Iterator[Block]:
     """Who beats whom, as a matrix of wins, ties and losses, and those who never lose."""
-    found = compare.matrix(results, measure=measure)
+    rivals = [
+        replace(item, rows=[row for row in item.rows if row.get("policy") not in registry.LAB_ONLY])
+        for item in results
+    ]
+    found = compare.matrix(rivals, measure=measure)
     if not any(told.p is not None for told in found.values()):
         return
     names = list(dict.fromkeys(one for one, _ in found))
@@ -239,12 +244,17 @@ def matrix_blocks(results: Sequence[Results], measure: str = "") -> Iterator[Blo
         f"The row against the column, by `{measure}`: W wins and L loses at 95 % (paired by site "
         "and target, seeds averaged; bootstrap interval of the difference and permutation test, "
         f"corrected after Holm for {len(found) // 2} comparisons); w and l without the correction "
-        "only; = is a tie: the crawls cannot tell. In brackets the mean difference."
+        "only; = is a tie: the crawls cannot tell."
+        + (" In brackets the mean difference." if len(names) <= WIDE else "")
+        + " Whoever knows the whole web is left out."
     )
     yield Grid(
         ("", *(f"{at}" for at in range(1, len(names) + 1))),
         [
-            [f"{at} {one}", *(_mark(found.get((one, other))) for other in names)]
+            [
+                f"{at} {one}",
+                *(_mark(found.get((one, other)), len(names) <= WIDE) for other in names),
+            ]
             for at, one in enumerate(names, 1)
         ],
     )
@@ -269,14 +279,18 @@ def matrix_blocks(results: Sequence[Results], measure: str = "") -> Iterator[Blo
     )
 
 
-def _mark(told: compare.Comparison | None) -> str:
+WIDE = 9
+"""Contenders up to which a matrix shows differences."""
+
+
+def _mark(told: compare.Comparison | None, differences: bool) -> str:
     if told is None:
         return ""
     if told.p is None:
         return "one crawl"
     marks = {"win": "W", "loss": "L"}
     mark = marks.get(told.verdict) or marks.get(told.uncorrected, "=").lower()
-    return f"{mark} ({told.difference:+.3f})"
+    return f"{mark} ({told.difference:+.3f})" if differences else mark
 
 
 def task_blocks(results: Results) -> Iterator[Block]:

@@ -90,22 +90,26 @@ def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
     if kinds == {"harvest"} and len(found) > 1:
         blocks += pages.matrix_blocks(found)
     for item in found:
-        blocks += [Heading(item.title), Prose(item.about), *figures_of(item)]
+        blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
     title = told.get("title") or folder.resolve().name.replace("-", " ").capitalize()
     return Page(title, told.get("source", ""), blocks, foot=pages.foot(found))
 
 
-def figures_of(item: Results) -> Iterator[Block]:
-    """The table of an experiment, without its pictures."""
+def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
+    """The table of an experiment, perhaps with its pictures, without what is said of each pair."""
     kinds = {
         "harvest": pages.harvest_blocks,
         "tasks": pages.task_blocks,
         "fleets": pages.fleet_blocks,
     }
+    skipping = False
     for block in kinds[item.kind](item):
-        if isinstance(block, Heading) and block.text == "Who beats whom":
-            return
-        if not isinstance(block, Picture | Heading):
+        if isinstance(block, Heading):
+            skipping = block.text == "Who beats whom"
+        elif isinstance(block, Picture):
+            if pictures:
+                yield block
+        elif not skipping:
             yield block
 
 
