@@ -6,11 +6,15 @@ costs in harvest.
     .venv/bin/python benchmarks/shards.py cost --pages 1500
     .venv/bin/python benchmarks/shards.py latency
     .venv/bin/python benchmarks/shards.py simulate WEB TARGET... [--pages N]
+    .venv/bin/python benchmarks/shards.py peers PYTHON
 
 `kills` ends processes of a crawl with SIGKILL at random moments (an actor, the raylet that stands
 for a node, the head's GCS, the coordinator), gives the same command again where the coordinator
 went, and compares with what one undisturbed process fetches. `cost` counts the CPU of all processes
-of a crawl, Ray's own included.
+of a crawl, Ray's own included. `peers` crawls the same web with two workers of scrapy-redis and
+with two shards: PYTHON is one whose environment has Scrapy and scrapy-redis, and Debian's
+`redis-server` is on the path. Each asks a host one thing at a time; ours also judges, learns,
+archives and commits.
 """
 
 from __future__ import annotations
@@ -20,18 +24,20 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from spoor.drivers.http.folder import reading
+from spoor.errors import InputError
 from spoor.learn.state import unpack
 from spoor.testing.kills import CountedWeb, served
 
@@ -292,7 +298,8 @@ def faults(pages: int) -> dict[str, Any]:
 def _counts(out: Path) -> list[int]:
     told = []
     for folder in sorted(out.glob("shard-*")):
-        with reading(folder) as db:
+        # One that has not begun has no tables.
+        with suppress(InputError), reading(folder) as db:
             told.append(db.execute("SELECT count(*) FROM pages").fetchone()[0])
     return told
 
@@ -323,7 +330,7 @@ def _without_a_node(arguments: list[str]) -> dict[str, Any]:
     from ray.cluster_utils import Cluster
 
     size = {"object_store_memory": 80_000_000, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
+    cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
     try:
         nodes = [cluster.add_node(num_cpus=2, object_store_memory=80_000_000) for _ in range(2)]
         process = start([*arguments, "--cluster", cluster.address])
@@ -423,6 +430,167 @@ def simulate(web: str, targets: list[str], pages: int, policies: list[str], most
             count *= 2
 
 
+# ---------------------------------------------------------------- beside scrapy-redis
+
+SPIDER = """
+import json, os, sys
+from scrapy.linkextractors import LinkExtractor
+from scrapy_redis.spiders import RedisSpider
+
+
+class All(RedisSpider):
+    name = "all"
+    redis_key = "all:start"
+    max_idle_time = int(os.environ["IDLE"])
+    custom_settings = {
+        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+        "SCHEDULER_PERSIST": True,
+        "REDIS_URL": os.environ["REDIS"],
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "DOWNLOAD_DELAY": 0,
+        "ROBOTSTXT_OBEY": True,
+        "LOG_LEVEL": "ERROR",
+        "TELNETCONSOLE_ENABLED": False,
+        "HTTPPROXY_ENABLED": True,
+    }
+    extractor = LinkExtractor()
+
+    def parse(self, response):
+        with open(os.environ["PAGES"], "a") as file:
+            file.write(json.dumps(response.url) + "\\n")
+        for link in self.extractor.extract_links(response):
+            yield response.follow(link, callback=self.parse)
+"""
+
+
+def scrapy_redis(python: str, web: CountedWeb, folder: Path, *, kill: bool) -> dict[str, Any]:
+    """Crawl with two workers of scrapy-redis."""
+    port = _free_port()
+    folder.mkdir()
+    spider, pages = folder / "spider.py", folder / "pages.jsonl"
+    spider.write_text(SPIDER)
+    url = f"redis://127.0.0.1:{port}/0"
+    environment = {
+        **os.environ,
+        "REDIS": url,
+        "PAGES": str(pages),
+        "IDLE": "8",
+        "http_proxy": f"http://127.0.0.1:{web.port}",
+        "no_proxy": "",
+    }
+    with ExitStack() as undo:
+        server = subprocess.Popen(
+            ["redis-server", "--port", str(port), "--save", "", "--dir", str(folder)],
+            stdout=subprocess.DEVNULL,
+        )
+        undo.callback(server.wait)
+        undo.callback(server.terminate)
+        time.sleep(1.0)
+        subprocess.run(
+            ["redis-cli", "-p", str(port), "lpush", "all:start", web.root],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+        def worker() -> subprocess.Popen[bytes]:
+            told = [python, "-m", "scrapy", "runspider", str(spider)]
+            return subprocess.Popen(told, env=environment, cwd=folder, stdin=subprocess.DEVNULL)
+
+        workers = [worker(), worker()]
+        meters = [Meter(one.pid) for one in (*workers, server)]
+        killed = not kill
+        while any(one.poll() is None for one in workers):
+            for meter in meters:
+                meter.look()
+            time.sleep(0.2)
+            if not killed and len(_lines(pages)) > 200:
+                workers[0].kill()
+                workers[0].wait()
+                workers[0] = worker()
+                meters.append(Meter(workers[0].pid))
+                killed = True
+    fetched = [json.loads(line) for line in _lines(pages)]
+    spent = sum(sum(meter.seconds().values()) for meter in meters)
+    return {
+        "who": "scrapy-redis",
+        "killed": kill,
+        "pages": len(set(fetched)),
+        "twice": len(fetched) - len(set(fetched)),
+        "cpu_ms_a_page": round(1000 * spent / len(fetched), 2),
+        "mb": round(sum(meter.peak_mb for meter in meters[:3])),
+        "asked again": web.again,
+    }
+
+
+def _lines(pages: Path) -> list[str]:
+    return pages.read_text().splitlines() if pages.exists() else []
+
+
+def ours(web: CountedWeb, out: Path, *, kill: bool) -> dict[str, Any]:
+    """Crawl with two shards."""
+    process = start(command(web, out, 2))
+    meter = Meter(process.pid)
+    killed = not kill
+    with ended(process):
+        while process.poll() is None:
+            meter.look()
+            time.sleep(0.2)
+            if not killed and sum(_counts(out)) > 200:
+                shards = [
+                    pid for pid, (_, told, _) in below(process.pid).items() if "ShardActor" in told
+                ]
+                if shards:
+                    os.kill(shards[0], signal.SIGKILL)
+                    killed = True
+        _, err = process.communicate()
+    if process.returncode:
+        raise SystemExit(err)
+    fetched = [url for url, _ in rows(out)]
+    spent = meter.seconds()
+    return {
+        "who": "spoor --shards 2",
+        "killed": kill,
+        "pages": len(set(fetched)),
+        "twice": len(fetched) - len(set(fetched)),
+        "cpu_ms_a_page": round(1000 * sum(spent.values()) / len(fetched), 2),
+        "cpu_ms_of_ray": round(
+            1000
+            * sum(value for kind, value in spent.items() if kind not in ("shard", "coordinator"))
+            / len(fetched),
+            2,
+        ),
+        "mb": round(meter.peak_mb),
+        "pages_a_second": round(len(fetched) / _crawling(out), 1),
+        "asked again": web.again,
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+    return port
+
+
+def peers(python: str, pages: int) -> None:
+    """Both in turn, undisturbed and with a worker killed."""
+    with served(pages, hosts=20) as web, tempfile.TemporaryDirectory() as folder:
+        for kill in (False, True):
+            for name in ("scrapy-redis", "spoor"):
+                web.asked.clear()
+                began = time.monotonic()
+                out = Path(folder) / f"{name}-{kill}"
+                if name == "spoor":
+                    row = ours(web, out, kill=kill)
+                else:
+                    row = scrapy_redis(python, web, out, kill=kill)
+                row["lost"] = pages - row["pages"]
+                row["seconds"] = round(time.monotonic() - began, 1)
+                print(json.dumps(row), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
@@ -438,7 +606,10 @@ def main() -> None:
     one.add_argument("--pages", type=int, default=1500)
     one.add_argument("--repeats", type=int, default=2)
     one = commands.add_parser("latency")
-    one.add_argument("--pages", type=int, default=1500)
+    one.add_argument("--pages", type=int, default=800)
+    one = commands.add_parser("peers")
+    one.add_argument("python")
+    one.add_argument("--pages", type=int, default=1000)
     one = commands.add_parser("simulate")
     one.add_argument("web")
     one.add_argument("targets", nargs="+")
@@ -455,11 +626,13 @@ def main() -> None:
     elif told.what == "cost":
         cost(told.pages, [0, 2], told.repeats, 0.0)
     elif told.what == "latency":
-        # Four requests in flight a process, 100 ms each: the network is what there is to wait for.
-        cost(told.pages, [1, 4], 1, 0.1, "--in-flight", "4")
+        # So few in flight a process that the network is what there is to wait for, 100 ms each.
+        cost(told.pages, [1, 4], 1, 0.1, "--in-flight", "2")
+    elif told.what == "peers":
+        peers(told.python, told.pages)
     else:
         simulate(told.web, told.targets, told.pages, told.policy or ["trail"], told.most)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
