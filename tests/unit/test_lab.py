@@ -453,3 +453,13 @@ def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
     assert columns["auc"] == [0.7, 0.6]
     assert list(columns) == list(read_back[0])
     assert not math.isnan(float(read_back[1]["gap_closed"]))
+
+
+def test_a_topic_that_changed_makes_other_cells(tmp_path: Path) -> None:
+    topic = tmp_path / "t.topic"
+    topic.write_text('name = "kiln"')
+    first = sweep.topic_digests([f"topic:{topic}"], "")
+    assert sweep.topic_digests(["label:x"], "kiln, glaze") == []
+    assert sweep.topic_digests([], str(topic)) == first
+    topic.write_text('name = "glaze"')
+    assert sweep.topic_digests([f"topic:{topic}"], "") != first

@@ -22,9 +22,11 @@ def replay(
     web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
     target: Annotated[
         list[str],
-        typer.Option(help="What is wanted: label:X, url:REGEX, type:GLOB, text:WORDS, topic:FILE."),
+        typer.Option(help="What is wanted: label:X, url:REGEX, type:GLOB, text:WORDS, topic:FILE…"),
     ],
-    topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="What the policy may go by: words, or a .topic file.")
+    ] = None,
     topic_file: Annotated[Path | None, typer.Option(help="The same, from a TOML file.")] = None,
     root: Annotated[str | None, typer.Option(help="Where the crawl begins.")] = None,
     policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = DEFAULT_POLICY,
@@ -85,6 +87,8 @@ def describe(figures: Mapping[str, Any]) -> str:
         f"  pages fetched   {figures['fetched']} of {reach} reachable"
         f" ({figures['pages_per_second']:,.0f} a second)",
     ]
+    if figures.get("measured_by"):
+        lines.append(f"  relevance by    {figures['measured_by']}")
     if figures["downloads"] != figures["fetched"]:
         lines.append(f"  downloads       {figures['downloads']}, pages only looked at included")
     for share, value in figures["requests_to"].items():

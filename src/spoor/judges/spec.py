@@ -10,7 +10,7 @@ from spoor.judges.combined import AnyOf
 from spoor.judges.facts import Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import Bm25
-from spoor.judges.topic import TopicFile, judge_of_topic, read_topic, topic_of_phrase
+from spoor.judges.topic import SUFFIXES, TopicFile, judge_of_topic, read_topic, topic_of_phrase
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.text import tokens
@@ -56,6 +56,15 @@ def judge_and_topic(
         words = words_of(specs)
         return judge_of(specs), subject or (topic_of_phrase(words) if words else None)
     return None if subject is None else (judge_of_topic(subject), subject)
+
+
+def files_of(specs: Sequence[str], topic: str = "", topic_file: str = "") -> list[str]:
+    """Every file that specifications and a topic are read from: topic files, and what each of them
+    goes by beside itself. Raises InputError as `read_topic` does."""
+    named = [topic] if topic.endswith(SUFFIXES) else []
+    named += [topic_file] if topic_file else []
+    named += [spec.removeprefix("topic:") for spec in specs if spec.startswith("topic:")]
+    return [file for name in named for file in (name, *map(str, read_topic(name).files))]
 
 
 def words_of(specs: Sequence[str]) -> str:

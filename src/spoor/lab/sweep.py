@@ -19,7 +19,7 @@ from typing import Any
 
 from spoor import registry
 from spoor.errors import InputError
-from spoor.judges.spec import judge_of
+from spoor.judges.spec import files_of, judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare, replay_cell
 from spoor.lab.experiment import Contender, Experiment, TargetSpec, WebSpec, data_folder
@@ -60,7 +60,7 @@ class Planned:
     def key(self) -> str:
         """What the finished cell is kept under."""
         told = [asdict(self), code_digest(), data_digest(self.folder)]
-        told.append(policy_digest(self.contender.policy))
+        told += [policy_digest(self.contender.policy), topic_digests(self.want, self.topic)]
         said = json.dumps(told, sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()[:24]
 
@@ -274,6 +274,7 @@ def _model(planned: Planned, out: Path) -> State | None:
         planned.trained_on,
     ]
     said += [code_digest(), data_digest(planned.folder), policy_digest(contender.policy)]
+    said += topic_digests(planned.want, planned.topic)
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
     file = out / "models" / digest
     if not file.exists():
@@ -333,6 +334,12 @@ def policy_digest(name: str) -> str:
         return ""
     source = getattr(sys.modules.get(module), "__file__", None)
     return hashlib.sha256(Path(source).read_bytes()).hexdigest() if source else ""
+
+
+def topic_digests(want: Sequence[str], topic: str) -> list[str]:
+    """What the topic files hold that a target or a topic is read from."""
+    files = files_of(want, topic)
+    return [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files]
 
 
 @cache

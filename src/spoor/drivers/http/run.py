@@ -29,8 +29,8 @@ from spoor.drivers.http.live import Admission, Live, stop_on_signals
 from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
-from spoor.judges.spec import judge_and_topic
-from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
+from spoor.judges.spec import files_of, judge_and_topic
+from spoor.judges.topic import TopicFile, read_topic, topic_of
 from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.learn.state import read
 from spoor.protocols import Attached, Engine, Judge, Keeps, Post
@@ -169,7 +169,7 @@ def run_settings(
             "files": {
                 name: _fingerprint(Path(name))
                 for name in (
-                    *_topic_files(topic, topic_file, want),
+                    *files_of(want, topic, topic_file),
                     *(file for file in (model, vectors) if file),
                 )
             },
@@ -189,14 +189,6 @@ def run_settings(
         "pages": pages,
         "frontier": frontier,
     }
-
-
-def _topic_files(topic: str, topic_file: str, want: Sequence[str]) -> list[str]:
-    """Topic files, and what each of them goes by beside itself."""
-    named = [topic] if topic.endswith(SUFFIXES) else []
-    named += [topic_file] if topic_file else []
-    named += [spec.removeprefix("topic:") for spec in want if spec.startswith("topic:")]
-    return [file for name in named for file in (name, *map(str, read_topic(name).files))]
 
 
 def _fingerprint(path: Path) -> str:
