@@ -15,9 +15,10 @@ from scipy.stats import wilcoxon
 
 from spoor.cli.main import run as spoor
 from spoor.errors import InputError
-from spoor.lab import compare, pages, papers, results
+from spoor.lab import compare, experiment, pages, papers, results
 from spoor.lab.experiment import packaged
 from spoor.lab.results import Results
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 
 def cell(contender: str, site: str, seed: int, auc: float, **more: Any) -> dict[str, Any]:
@@ -147,6 +148,13 @@ def test_two_folders_are_compared_by_contender() -> None:
     assert all(told.verdict == "win" for told in found)
     with pytest.raises(InputError, match="in common"):
         compare.folders([made([cell("x", "s0", 0, 0.5)])], [made(ROWS)])
+
+
+def test_a_web_without_targets_in_reach_has_a_page_all_the_same(tmp_path: Path) -> None:
+    empty = {"auc": None, "auc_oracle": None, "gap_closed": None, "targets_reachable": 0}
+    page = pages.report(made([{**row, **empty} for row in ROWS]))
+    assert not any(isinstance(block, pages.Picture) for block in page.blocks)
+    assert "Who beats whom" not in pages.markdown(page)
 
 
 # ---------------------------------------------------------------- laws
@@ -358,16 +366,16 @@ def test_the_pages_of_the_papers_fit_their_experiments() -> None:
             for name, path in packaged().items()
             if name.startswith(f"{paper}/")
         }
-        told = papers.read(Path(paper))
-        assert told is not None
-        items = [*told["claims"], *told["figures"], *told["values"]]
+        data = papers.read(Path(paper))
+        assert data is not None
+        items = [*data["claims"], *data["figures"], *data["values"]]
         for item in items:
             named = item["experiment"]
             for name in [named] if isinstance(named, str) else named:
-                experiment = known[name]
-                names = {policy.name for policy in experiment.policies} | {
+                told = known[name]
+                names = {policy.name for policy in told.policies} | {
                     fleet if isinstance(fleet, str) else fleet["fleet"]
-                    for fleet in experiment.settings.get("fleets", ())
+                    for fleet in told.settings.get("fleets", ())
                 }
                 asked = [item[key] for key in ("one", "other") if key in item]
                 asked += item.get("contenders", [])
@@ -375,4 +383,30 @@ def test_the_pages_of_the_papers_fit_their_experiments() -> None:
                 if len([named] if isinstance(named, str) else named) == 1:
                     assert set(asked) <= names, f"{paper}/{name}: {set(asked) - names}"
                 if "target" in item:
-                    assert item["target"] in [target.name for target in experiment.targets]
+                    assert item["target"] in [target.name for target in told.targets]
+
+
+def test_a_paper_that_is_run_ends_in_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    GeneratedWorld(GeneratedSettings(pages=150, hosts=1, seed=2, target_share=0.3)).save(
+        tmp_path / "web"
+    )
+    file = tmp_path / "words.toml"
+    text = 'seeds = 6\n[[webs]]\npath = "web"\n[[targets]]\nwant = ["label:pottery"]\n'
+    file.write_text(f'{text}[[policies]]\npolicy = "best-first"\n[[policies]]\npolicy = "random"\n')
+    monkeypatch.setattr(experiment, "packaged", lambda: {"paper/words": file})
+    out = tmp_path / "out"
+    (out / "paper").mkdir(parents=True)
+    claim = 'says = "words pay"\nexperiment = "words"\nmeasure = "auc"\n'
+    (out / "paper" / "page.toml").write_text(
+        f'title = "P"\nsource = "S."\n[[claims]]\n{claim}one = "best-first"\nother = "random"\n'
+    )
+    assert spoor(["lab", "run", "paper", "--out", str(out), "--jobs", "1"]) == 0
+    assert "All of paper on one page" in capsys.readouterr().out
+    page = (out / "paper" / "report.md").read_text("utf-8")
+    assert "| words pay |" in page
+    assert "n = 6" in page, "one crawl is paired by its seeds"
+    assert (out / "paper" / "words" / "report.html").exists()
+    assert spoor(["lab", "report", str(out / "paper"), "--docs", str(tmp_path / "docs")]) == 0
+    assert (tmp_path / "docs" / "paper.md").read_text("utf-8") == page

@@ -234,11 +234,13 @@ def matrix_blocks(results: Sequence[Results], measure: str = "") -> Iterator[Blo
         replace(item, rows=[row for row in item.rows if row.get("policy") not in registry.LAB_ONLY])
         for item in results
     ]
+    measure = measure or compare.MEASURE[results[0].kind]
+    if all(compare.value(row, measure) is None for item in rivals for row in item.rows):
+        return  # no target could be reached
     found = compare.matrix(rivals, measure=measure)
     if not any(told.p is not None for told in found.values()):
         return
     names = list(dict.fromkeys(one for one, _ in found))
-    measure = measure or compare.MEASURE[results[0].kind]
     yield Heading("Who beats whom")
     yield Prose(
         f"The row against the column, by `{measure}`: W wins and L loses at 95 % (paired by site "

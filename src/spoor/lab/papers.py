@@ -92,7 +92,9 @@ def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
     for item in found:
         blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
     title = told.get("title") or folder.resolve().name.replace("-", " ").capitalize()
-    return Page(title, told.get("source", ""), blocks, foot=pages.foot(found))
+    names = ", ".join(f"`{item.name}`" for item in found)
+    lead = f"{told.get('source', '').strip()}\n\nOn this page: {names}."
+    return Page(title, lead, blocks, foot=pages.foot(found))
 
 
 def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
