@@ -414,7 +414,8 @@ def test_what_cannot_be_shown_is_told(
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser(stopped: Path) -> Iterator[Any]:
+    """After the crawl: Playwright keeps a loop running in this thread."""
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -583,6 +584,22 @@ def test_a_label_changes_the_queue(browser: Any, mine: Path) -> None:
         tab.page.close()
     found = (mine / "relevant.jsonl").read_text("utf-8")
     assert found.count('"url": "http://pots.example/pots/') == 5
+
+
+@pytest.mark.browser
+def test_the_page_works_without_its_script(browser: Any, mine: Path) -> None:
+    with shown(mine) as live:
+        context = browser.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(live.url)
+        number = page.locator("#best form.label").first.get_attribute("data-page")
+        page.locator(f'#best form[data-page="{number}"] button.no').click()
+        page.wait_for_url("**/#best")
+        # No longer relevant, so it is among the latest only.
+        pressed = f'#recent form[data-page="{number}"] button.no[aria-pressed="true"]'
+        assert page.locator(pressed).count() == 1
+        assert page.locator(f'#best form[data-page="{number}"]').count() == 0
+        context.close()
 
 
 def place_of_pots(queue: list[str]) -> float:

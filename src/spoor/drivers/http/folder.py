@@ -672,7 +672,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         return
     if not file.exists():
         raise InputError(f"{path} is no run: it has no state.db")
-    db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+    # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
+    still = "" if os.access(path, os.W_OK) else "&immutable=1"
+    db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro{still}", uri=True)
     db.row_factory = sqlite3.Row
     try:
         yield db
