@@ -93,6 +93,12 @@ DENSE = (
 _DIGITS = re.compile(r"\d+")
 _HOMES = frozenset(("", "index", "home", "welcome", "default", "homepage"))
 _MEMO = 1 << 16
+_SAME_DIGITS = str.maketrans("123456789", "0" * 9)
+"""Numbers in URLs tell by their length only (`_plain`), so URLs that differ in them are one."""
+_ANCHOR, _PAIR, _URL, _KEPT, _CONTEXT, _HEADING, _TITLE = (
+    START[name]
+    for name in ("anchor", "anchor pair", "URL", "URL kept", "context", "heading", "title")
+)
 Words = frozenset[str]
 
 
@@ -108,20 +114,26 @@ class LinkFeatures:
         """Slot → what it stands for, of words and shapes."""
         self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
         self._urls: dict[str, list[str]] = {}
+        self._around: dict[tuple[str, str], tuple[list[int], float]] = {}
         self._slots: dict[tuple[str, str], int] = {}
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
         self._page: Page | None = None
         self._parent = NO_PARENT - 1
         self._places: dict[tuple[str, str], list[int]] = {}
         self._shapes: dict[tuple[str, str, str, bool], list[int]] = {}
+        self._said_of: dict[tuple[str, int, str, bool, bool], list[int]] = {}
         self._spots: dict[tuple[str, str, str, bool], tuple[int, int, int]] = {}
         self._lists: dict[tuple[str, str], tuple[int, int]] = {}
+        self._parts: dict[str, tuple[list[int], float, list[int], float]] = {}
 
     def remember(self, names: dict[int, str]) -> None:
         """Go on from these names; all that was worked out is worked out again."""
         self.names = names
         self._memo.clear()
+        self._around.clear()
+        self._said_of.clear()
         self._slots.clear()
+        self._parent = NO_PARENT - 1
 
     def row(
         self,
@@ -138,23 +150,22 @@ class LinkFeatures:
             self._begin(page, parent, parent_score)
         path = url.split("/", 3)[3] if url.count("/") > 2 else ""
         directory, _, file = path.partition("?")[0].rpartition("/")
-        slots = [0] * COLUMNS
+        slots = self._blank.copy()
         text, like_anchor = self._field("anchor", anchor.text, 8)
-        _fill(slots, "anchor", text)
-        if len(text) > 1:
-            _fill(slots, "anchor pair", self._field("anchor pair", anchor.text, 4)[0])
-        added, kept = self._url(path)
-        parts, like_url = self._slots_of("URL", added, 8)
-        _fill(slots, "URL", parts)
-        parts, like_kept = self._slots_of("URL kept", kept, 4)
-        _fill(slots, "URL kept", parts)
-        near = f"{_tail(anchor.before)}\n{_head(anchor.after)}"
-        around, like_context = self._field("context", near, 8)
-        _fill(slots, "context", around)
-        heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]), 6)
-        _fill(slots, "heading", heading)
-        title, like_title = self._title
-        _fill(slots, "title", title)
+        if text:
+            slots[_ANCHOR : _ANCHOR + len(text)] = text
+            if len(text) > 1:
+                pairs, _ = self._field("anchor pair", anchor.text, 4)
+                slots[_PAIR : _PAIR + len(pairs)] = pairs
+        added, like_url, kept, like_kept = self._url(path)
+        slots[_URL : _URL + len(added)] = added
+        slots[_KEPT : _KEPT + len(kept)] = kept
+        around, like_context = self._context(anchor.before, anchor.after)
+        slots[_CONTEXT : _CONTEXT + len(around)] = around
+        like_heading = 0.0
+        if anchor.headings:
+            heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]), 6)
+            slots[_HEADING : _HEADING + len(heading)] = heading
         slots[START["place"] : START["shape"]] = self._place(anchor)
         slots[START["shape"] : START["list"]] = self._shape(host, directory, file, "~" in url)
         slots[START["list"] :] = self._groups(host, directory, file, anchor.tag_path)
@@ -165,7 +176,7 @@ class LinkFeatures:
             like_kept,
             like_context,
             like_heading,
-            like_title,
+            self._like_title,
             self._cosine(anchor, path),
             parent_score,
             math.log1p(depth),
@@ -176,7 +187,9 @@ class LinkFeatures:
     def _begin(self, page: Page | None, parent: int, parent_score: float) -> None:
         """What is the same for all links of a page is worked out once."""
         self._page, self._parent = page, parent
-        self._title = self._field("title", page.title if page else "", 6)
+        title, self._like_title = self._field("title", page.title if page else "", 6)
+        self._blank = [0] * COLUMNS
+        self._blank[_TITLE : _TITLE + len(title)] = title
         parts = page.url.split("/", 3) if page else []
         self._from = parts[2] if len(parts) > 2 else ""
         path = parts[3] if len(parts) > 3 else ""
@@ -188,6 +201,7 @@ class LinkFeatures:
         self._shapes.clear()
         self._spots.clear()
         self._lists.clear()
+        self._parts.clear()
 
     def _place(self, anchor: Anchor) -> list[int]:
         key = (anchor.region, anchor.tag_path)
@@ -207,14 +221,20 @@ class LinkFeatures:
         key = (shape, host, directory, person)
         known = self._shapes.get(key)
         if known is None:
-            said = _said(
-                shape,
-                directory.count("/") + (1 if directory else 0),
-                _lies(host, directory, self._from, self._from_directory),
-                "relevant" if self._from_score >= 0.5 else "irrelevant",
-                person,
-            )
-            known = self._shapes[key] = [self._named("shape", what) for what in said]
+            deep = min(directory.count("/") + (1 if directory else 0), 6)
+            lies = _lies(host, directory, self._from, self._from_directory)
+            known = self._shapes[key] = self._said(shape, deep, lies, person)
+        return known
+
+    def _said(self, shape: str, deep: int, lies: str, person: bool) -> list[int]:
+        key = (shape, deep, lies, self._from_score >= 0.5, person)
+        known = self._said_of.get(key)
+        if known is None:
+            if len(self._said_of) >= _MEMO:
+                self._said_of.clear()
+            of = "relevant" if key[3] else "irrelevant"
+            said = _said(shape, deep, lies, of, person)
+            known = self._said_of[key] = [self._named("shape", what) for what in said]
         return known
 
     def _groups(self, host: str, directory: str, file: str, tag_path: str) -> list[int]:
@@ -251,14 +271,30 @@ class LinkFeatures:
             known = self._memo[key] = (self._slots_of(name, said, columns)[0], self._like(words))
         return known
 
-    def _url(self, path: str) -> tuple[list[str], list[str]]:
+    def _url(self, path: str) -> tuple[list[int], float, list[int], float]:
         """Words that a URL adds to its page's, which tell of the link; and those that it keeps,
-        which tell of the place: below the page of a course all is called so, and little is one."""
-        added: list[str] = []
-        kept: list[str] = []
-        for word in self._url_words(path):
-            (kept if word in self._from_words else added).append(word)
-        return added, kept
+        which tell of the place: below the page of a course all is called so, and little is one.
+        Slots of both, and how like the topic they are."""
+        key = path.translate(_SAME_DIGITS)
+        known = self._parts.get(key)
+        if known is None:
+            added: list[str] = []
+            kept: list[str] = []
+            for word in self._url_words(key):
+                (kept if word in self._from_words else added).append(word)
+            of_added, of_kept = self._slots_of("URL", added, 8), self._slots_of("URL kept", kept, 4)
+            known = self._parts[key] = (*of_added, *of_kept)
+        return known
+
+    def _context(self, before: str, after: str) -> tuple[list[int], float]:
+        key = (before, after)
+        known = self._around.get(key)
+        if known is None:
+            if len(self._around) >= _MEMO:
+                self._around.clear()
+            near = f"{_tail(before)}\n{_head(after)}"
+            known = self._around[key] = self._field("context", near, 8)
+        return known
 
     def _url_words(self, path: str) -> list[str]:
         known = self._urls.get(path)
@@ -314,11 +350,6 @@ def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
     )
 
 
-def _fill(slots: list[int], field: str, values: list[int]) -> None:
-    start = START[field]
-    slots[start : start + len(values)] = values
-
-
 def _words(text: str) -> list[str]:
     return stem([_plain(word) for word in tokens(text) if word not in STOP_WORDS])
 
@@ -363,7 +394,7 @@ def _lies(host: str, directory: str, from_host: str, from_directory: str) -> str
 def _said(shape: str, deep: int, lies: str, of: str, person: bool) -> list[str]:
     return [
         shape,
-        f"depth {min(deep, 6)}",
+        f"depth {deep}",
         lies,
         f"{lies} of a page that is {of}",
         f"{shape[:4]} {lies}",

@@ -60,9 +60,12 @@ class HostQueue:
             self._leave_stale()
         self._values[link] = value
         self._hosts[link] = host
-        heap = self._heaps.setdefault(host, [])
-        heapq.heappush(heap, (-value, link))
-        if heap[0] == (-value, link) and host not in self._aside:
+        entry = (-value, link)
+        heap = self._heaps.get(host)
+        if heap is None:
+            heap = self._heaps[host] = []
+        heapq.heappush(heap, entry)
+        if heap[0] == entry and host not in self._aside:
             self._raise(host)
 
     def change(self, links: Iterable[LinkId], values: Iterable[float]) -> None:
