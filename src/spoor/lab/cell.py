@@ -113,6 +113,8 @@ def replay_cell(
         else:
             known = Cell(cell.web, cell.targets, "oracle", root=ground.root, scope=cell.scope)
             best = area(_run(known, ground, None)[0], targets, reachable)
+    # Of a policy that measures likeness: by which word vectors, or by none.
+    measured = getattr(crawl.policy, "measured_by", None)
     return {
         "web": cell.web,
         "root": ground.root,
@@ -138,6 +140,7 @@ def replay_cell(
         "pages_per_second": round(len(found) / max(seconds, 1e-9), 1),
         "peak_rss_mb": round(peak_rss_mb(), 1),
         "curve": curve(found),
+        **({"measured_by": measured} if measured else {}),
     }
 
 

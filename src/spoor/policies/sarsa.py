@@ -272,6 +272,11 @@ class Sarsa:
 
     # -- what relevance is measured with
 
+    @property
+    def measured_by(self) -> str:
+        """What relevance is measured by, in words."""
+        return self.relevance.source
+
     def _texts(self) -> list[str]:
         texts = [self._topic, *self.categories.values()]
         return texts + [""] * (1 + self._count - len(texts))
