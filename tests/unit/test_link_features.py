@@ -1,0 +1,84 @@
+"""Rows of links: memories change nothing, and numbers tell by their length only."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spoor.learn.link_features import COLUMNS, DENSE, START, LinkFeatures
+from spoor.types import Anchor, Page, Topic
+
+TOPIC = Topic(name="kiln glaze")
+texts = st.sampled_from(["", "kiln", "the kiln 12", "Read more", "glaze kiln glaze", "raku 2024"])
+paths = st.sampled_from(
+    [
+        "",
+        "kiln/7.html",
+        "kiln/12.html",
+        "~ann/index.html",
+        "a/b/c/kiln12.php?id=3&x=44",
+        "a/%C3%BC9",
+    ]
+)
+anchors = st.builds(
+    Anchor,
+    text=texts,
+    before=texts,
+    after=texts,
+    headings=st.sampled_from([(), ("Kilns",), ("All", "Glaze", "Deep")]),
+    tag_path=st.sampled_from(["html/body/ul/li/a", "html/nav/a", "html/div#m12/a"]),
+    region=st.sampled_from(["main", "nav"]),
+)
+links = st.lists(st.tuples(paths, anchors), min_size=1, max_size=6)
+pages = st.lists(
+    st.tuples(paths, texts, st.sampled_from([0.0, 1.0]), links), min_size=1, max_size=5
+)
+
+
+def rows(
+    features: LinkFeatures, number: int, told: tuple[str, str, float, list[tuple[str, Anchor]]]
+) -> list[object]:
+    path, title, score, shown = told
+    page = Page(f"http://a.example/{path}", title=title)
+    return [
+        features.row(f"http://b.example/{at}", "b.example", anchor, page, number, score, number)
+        for at, anchor in shown
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(pages)
+def test_what_was_seen_before_changes_no_row(
+    told: list[tuple[str, str, float, list[tuple[str, Anchor]]]],
+) -> None:
+    used = LinkFeatures(TOPIC, 16)
+    for number, page in enumerate(told):
+        fresh = LinkFeatures(TOPIC, 16)
+        expected = rows(fresh, number, page)
+        assert rows(used, number, page) == expected
+        assert fresh.names.items() <= used.names.items()
+    # Names that were given back are known, and those that come up later are added.
+    again = LinkFeatures(TOPIC, 16)
+    again.remember(dict(used.names))
+    used.remember({})
+    assert [rows(again, at, page) for at, page in enumerate(told)] == [
+        rows(used, at, page) for at, page in enumerate(told)
+    ]
+    assert used.names == again.names
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"), [("7", "4", True), ("12", "99", True), ("7", "12", False)]
+)
+def test_numbers_in_urls_tell_by_their_length(one: str, other: str, same: bool) -> None:
+    features = LinkFeatures(TOPIC, 16)
+    page = Page("http://a.example/")
+    found = [
+        features.row(f"http://a.example/kiln/{number}.html", "a.example", Anchor(), page, 0, 0.0, 1)
+        for number in (one, other)
+    ]
+    assert all(len(slots) == COLUMNS and len(dense) == len(DENSE) for slots, dense in found)
+    words = [slots[START["URL"] : START["URL kept"]] for slots, _ in found]
+    assert (words[0] == words[1]) is same
+    assert sum(map(bool, words[0])) == 3, "kiln, a number, html"
