@@ -100,6 +100,7 @@ def test_a_run_in_shards_goes_on_in_shards(
         (["--shards", "-1"], "0"),
         (["--shards", "2", "--metrics", "127.0.0.1:0"], "look at one process"),
         (["--cluster", "127.0.0.1:1"], "no Ray at 127.0.0.1:1"),
+        (["--cluster", "ray://head:10001"], "is not HOST:PORT"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], said: str) -> None:

@@ -11,6 +11,7 @@ import fcntl
 import logging
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -108,6 +109,8 @@ def crawl(
     PausedError where a disk is full, or Ray is gone.
     """
     ray = _ray()
+    if cluster is not None:
+        _knock(cluster)
     rule = stop or StopRule()
     with ExitStack() as undo:
         before = _begin(path, settings, shards, undo)
@@ -174,6 +177,22 @@ def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack
         part.write_text(tomli_w.dumps(whole), encoding="utf-8")
         part.replace(path / "spoor.toml")
     return max((int(one.name[6:]) + 1 for one in known), default=0)
+
+
+def _knock(cluster: str) -> None:
+    """Ray itself would wait for a minute and more."""
+    if cluster == "auto":
+        return
+    name, _, port = cluster.rpartition(":")
+    if not name or not port.isascii() or not port.isdigit() or "/" in name:
+        raise InputError(
+            f"--cluster {cluster!r} is not HOST:PORT, as in 192.0.2.10:6379, or 'auto'"
+        )
+    try:
+        socket.create_connection((name, int(port)), timeout=10.0).close()
+    except (OSError, OverflowError) as error:
+        what = getattr(error, "strerror", None) or "it does not answer"
+        raise InputError(f"no Ray at {cluster}: {what}") from error
 
 
 @contextmanager
