@@ -106,6 +106,24 @@ def test_states_can_be_loaded_until_they_are_forgotten(
         opened(file, states[0])
 
 
+def test_a_link_that_comes_back_keeps_what_is_seen_of_it_since(
+    frontier: SqliteFrontier, file: Path
+) -> None:
+    frontier.add(links(0, 100), NO_PARENT, 0.0, 0)
+    frontier.save()
+    frontier.drop(5)
+    states = [frontier.save()]
+    frontier.reopen(5)
+    frontier.add([Link("http://h5.example/page/5", Anchor("again"))], 7, 0.5, 3)
+    states.append(frontier.save())
+    frontier.forget(but=states)
+    frontier.drop(6)
+    again = opened(file, frontier.save())
+    assert [one.anchor.text for one in again.sightings(5)] == ["again"]
+    assert [one.anchor.text for one in frontier.sightings(5)] == ["again"]
+    again.close()
+
+
 def test_a_save_writes_what_changed(frontier: SqliteFrontier, file: Path) -> None:
     frontier.add(links(0, 60_000, hosts=500), NO_PARENT, 0.0, 0)
     frontier.save()

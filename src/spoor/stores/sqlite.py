@@ -124,7 +124,7 @@ class SqliteFrontier(MemoryFrontier):
         """Links and sightings not written yet."""
         self._links_written = self._hosts_written = self._moved_written = 0
         self._asked: dict[LinkId, str] = {}
-        """URLs of links that are being asked for, and of the one looked at last."""
+        """URLs of links that are being asked for."""
         self._finished: list[LinkId] = []
         """Links that are done with since the last save, and have sightings in the file."""
         self._leftover: list[tuple[int, list[LinkId]]] = []
@@ -308,8 +308,11 @@ class SqliteFrontier(MemoryFrontier):
         self._asked.pop(link, None)
 
     def reopen(self, link: LinkId) -> None:
-        self._flush()  # what is left of its sightings goes before new ones come
         super().reopen(link)
+        # New sightings take the places of what is left of its old ones, which may not go any more.
+        for links in (self._finished, *(links for _, links in self._leftover)):
+            if link in links:
+                links.remove(link)
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         goes_on = super().redirect(link, url, now)
