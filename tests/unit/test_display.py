@@ -91,7 +91,7 @@ def test_screens(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     monkeypatch.setattr(sys, "stderr", out)
     task = Task(np.random.default_rng(0))
     crawl = Crawl(BreadthFirst(task), Keywords(["clay"]), MemoryFrontier())
-    with live_screen.screen(crawl, quiet=False) as screen:
+    with live_screen.screen(crawl, lambda: None, quiet=False) as screen:
         screen.step(*hostile_step(f"http://e.example/?token={SECRET}"))
         screen.say(f"[/nonsense] {HOSTILE} key={SECRET}")
         if isinstance(screen, live_screen._Panel):

@@ -82,3 +82,12 @@ def test_numbers_in_urls_tell_by_their_length(one: str, other: str, same: bool) 
     words = [slots[START["URL"] : START["URL kept"]] for slots, _ in found]
     assert (words[0] == words[1]) is same
     assert sum(map(bool, words[0])) == 3, "kiln, a number, html"
+
+
+def test_a_password_is_no_word() -> None:
+    features = LinkFeatures(TOPIC, 16)
+    page = Page("http://a.example/?token=hunter2", title="clay token=hunter2")
+    anchor = Anchor("see token=hunter2", before="token=hunter2", headings=("key=hunter2",))
+    features.row("http://a.example/x?api_key=hunter2&q=kiln", "a.example", anchor, page, 0, 0.0, 1)
+    assert any("kiln" in name for name in features.names.values())
+    assert not any("hunter" in name for name in features.names.values())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from spoor.display import masked
 from spoor.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.types import NO_PARENT, Anchor, Page, Topic
 from spoor.urls import words as url_words
@@ -351,7 +352,8 @@ def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
 
 
 def _words(text: str) -> list[str]:
-    return stem([_plain(word) for word in tokens(text) if word not in STOP_WORDS])
+    """Of a text; a password in it is no word, and comes into no model or report."""
+    return stem([_plain(word) for word in tokens(masked(text)) if word not in STOP_WORDS])
 
 
 def _url_parts(path: str) -> list[str]:
@@ -360,7 +362,7 @@ def _url_parts(path: str) -> list[str]:
 
 
 def _url_stems(path: str) -> list[str]:
-    return stem(map(_plain, _url_parts(path)))
+    return stem(map(_plain, _url_parts(masked(path))))
 
 
 def _plain(word: str) -> str:
