@@ -257,8 +257,9 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
     assert answers(tmp_path)[:8] == kept
     with sqlite3.connect(tmp_path / "run" / "state.db") as db:
         rows = db.execute("SELECT score, why FROM pages ORDER BY seq").fetchall()
-    judged = [score for score, why in rows if "it feels so" in why]
-    assert judged == [row["score"] for row in answers(tmp_path)]
+    # What was in flight at the kill may come in another order.
+    judged = sorted(score for score, why in rows if "it feels so" in why)
+    assert judged == sorted(row["score"] for row in answers(tmp_path))
     assert sum("its budget of 10 is spent" in why for _, why in rows) == 10
 
 
