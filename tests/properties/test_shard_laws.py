@@ -43,7 +43,11 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
     rng = np.random.default_rng(seed)
     ledger = Ledger(budget, shards)
     ledger.ceiling = ceiling
-    grant, used = [0] * shards, [0] * shards
+    # What an earlier run with another budget left them with.
+    used = [int(pages) for pages in rng.multinomial(budget // 3, [1 / shards] * shards)]
+    grant = [pages + int(rng.integers(0, 2 * budget)) * int(rng.integers(2)) for pages in used]
+    begun: set[int] = set()
+    turns: set[int] = set()
     idle = {at for at in range(shards) if rng.random() < 0.3}
     idle.discard(int(rng.integers(shards)))
 
@@ -56,18 +60,21 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
         shard = int(rng.integers(shards))
         if rng.random() < 0.05:  # its process died with what it had been told last
             ledger.offer(shard)
+            begun.discard(shard)
             tell(shard)
             continue
         grant[shard] = max(ledger.offer(shard), used[shard])
+        begun.add(shard)
         if shard not in idle:
             used[shard] += int(rng.integers(0, grant[shard] - used[shard] + 1))
         elif rng.random() < 0.02 and len(idle) > 1:
             idle.discard(shard)
         tell(shard)
-        assert sum(grant) <= budget
+        assert sum(grant[at] if at in begun else used[at] for at in range(shards)) <= budget
         assert sum(used) <= budget
-        if ceiling is not None:
-            lent = sum(grant) - sum(used)
+        turns.add(shard)
+        if ceiling is not None and len(turns) == shards and len(begun) == shards:
+            lent = sum(grant[at] - used[at] for at in range(shards) if at not in idle)
             assert lent <= max(ceiling, shards) + shards
         if sum(used) == budget:
             break

@@ -45,18 +45,27 @@ class Ledger:
         self._accounts[shard] = _Account(grant, grant, used, hungry)
 
     def offer(self, shard: int) -> int:
-        """What a shard may use from now on, in all; no fewer than it has used.
+        """What a shard may use from now on, in all; no fewer than it has used. It may use nothing
+        before its first offer.
 
         Raises KeyError for one that was never heard of.
         """
         account = self._accounts[shard]
         free = self._free()
+        over = sum(one.held for one in self._accounts.values()) - self.budget
+        if over > 0:  # an earlier budget was larger
+            most = account.said - over
+            if self.ceiling is not None:
+                most = min(most, account.used + max(1, self.ceiling // self._shards))
+            return max(account.used, most)
         spare = account.said - account.used
         others = any(other.hungry for at, other in self._accounts.items() if at != shard)
         if account.hungry:
             lease = max(LEASE, free // (4 * self._shards))
             if self.ceiling is not None:
                 out = sum(max(0, one.held - one.used) for one in self._accounts.values())
+                if out > self.ceiling and spare > 1:
+                    return max(account.used + 1, account.said - (out - self.ceiling))
                 lease = min(lease, max(1, self.ceiling // self._shards), self.ceiling - out)
                 lease = max(lease, 0 if spare > 0 else 1)
             # What is left is shared among all who still have work, down to the last page.
