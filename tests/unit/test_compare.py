@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -349,11 +350,35 @@ def test_a_papers_page_says_what_the_intervals_say(tmp_path: Path) -> None:
     assert "published" in (target.parent / "paper-mine-as-fig-1.svg").read_text("utf-8")
 
 
-def test_a_wrong_key_of_a_page_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("says =", "say =", "claims have no 'say'"),
+        ('measure = "auc"\none', "one", "claims need 'measure'"),
+        ('expects = "same"', 'expects = "sane"', "did you mean 'same'"),
+        ("band = [1.2, 1.4]", "band = [1.2]", "a ratio needs band"),
+        ('ours = "plain", ', "", "a row has name, ours and measure"),
+        ("[[claims]]", "[claims", "cannot be used"),
+    ],
+)
+def test_a_wrong_page_is_told(tmp_path: Path, old: str, new: str, said: str) -> None:
     keep(tmp_path / "paper" / "mine", made(ROWS))
-    (tmp_path / "paper" / "page.toml").write_text(PAPER.replace("says =", "say ="))
-    with pytest.raises(InputError, match="claims have no 'say'"):
+    (tmp_path / "paper" / "page.toml").write_text(PAPER.replace(old, new, 1))
+    with pytest.raises(InputError, match=said):
         papers.page_of(tmp_path / "paper")
+
+
+def test_measures_of_graphs_stand_beside_published_ones(tmp_path: Path) -> None:
+    told = replace(made(ROWS), more={"graphs": {"w": {"distances": {"mean": 3.5}}}})
+    row = {"name": "path", "web": "w", "graph": "distances.mean", "published": 7.29}
+    data = {
+        "title": "T",
+        "source": "S.",
+        "values": [{"table": "T1", "experiment": "mine", "rows": [row, {**row, "web": "v"}]}],
+    }
+    page = papers.page(data, [told])
+    grid = next(block for block in page.blocks if isinstance(block, pages.Grid))
+    assert [row[:3] for row in grid.rows] == [["path", "7.290", "3.500"], ["path", "7.290", "–"]]
 
 
 def test_the_pages_of_the_papers_fit_their_experiments() -> None:

@@ -48,6 +48,15 @@ KEYS: Mapping[str, frozenset[str]] = {
     "figures": frozenset("caption experiment web target contenders published figure until".split()),
 }
 
+NEEDED: Mapping[str, Sequence[str]] = {
+    "page": ("title", "source"),
+    "claims": ("says", "experiment", "measure", "one", "other"),
+    "values": ("table", "experiment", "rows"),
+    "figures": ("caption", "experiment"),
+}
+
+EXPECTS = ("better", "worse", "same", "ratio")
+
 Told = Mapping[str, Any]
 
 
@@ -74,13 +83,29 @@ def read(folder: Path) -> Told | None:
         told = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be used: {error}") from error
-    for kind, keys in KEYS.items():
+    for kind in KEYS:
         for item in [told] if kind == "page" else told.get(kind, []):
-            for key in item:
-                if key not in keys:
-                    offer = nearest(key, sorted(keys))
-                    raise InputError(f"{file}: {kind} have no {key!r}{offer}")
+            _check(item, kind, f"{file}: {kind}")
     return told
+
+
+def _check(item: Told, kind: str, where: str) -> None:
+    keys = sorted(KEYS[kind])
+    for key in item:
+        if key not in keys:
+            raise InputError(f"{where} have no {key!r}{nearest(key, keys)}")
+    for key in NEEDED[kind]:
+        if key not in item:
+            raise InputError(f"{where} need {key!r}; one has only {', '.join(item) or 'nothing'}")
+    expects = item.get("expects", "better")
+    if expects not in EXPECTS:
+        offer = nearest(expects, list(EXPECTS))
+        raise InputError(f"{where}: expects is {', '.join(EXPECTS)}, not {expects!r}{offer}")
+    if expects == "ratio" and len(item.get("band", ())) != 2:
+        raise InputError(f"{where}: a ratio needs band = [low, high]")
+    for row in item.get("rows", ()):
+        if "name" not in row or not ({"ours", "measure"} <= row.keys() or "graph" in row):
+            raise InputError(f"{where}: a row has name, ours and measure (or name, web and graph)")
 
 
 def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
@@ -291,6 +316,9 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
         return
     rows = []
     for row in told["rows"]:
+        if "graph" in row:
+            rows.append(_graph_row(by_name, row))
+            continue
         found = [pair[row["ours"]] for pair in _pairs(item, {**told, **row}) if row["ours"] in pair]
         low, high = _interval(found)
         published = row.get("published")
@@ -312,9 +340,11 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
         yield Prose(told["note"])
 
 
-def _graph_row(item: Results, row: Told) -> list[str]:
-    """A measure of a web's graph, which is one number and has no interval."""
-    told: Any = item.more.get("graphs", {}).get(row["web"])
+def _graph_row(by_name: Mapping[str, Results], row: Told) -> list[str]:
+    """A measure of a web's graph, whichever experiment knows it; it is one number and has no
+    interval."""
+    known = (item.more.get("graphs", {}).get(row["web"]) for item in by_name.values())
+    told: Any = next((graph for graph in known if graph), None)
     for key in row["graph"].split("."):
         told = None if told is None else told.get(key)
     ours = "–" if told is None else number(float(told), 3)
