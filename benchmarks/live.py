@@ -214,7 +214,7 @@ def nginx(folder: str, core: int) -> Iterator[int]:
 def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[str, Any]:
     """One crawl in a process of its own."""
     command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     for line in done.stdout.splitlines():
         if line.startswith("RESULT "):
             result: dict[str, Any] = json.loads(line.removeprefix("RESULT "))
