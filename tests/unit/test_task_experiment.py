@@ -104,10 +104,8 @@ def test_the_paper_experiments_are_read() -> None:
         if name.startswith("han2018/"):
             experiment = whole(read(path, name))
             assert experiment.kind == "tasks"
-            webs = [topic.get("web", "uci-ics") for topic in experiment.settings["topics"]]
-            of_each = {web: webs.count(web) for web in webs}
-            own = {"han2018/cost": {"uci-ics": 2}, "han2018/repairs": {"wikispeedia": 6}}
-            assert of_each == own.get(name, {"wikispeedia": 6, "uci-ics": 6})
+            topics = len(experiment.settings["topics"])
+            assert topics == (1 if name == "han2018/cost" else 6)
             assert {"best-first", "sarsa"} == {policy.policy for policy in experiment.policies}
 
 

@@ -7,6 +7,7 @@ is the counts of their stems.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MEMO = 200_000
+_TITLE = 200
+"""Characters of a text up to which it is likely to come again: a page of which only a title is
+known."""
 Key = tuple[str, str, str, str]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
@@ -75,8 +79,10 @@ class Relevance:
         self.vectors = vectors
         # Navigation repeats the same words on every page.
         self._memo: dict[Key, Tenths] = {}
-        self._pages: dict[str, list[float]] | None = None
+        self._pages: dict[str, list[float]] = {}
+        self._remembers = _TITLE
         if isinstance(vectors, Recurring):
+            self._remembers = sys.maxsize
             task = (self.texts, self._context, self._words)
             self._memo = vectors.links.setdefault(task, {})
             self._pages = vectors.pages.setdefault(task, {})
@@ -114,8 +120,9 @@ class Relevance:
         """Cosines of a page's text, and of the URL, anchor and surrounding words of each of its
         links, in their order."""
         memo = self._memo
-        if len(memo) > _MEMO:
+        if len(memo) > _MEMO or len(self._pages) > _MEMO:
             memo.clear()
+            self._pages.clear()
         keys: list[Key] = []
         fresh: dict[Key, list[str]] = {}
         if seen is not None:
@@ -125,13 +132,13 @@ class Relevance:
                 if key not in memo and key not in fresh:
                     fresh[key] = self._link_words(url, anchor)
                 keys.append(key)
-        known = None if self._pages is None else self._pages.get(text)
-        if known is not None and not fresh:
-            return known, [memo[key] for key in keys]
+        kept = len(text) <= self._remembers
+        if not fresh and kept and text in self._pages:
+            return self._pages[text], [memo[key] for key in keys]
         words = tokens(text[: self._words * _CHARACTERS])[: self._words]
         cosines = self._of_words([words, *fresh.values()])
         own: list[float] = cosines[0].tolist()
-        if self._pages is not None:
+        if kept:
             self._pages[text] = own
         if fresh:
             tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64)) @ self._powers
