@@ -341,9 +341,10 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
 
 
 def _graph_row(by_name: Mapping[str, Results], row: Told) -> list[str]:
-    """A measure of a web's graph, whichever experiment knows it; it is one number and has no
-    interval."""
-    known = (item.more.get("graphs", {}).get(row["web"]) for item in by_name.values())
+    """A measure of a web's graph, of the row's experiment or of whichever knows it; it is one number
+    and has no interval."""
+    asked = (item for name, item in by_name.items() if row.get("experiment", name) == name)
+    known = (item.more.get("graphs", {}).get(row["web"]) for item in asked)
     told: Any = next((graph for graph in known if graph), None)
     for key in row["graph"].split("."):
         told = None if told is None else told.get(key)
