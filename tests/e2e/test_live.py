@@ -377,7 +377,7 @@ def test_robots_txt_that_cannot_be_had_forbids_all(status: int) -> None:
     told = steps[-1][1]
     assert isinstance(told, Outcome)
     assert isinstance(told.reply, Failed)
-    assert "could not be had" in told.reply.reason
+    assert f"could not be had (status {status})" in told.reply.reason
     waits = [step.until for _, step in steps if isinstance(step, Deferred)]
     assert waits == [1005.0, 1015.0], "asked for again 5 and 10 seconds later"
 

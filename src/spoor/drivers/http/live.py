@@ -199,6 +199,8 @@ class Live:
         """When the loop may take its next turn, by its own time."""
         self._called_at = -1.0
         self._robots: dict[str, _Robots] = {}
+        self._lost: dict[str, str] = {}
+        """Why the robots.txt of an origin could not be had, where it could not."""
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl was told of."""
         self._locks: dict[str, asyncio.Lock] = {}
@@ -349,10 +351,11 @@ class Live:
         try:
             rules = await self._rules(fetch) if self.settings.robots else ALLOW_ALL
             if rules is DISALLOW_ALL:
+                why = self._lost.get(_origin(fetch.url), "no reply")
                 reply = Failed(
                     fetch.ticket,
                     "robots",
-                    "robots.txt could not be had, so all is forbidden",
+                    f"robots.txt could not be had ({why}), so all is forbidden",
                     transient=True,
                     retry_after=max(0.0, self._robots[_origin(fetch.url)].expires - self._clock()),
                 )
@@ -453,7 +456,8 @@ class Live:
         return rules
 
     async def _fetch_rules(self, url: str) -> Rules:
-        """DISALLOW_ALL where it cannot be had."""
+        """DISALLOW_ALL where it cannot be had; `_lost` then says why."""
+        origin = _origin(url)
         for _ in range(ROBOTS_HOPS + 1):
             self.robots_requests += 1
             try:
@@ -464,7 +468,7 @@ class Live:
             except BlockedAddressError:
                 raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
-                _pause_if_ours(error)
+                self._lost[origin] = failure(0, error).reason
                 return DISALLOW_ALL
             if exchange.status in REDIRECTS:
                 try:
@@ -472,7 +476,9 @@ class Live:
                 except ValueError:
                     return ALLOW_ALL
                 continue
+            self._lost[origin] = f"status {exchange.status}"
             if exchange.truncated not in ("", "length"):
+                self._lost[origin] = "it broke off"
                 return DISALLOW_ALL  # nobody knows what the rest forbids
             return from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
         return ALLOW_ALL
