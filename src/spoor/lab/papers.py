@@ -341,8 +341,8 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
 
 
 def _graph_row(by_name: Mapping[str, Results], row: Told) -> list[str]:
-    """A measure of a web's graph, of the row's experiment or of whichever knows it; it is one number
-    and has no interval."""
+    """A measure of a web's graph, of the row's experiment or of whichever knows it: one number,
+    without an interval."""
     asked = (item for name, item in by_name.items() if row.get("experiment", name) == name)
     known = (item.more.get("graphs", {}).get(row["web"]) for item in asked)
     told: Any = next((graph for graph in known if graph), None)
