@@ -227,7 +227,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
-            *(f"  left     {line}" for line in left),
+            *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             f"  results  {path / 'relevant.jsonl'}",
             f"  report   {path / 'report.html'}",
         ]
