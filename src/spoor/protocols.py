@@ -125,7 +125,10 @@ class LookAhead(Protocol):
 class Mergeable(Protocol):
     """A policy that can share its learning between shards."""
 
-    def merge(self, others: Sequence[State]) -> None: ...
+    def merge(self, others: Sequence[State]) -> None:
+        """Go by what others learned, too, in the place of what they told before. States of `save`,
+        or of `share()` where the policy has that: what others need of it, and no more."""
+        ...
 
 
 @runtime_checkable

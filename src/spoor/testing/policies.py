@@ -19,7 +19,7 @@ from spoor.crawl import Crawl
 from spoor.errors import SpoorError
 from spoor.judges.facts import Function, Label
 from spoor.learn.state import generator_state, pack, unpack
-from spoor.protocols import Explains, Mergeable, Policy, World
+from spoor.protocols import Explains, Mergeable, Policy, Relabels, Weighs, World
 from spoor.stores.memory import MemoryFrontier
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
@@ -274,6 +274,25 @@ class _Subject:
                     good = isinstance(group, str) and isinstance(feature, str)
                     row = (group, feature, weight)
                     self.demand(good and math.isfinite(weight), f"explain gives {row!r}")
+        if isinstance(policy, Weighs):
+            with self.stage("weighing"):
+                before = pack(policy.save())
+                for link in range(50):
+                    choice = policy.weigh(link)
+                    fits = choice is None or (choice.link == link and bool(choice.why))
+                    self.demand(fits, f"weigh({link}) gives {choice!r}")
+                self.demand(pack(policy.save()) == before, "weigh changes what is saved")
+        if isinstance(policy, Relabels):
+            with self.stage("relearning"):
+                mine = pack(policy.save())
+                corrected = []
+                for _ in range(2):
+                    policy.load(unpack(mine))
+                    for link in range(50):
+                        policy.relearn(link, *_CORRECTED[link % 2])
+                    corrected.append(pack(policy.save()))
+                self.demand(corrected[0] == corrected[1], "relearn differs after a load")
+                policy.load(unpack(mine))
         if isinstance(policy, Mergeable):
             with self.stage("merging"):
                 others = [self.driver(case) for case in CASES[2:]]
@@ -323,6 +342,8 @@ class _Case:
         return f"{self.in_flight} in flight, {self.delay:g} s a host (web {self.seed})"
 
 
+_YES, _NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
+_CORRECTED = ((_YES, _NO), (_NO, _YES))
 CASES = (_Case(0, 1, 0.0), _Case(1, 8, 0.0), _Case(2, 8, 1.0), _Case(3, 3, 1.0))
 
 
