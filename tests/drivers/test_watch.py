@@ -143,6 +143,22 @@ def test_killed_it_goes_on_and_loses_nothing(
     assert len(paid) == len(set(paid)) > sum(line["forager"] is not None for line in before)
 
 
+def test_a_full_disk_pauses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file may grow beyond 48 KiB."""
+    out = tmp_path / "run"
+    with served(rolling(60.0, 0.4)) as port:
+        watch = [sys.executable, "-m", "spoor", *command(port, out, "--for", "60s")]
+        shell = ["bash", "-c", 'ulimit -f 48 && exec "$@"', "bash", *watch]
+        done = subprocess.run(shell, check=False, capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert "paused: cannot write" in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+        before = lines_of(out)
+        assert run(command(port, out, "--for", "1s")) == 0
+    assert json.loads(capsys.readouterr().out)["resumed"]
+    assert lines_of(out)[: len(before)] == before
+
+
 def test_other_settings_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     with served(rolling(10.0, 1.0)) as port:

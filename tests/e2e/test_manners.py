@@ -30,9 +30,9 @@ PAGES = 6
 
 
 class Servers:
-    """Five hosts on one address that redirect to one another and are busy at times, and their log."""
+    """Hosts on one address that redirect to one another and are busy at times, and their log."""
 
-    hosts = tuple(f"{name}.example" for name in "abcde")
+    hosts = tuple(f"{name}.example" for name in "abcdefghijklmnopqrst")
 
     def __init__(self, seconds: float = 0.01) -> None:
         self.log: list[tuple[float, float, Asked]] = []
@@ -108,7 +108,7 @@ def going(servers: Servers, out: Path, pages: int, **settings: Any) -> dict[str,
 def test_the_log_of_the_servers(tmp_path: Path) -> None:
     servers = Servers()
     with beside(servers.loopback.serving):
-        for budget in (7, 14, 1_000):
+        for budget in (17, 54, 1_000):
             told = going(servers, tmp_path, budget, in_flight=16)
     kinds = {path for _, _, (_, path) in servers.log}
     assert {"/rules", "/robots.txt", "/102"} <= kinds

@@ -434,7 +434,7 @@ class RunFolder:
             _response(exchange),
             _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         )
-        with self._pausing():
+        with self.pausing():
             self._place = self._warc.write(captured)
         self.at("exchange recorded")
         return self._place
@@ -504,6 +504,16 @@ class RunFolder:
         if judgement.relevant:
             self._rows.results.append(_result(page.url, judgement.score, page.title, path, why))
 
+    def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        """Archive what came of the exchange recorded last, where nobody judges pages."""
+        place, self._place = self._place, None
+        told: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
+        if isinstance(step, Deferred):
+            told["again"] = step.reason
+        elif isinstance(step.reply, Failed):
+            told["failed"] = step.reply.kind
+        self._describe(place, json.dumps(told))
+
     def _describe(self, place: Place | None, metadata: str) -> None:
         if place is not None and self._warc is not None:
             self._warc.describe(metadata)
@@ -518,7 +528,7 @@ class RunFolder:
         self.at("state packed")
         self._write(events, (at, requests, json.dumps(self.settings), blob))
         self.at("state committed")
-        with self._pausing():
+        with self.pausing():
             self._empty_log()
         self.at("log emptied")
 
@@ -526,7 +536,7 @@ class RunFolder:
         """WARC files first, then one transaction, then the results, which are there to be read."""
         rows, ends, db = self._rows, self._ends, self._db
         self.at("commit begun")
-        with self._pausing():
+        with self.pausing():
             if self._warc is not None:
                 self._warc.sync()
                 ends.warc |= self._warc.ends
@@ -583,7 +593,8 @@ class RunFolder:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     @contextmanager
-    def _pausing(self) -> Iterator[None]:
+    def pausing(self) -> Iterator[None]:
+        """What cannot be written within it pauses the run: raises PausedError."""
         try:
             yield
         except (OSError, sqlite3.OperationalError) as error:

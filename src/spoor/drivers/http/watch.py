@@ -196,7 +196,7 @@ class Watch:
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped; returns why it ended."""
         live = Live(self.fleet, self.http, record=self.folder.record, on_step=self._step)
-        with self._news:
+        with self.folder.pausing(), self._news:
             reason = asyncio.run(self._supervise(live, seconds))
             self._checkpoint()
         return reason
@@ -208,9 +208,11 @@ class Watch:
         return (await live.run()).reason
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        self.folder.describe(fetch, step)
         for line in self._room.after(step, time.time()):
-            self._news.write(json.dumps(line, ensure_ascii=False) + "\n")
-            self._news.flush()
+            with self.folder.pausing():
+                self._news.write(json.dumps(line, ensure_ascii=False) + "\n")
+                self._news.flush()
             self._recent.append(line)
             self.lines += 1
             self.on_news(line)
@@ -224,6 +226,15 @@ class Watch:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
+        with self.folder.pausing():
+            self._write_news()
+        end = (self.folder.path / "news.jsonl").stat().st_size
+        state = {"fleet": self.fleet.save(), "news_end": end}
+        self.folder.checkpoint(state, self.fleet.counts.requests, time.time())
+        self._saved = time.monotonic()
+        self._cost = self._saved - began
+
+    def _write_news(self) -> None:
         self._news.flush()
         os.fsync(self._news.fileno())
         if self._fed != self.lines:
@@ -232,11 +243,6 @@ class Watch:
             part.write_bytes(feed(list(self._recent), self._title))
             part.replace(path)
             self._fed = self.lines
-        end = (self.folder.path / "news.jsonl").stat().st_size
-        state = {"fleet": self.fleet.save(), "news_end": end}
-        self.folder.checkpoint(state, self.fleet.counts.requests, time.time())
-        self._saved = time.monotonic()
-        self._cost = self._saved - began
 
     def summary(self, reason: str) -> dict[str, Any]:
         """What was done, for `--json`."""
