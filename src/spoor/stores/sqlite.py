@@ -630,14 +630,17 @@ class SqliteFrontier(MemoryFrontier):
 
     def _place(self, opened: NDArray[np.int32], count: int) -> None:
         """The lists of open links a host, and where each stands in that of all."""
-        places = np.zeros(count, dtype=np.int32)
-        places[opened] = np.arange(len(opened), dtype=np.int32)
-        self._at = array("i", places.tobytes())
+        self._at = array("i", bytes(4 * count))
+        at = np.frombuffer(self._at, dtype="i4")
+        at[opened] = np.arange(len(opened), dtype="i4")
         hosts = np.frombuffer(self._links.numbers, dtype="i4")[opened]
-        ends = np.cumsum(np.bincount(hosts, minlength=len(self._by_number)))
-        starts = ends - np.bincount(hosts, minlength=len(self._by_number))
-        listed = np.empty(len(opened), dtype=np.int32)
-        listed[starts[hosts] + np.frombuffer(self._at_host, dtype="i4")[opened]] = opened
+        counts = np.bincount(hosts, minlength=len(self._by_number))
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        places = starts.astype("i4")[hosts]
+        places += np.frombuffer(self._at_host, dtype="i4")[opened]
+        listed = np.empty(len(opened), dtype="i4")
+        listed[places] = opened
         for host, start, end in zip(self._by_number, starts.tolist(), ends.tolist(), strict=True):
             host.open = array("i", listed[start:end].tobytes())
 
@@ -773,11 +776,12 @@ class _Index:
     def of(cls, prints: NDArray[np.uint64]) -> _Index:
         """Of the hashes of all links, in the order of their numbers."""
         made = cls()
+        tops = prints.astype("<u8", copy=False).view(np.uint8)[7::8] >> 4
         # In parts, so that sorting takes little memory.
         for part in range(16):
-            links = np.flatnonzero(prints >> np.uint64(60) == part).astype(np.int32)
+            links = np.flatnonzero(tops == part).astype(np.int32)
             own = prints[links]
-            order = np.argsort(own, kind="stable")
+            order = np.argsort(own)
             links, own = links[order], own[order]
             per = 1 << _SEGMENTS - 4
             edges = np.searchsorted(
