@@ -8,11 +8,14 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spoor.errors import InputError, PausedError, PluginError
@@ -27,6 +30,7 @@ from spoor.judges.semantic import PASSAGE, PASSAGES, Semantic, encoder_of, passa
 from spoor.judges.similarity import Bm25, TfIdf, page_words
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
+from spoor.learn.state import pack, unpack
 from spoor.text import Vectors
 from spoor.types import Judgement, Page
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -384,29 +388,44 @@ def test_what_is_no_score_is_no_answer(said: Any) -> None:
     assert not seen.relevant
 
 
-def test_a_run_gone_through_again_hears_the_same(tmp_path: Path) -> None:
-    pages = texts(*(f"{'kiln' if at % 3 else 'ledger'} {at % 7}" for at in range(30)))
-    file = tmp_path / "answers.jsonl"
+@settings(max_examples=25, deadline=None)
+@given(
+    said=st.lists(
+        st.sampled_from(["kiln", "kiln a", "ledger", "sphinx", "", "!", "glaze b"]), max_size=12
+    ),
+    budget=st.sampled_from([0.0, 1.0, 4.0, 9.0, math.inf]),
+    cut=st.integers(0, 12),
+)
+def test_a_run_gone_through_again_hears_the_same(said: list[str], budget: float, cut: int) -> None:
+    pages = texts(*said)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.jsonl"
 
-    def made() -> tuple[Asked, Llm]:
-        asked = Asked()
-        judge = Llm(asked, TfIdf(["kiln"]), name="ask", budget=9.0)
-        judge.keep(file, lambda line: None)
-        return asked, judge
+        def made() -> tuple[Asked, Llm, list[str]]:
+            asked, told = Asked(), list[str]()
+            judge = Llm(asked, TfIdf(["kiln"]), name="ask", budget=budget)
+            judge.keep(file, told.append)
+            return asked, judge, told
 
-    _, judge = made()
-    first = [judge.judge(one) for one in pages[:10]]
-    state = judge.save()
-    rest = [judge.judge(one) for one in pages[10:]]
-    # From the checkpoint, and from the beginning, with a process of its own each time.
-    asked, again = made()
-    again.load(state)
-    assert [again.judge(one) for one in pages[10:]] == rest
-    assert not asked.questions
-    assert again.account() == judge.account()
-    asked, anew = made()
-    assert [anew.judge(one) for one in pages] == [*first, *rest]
-    assert not asked.questions
+        first, judge, lines = made()
+        before = [judge.judge(one) for one in pages[:cut]]
+        state = unpack(pack(judge.save()))
+        after = [judge.judge(one) for one in pages[cut:]]
+        # Nothing was asked for once the answers used had cost the budget.
+        assert (
+            2.0 * (len(first.questions) - said.count("sphinx")) < budget + 2.0
+            or not first.questions
+        )
+        # From the checkpoint, and from the beginning, with a process of its own each time.
+        asked, again, _ = made()
+        again.load(state)
+        assert [again.judge(one) for one in pages[cut:]] == after
+        assert again.account() == judge.account()
+        assert not asked.questions
+        asked, anew, repeated = made()
+        assert [anew.judge(one) for one in pages] == [*before, *after]
+        assert not asked.questions
+        assert repeated == lines
 
 
 def test_half_a_line_is_cut_off_and_a_damaged_file_is_named(tmp_path: Path) -> None:
