@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -61,6 +62,28 @@ def group(leader: int) -> list[int]:
         if int(stat[3]) == leader and stat[0] != "Z":
             found.append(int(path.name))
     return found
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to find a worker")
+def test_a_worker_that_is_killed_ends_the_run_in_one_line(here: Path) -> None:
+    process = command(here)
+    try:
+        until = time.monotonic() + 60
+        while not cells(here) and time.monotonic() < until:
+            time.sleep(0.02)
+        workers = [pid for pid in group(process.pid) if pid != process.pid and spawned(pid)]
+        os.kill(workers[0], signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 1, errors
+    assert "Traceback" not in errors
+    assert "give the same command to go on" in errors.splitlines()[-1]
+
+
+def spawned(pid: int) -> bool:
+    """Whether a process is a worker, and no keeper of semaphores."""
+    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to see what is left")

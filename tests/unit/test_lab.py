@@ -31,6 +31,7 @@ from spoor.lab.figures import (
 from spoor.lab.pages import Grid, harvest_blocks
 from spoor.lab.results import Results, write_csv, write_parquet
 from spoor.lab.tables import interval, mean_curves, overall, pooled_gap, rows
+from spoor.lab.training import known_webs
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.graph import depths
@@ -325,6 +326,38 @@ def test_a_change_of_web_or_cell_is_another_cell(web: Path, tmp_path: Path) -> N
     GeneratedWorld(GeneratedSettings(pages=180, hosts=3, seed=3, target_share=0.3)).save(other)
     changed = sweep.plan(read(write(tmp_path, EXPERIMENT), "mine"), tmp_path)
     assert not {cell.key() for cell in plan} & {cell.key() for cell in changed}
+
+
+def test_the_webs_of_a_training_are_read_once_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+seeds = 2
+[[webs]]
+name = "english"
+company = { table = "english", seed = 0 }
+sites = ["rowan", "apcinc"]
+[[targets]]
+want = ["label:job-advert"]
+[[policies]]
+policy = "naive-bayes"
+train = "leave-one-out"
+[[policies]]
+policy = "naive-bayes"
+name = "two bins"
+train = "leave-one-out"
+training = { mode = "immediate" }
+"""
+    read_for: list[str] = []
+
+    def counted(paths: Any, want: Any, **more: Any) -> Any:
+        read_for.extend(more["without"])
+        return known_webs(paths, want, **more)
+
+    monkeypatch.setattr(sweep, "known_webs", counted)
+    figures = sweep.run(sweep.plan(read(write(tmp_path, text), "mine"), tmp_path), tmp_path)
+    assert len(figures) == 2 * 2 * 2
+    assert sorted(read_for) == ["apcinc", "rowan"], "once for each site, not for each model"
 
 
 def test_what_goes_wrong_in_another_process_comes_back() -> None:

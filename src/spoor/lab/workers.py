@@ -6,8 +6,11 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TypeVar
+
+from spoor.errors import PausedError
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -49,10 +52,15 @@ def spread(
                 for future in done:
                     yield running.pop(future), future.result()
                 look()
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise PausedError(
+                    "a process of the lab was killed, for want of memory perhaps; what is finished "
+                    "is kept: give the same command to go on, with fewer --jobs"
+                ) from error
             raise
 
 
