@@ -205,6 +205,7 @@ class Process:
 
     def report(self, order: dict[str, Any] | None) -> Report:
         self.keep()
+        self.desk.post.seal()
         return self.desk.report(order, [])
 
     def work(self, now: float, rng: np.random.Generator) -> None:

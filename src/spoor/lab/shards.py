@@ -60,6 +60,7 @@ class LocalShard:
 
     def report(self, order: dict[str, Any] | None) -> Report:
         verdicts, self._verdicts = self._verdicts, []
+        self.desk.post.seal()
         return self.desk.report(order, verdicts)
 
 
@@ -104,8 +105,9 @@ def simulate(
     merge_pages: int = 0,
     every: int = 4,
     ground: Ground | None = None,
+    seeds: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Replay a cell in so many shards; its figures, ready for JSON.
+    """Replay a cell in so many shards; its figures, ready for JSON. `seeds`: in place of its root.
 
     `merge_pages`: pages of all shards between two merges of what they learned; 0 for never.
     `every`: rounds between two exchanges.
@@ -113,12 +115,14 @@ def simulate(
     ground = prepare(cell) if ground is None else ground
     judge = judge_of(cell.targets)
     pages = cell.pages or ground.reachable
+    begin = [ground.root] if seeds is None else seeds
+    targets = ground.targets_reachable if seeds is None else int(ground.graph.targets.sum())
 
     def make(post: Post) -> Crawl:
         rng = np.random.default_rng([cell.seed, post.me])
         task = Task(rng, cell.topic or Topic(), graph=None)
         policy: Policy = registry.build("policies", cell.policy, task, settings=dict(cell.params))
-        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), post, [ground.root])
+        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), post, begin)
 
     began = time.process_time()
     members = [LocalShard(at, shards, make, ground.world) for at in range(shards)]
@@ -141,8 +145,8 @@ def simulate(
         "reason": reason,
         "fetched": len(found),
         "found": sum(found),
-        "targets": ground.targets_reachable,
-        "half": _pages_to(found, ground.targets_reachable / 2),
+        "targets": targets,
+        "half": _pages_to(found, targets / 2),
         "rounds": int(crawl.now),
         "busiest": max(each) / max(1, len(found)),
         "orders_per_page": hub.traffic.orders / max(1, len(found)),

@@ -66,8 +66,8 @@ class Desk:
 
     # -- what the hub asks
 
-    def obey(self, order: Order, now: float) -> None:
-        """Do as told, all but the answer; the driver then makes it durable."""
+    def obey(self, order: Order, now: float) -> bool:
+        """Do as told, all but the answer; whether that has to be durable before the answer."""
         for shard, upto in order["delivered"].items():
             if upto > self.post.kept_from(shard):
                 self._call("delivered", now, shard, upto)
@@ -83,10 +83,10 @@ class Desk:
             self._call("merge", now, body=calls.join(order["models"]))
             self.merged += 1
         self.held = order["hold"]
+        return bool(order["in"])
 
     def report(self, order: Order | None, verdicts: Sequence[bool]) -> Report:
-        """The answer; everything so far is durable."""
-        self.post.seal()
+        """The answer. What was posted leaves once it is sealed; what arrived is durable."""
         out = {}
         for shard in self.post.destinations():
             room = SENT if order is None else min(SENT, order["room"].get(shard, SENT))

@@ -69,6 +69,7 @@ class Shard:
 
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report."""
+        self.desk.post.seal()
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._live))
         return self._report(None)
 
@@ -76,7 +77,7 @@ class Shard:
         """A first report to another hub, which has none of what was told the one before."""
         self.desk.held = True
         self.desk.post.rewind()
-        self.run.commit()
+        self._commit()
         return self._report(None)
 
     def turn(self, order: Order) -> Report:
@@ -84,8 +85,10 @@ class Shard:
         if self._ending is not None and self._ending.done() and not self._ending.cancelled():
             self._ending.result()
         began = time.process_time()
-        self.desk.obey(order, self.run.now())
-        self.run.commit()
+        # Between two turns of the driver's loop all steps that were taken are committed.
+        self.desk.post.seal()
+        if self.desk.obey(order, self.run.now()):
+            self._commit()
         report = self._report(order)
         if order["stop"] is not None:
             self._live.stop(order["stop"])
@@ -101,6 +104,10 @@ class Shard:
             return {**self._report(None), "summary": self.run.summary("")}
         finally:
             self.run.folder.close()
+
+    def _commit(self) -> None:
+        self.run.commit()
+        self.desk.post.seal()
 
     def _report(self, order: Order | None) -> Report:
         verdicts, self._verdicts = self._verdicts, []
