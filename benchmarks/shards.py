@@ -430,7 +430,7 @@ def simulate(web: str, targets: list[str], pages: int, policies: list[str], most
     for policy in policies:
         count = 1
         while count <= most:
-            for merge in (0, 50 * count) if count > 1 else (0,):
+            for merge in (0, 10 * count) if count > 1 else (0,):
                 told = split(
                     replace(cell, policy=policy),
                     count,

@@ -32,7 +32,7 @@ from spoor.learn.remaining import Harvest
 TURN = 0.25
 """Seconds between two turns of a shard."""
 
-MERGE_PAGES = 100
+MERGE_PAGES = 25
 """Pages a shard after which learning is shared for the first time."""
 
 AGAIN = 0.5
