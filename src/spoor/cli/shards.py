@@ -52,11 +52,10 @@ def echo(summary: Mapping[str, Any], *, as_json: bool, described: str) -> None:
         typer.echo(json.dumps(summary))
         return
     exchange = summary["exchange"]
-    learned = (
-        f"learned together {exchange['merges']} times"
-        if summary["learned_together"]
-        else "each learned by itself"
-    )
+    learned = f"learned together {exchange['merges']} times"
+    if not summary["learned_together"]:
+        why = " (its policy cannot share)" if summary["learns_alone"] else ""
+        learned = f"each learned by itself{why}"
     typer.echo(
         f"{described}\n"
         f"  shards   {summary['shards']}, {learned}; {exchange['links']} links exchanged, "

@@ -44,6 +44,8 @@ DEATHS = 8
 AWAY = 180.0
 """Seconds that a shard may be away, for want of a machine to run on, before the run pauses."""
 
+ALONE = "this policy cannot tell what it learned: each shard learns by itself"
+
 MEMORY = 80 * 1024 * 1024
 """Bytes of a local Ray's object store: what travels is small."""
 
@@ -365,6 +367,8 @@ class _Coordinator:
             self._hub.report(shard, report, now)
         if report["fault"] and report["fault"] not in self._watched.said:
             self._watched.said.append(report["fault"])
+        if self._hub.alone and ALONE not in self._watched.said:
+            self._watched.said.append(ALONE)
         member.ended = what == "end"
         hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
         soon = what == "open" or member.stopping or (hungry and self._hub.reason is None)
@@ -419,6 +423,7 @@ class _Coordinator:
             "judge": _together([one["judge"] for one in each]),
             "shards": self._shards,
             "learned_together": traffic.merges > 0,
+            "learns_alone": hub.alone,
             "exchange": {
                 "orders_per_page": round(traffic.orders / new, 4),
                 "links": traffic.links,

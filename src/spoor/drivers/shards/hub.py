@@ -132,6 +132,8 @@ class Hub:
         self.members |= {at: Member(at, retired=True) for at in retired}
         self.ledger = Ledger(pages, len(self.members))
         self.traffic = Traffic()
+        self.alone = False
+        """The policy cannot tell what it learned: each shard learns by itself."""
         self.recent: deque[bool] = deque(maxlen=window)
         self._shards = shards
         self._pages = pages
@@ -264,6 +266,10 @@ class Hub:
         if not self._fresh or any(
             member.number not in self._fresh for member in working if member.alive
         ):
+            return
+        if not any(self._models.values()):
+            self.alone, self._merge_pages = True, 0
+            self._fresh.clear()
             return
         for member in working:
             # What one that is away had learned still holds.
