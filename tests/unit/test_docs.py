@@ -68,7 +68,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def beside(command: str) -> Iterator[None]:
     """A server that a page starts; it ends with the page."""
     process = subprocess.Popen(
-        command,
+        # A test that is killed itself leaves nothing behind for long.
+        f"exec timeout 900 {command}",
         shell=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
