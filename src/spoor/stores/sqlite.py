@@ -1,7 +1,7 @@
 """The frontier on disk: URLs and the words of links in one SQLite file, clocks and lists in memory.
 
 The rules are those of `spoor.stores.memory`, by the same lines; only where things lie differs, so
-the same crawl makes the same choices on either. In memory stay about 40 bytes a link: its state,
+the same crawl makes the same choices on either. In memory stay some 45 bytes a link: its state,
 its host, its places in the lists of open links, and 64 bits of a hash of its URL, by which a URL is
 known again (of ten million links any two are taken for one with a chance of 3 in a million). On
 disk are its URL, parent, depth and sightings; new ones go there `buffer` at a time.
@@ -73,8 +73,9 @@ class SqliteFrontier(MemoryFrontier):
     over the state of a MemoryFrontier. `delay`, `per_host` and `keep` (at most 127) are as there.
     `buffer`: new links and sightings that are held back, to be written together.
 
-    Cost: about 10 µs a new link with one sighting; 20 µs for the URL of one that is chosen. A save
-    takes time for what changed, and 2 ns for each byte in memory.
+    Cost: about 14 µs a new link with one sighting; 20 µs for the URL of one that is chosen, and a
+    read of the disk where it is not in the machine's cache. A save takes time for what changed, and
+    a second for each ten million links; so does opening, twice.
 
     Raises InputError where the file is damaged, cannot be made or is another program's;
     PausedError where one that is there cannot be written: the disk is full.
