@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spoor.lab.cell import Cell, replay_cell
@@ -36,7 +34,7 @@ def test_shards_that_can_learn_together_do(web: str) -> None:
     told = simulate(cell(web, "trail"), 4, merge_pages=20)
     assert told["fetched"] == 150
     assert told["mergeable"]
-    assert told["merged"] >= 2
+    assert told["merged"] >= 1
     assert told["model_bytes_per_page"] > 0
     assert told["links_per_page"] > 0
     assert 0.25 <= told["busiest"] < 0.5
