@@ -620,6 +620,7 @@ def main() -> None:
     one.add_argument("--repeats", type=int, default=1)
     one = commands.add_parser("latency")
     one.add_argument("--pages", type=int, default=800)
+    one.add_argument("--latency", type=float, default=100.0, help="milliseconds")
     one = commands.add_parser("peers")
     one.add_argument("python")
     one.add_argument("--pages", type=int, default=1000)
@@ -639,8 +640,8 @@ def main() -> None:
     elif told.what == "cost":
         marginal(told.pages, told.repeats)
     elif told.what == "latency":
-        # So few in flight a process that the network is what there is to wait for, 100 ms each.
-        cost(told.pages, [1, 4], 1, 0.1, "--in-flight", "2")
+        # So few in flight a process that the network is what there is to wait for.
+        cost(told.pages, [1, 4], 1, told.latency / 1000, "--in-flight", "2")
     elif told.what == "peers":
         peers(told.python, told.pages)
     else:
