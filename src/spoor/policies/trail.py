@@ -141,7 +141,8 @@ class Trail:
         self._of: dict[LinkId, list[int]] = {}
         """Open link → its rows."""
         self._parent: dict[LinkId, LinkId] = {}
-        self._members: dict[int, deque[LinkId]] = {}
+        self._members: dict[int, list[LinkId]] = {}
+        """Group → its links seen last. Lists: most groups are of one link, and a deque takes 0.6 kB."""
         self._tried: dict[int, list[float]] = {}
         """Group → [links tried, their reward]."""
         self._done: dict[LinkId, _Done] = {}
@@ -179,9 +180,9 @@ class Trail:
             rows.append(row)
             valued[link] = host
             for field in _NEAR:
-                group = self._members.get(slots[START[field]])
-                if group is None:
-                    group = self._members[slots[START[field]]] = deque(maxlen=MEMBERS)
+                group = self._members.setdefault(slots[START[field]], [])
+                if len(group) == MEMBERS:
+                    del group[0]
                 group.append(link)
             if seen.first[at]:
                 self._parent[link] = seen.parent
@@ -384,7 +385,7 @@ class Trail:
                 continue
             alive = [link for link in members if link in self._queue]
             if alive:
-                self._members[group] = deque(alive, maxlen=MEMBERS)
+                self._members[group] = alive
                 stale.update(dict.fromkeys(alive))
             else:
                 del self._members[group]
@@ -489,9 +490,7 @@ class Trail:
             for link, count in zip(state["links"].tolist(), state["counts"].tolist(), strict=True)
         }
         self._parent = dict(state["parents"].tolist())
-        self._members = {
-            int(group): deque(links, maxlen=MEMBERS) for group, links in state["members"]
-        }
+        self._members = {int(group): list(links) for group, links in state["members"]}
         self._tried = {int(group): list(counts) for group, *counts in state["tried"]}
         self._done = {
             int(link): _Done(slots, dense, float(worth))
