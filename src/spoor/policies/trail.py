@@ -142,7 +142,7 @@ class Trail:
         """Open link → its rows."""
         self._parent: dict[LinkId, LinkId] = {}
         self._members: dict[int, list[LinkId]] = {}
-        """Group → its links seen last. Lists, since most are of one link and a deque takes 0.6 kB."""
+        """Group → its links seen last; a list, since most are of one link and a deque is large."""
         self._tried: dict[int, list[float]] = {}
         """Group → [links tried, their reward]."""
         self._done: dict[LinkId, _Done] = {}
