@@ -234,7 +234,8 @@ class Crawl:
         )
         for found in links:
             link = self.frontier.find(found.url) if self._away else None
-            if link in self._away:
+            # Where a link left after a redirect, what redirected to it is done with.
+            if link in self._away and self.frontier.url(link) == found.url:
                 self._away.discard(link)
                 self.frontier.reopen(link)
         parent = NO_PARENT if parcel.page is None or not links else self._elsewhere(parcel)
