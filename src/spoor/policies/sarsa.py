@@ -80,7 +80,7 @@ class Visit(NamedTuple):
     """From the last relevant page on the crawl path; 0 if it is relevant itself."""
 
 
-_TENTHS = (*range(10), 9)
+_TENTHS: tuple[int, ...] = (*range(10), 9)
 
 
 class Parents:
