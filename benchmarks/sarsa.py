@@ -1,7 +1,7 @@
 """What the updates of `sarsa` cost, beside best-first without learning.
 
     python benchmarks/sarsa.py WEB [--pages 10000] [--rounds 5] [--vectors FILE] [--topic WORDS]
-    python benchmarks/sarsa.py --growth [--sizes 10000,100000,1000000] [--vectors FILE]
+    python benchmarks/sarsa.py --growth [--sizes 10000,100000,1000000] [--only NAME,NAME]
 
 The first crawls WEB (a folder that `spoor web import` wrote) by best-first and by each update, in
 one process: each round runs them in turn, every second round backwards. It prints the median CPU
@@ -70,11 +70,13 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--topic", default="security")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--only", default=",".join(POLICIES), help="with --growth: of these")
     parser.add_argument("--sizes", default="10000,100000,1000000")
     told = parser.parse_args()
     vectors = Vectors.read(told.vectors) if told.vectors else None
     if told.growth:
-        growth(vectors, told.topic, [int(size) for size in told.sizes.split(",")])
+        sizes = [int(size) for size in told.sizes.split(",")]
+        growth(told.only.split(","), vectors, told.topic, sizes)
     elif told.web is None:
         parser.error("name a web, or give --growth")
     else:
@@ -150,9 +152,9 @@ def drawn(vectors: Vectors | None, rng: np.random.Generator) -> Iterator[list[st
         yield [words[(at + int(step)) % len(words)] for step in rng.integers(0, 40, size=4)]
 
 
-def growth(vectors: Vectors | None, words: str, sizes: Sequence[int]) -> None:
+def growth(names: Sequence[str], vectors: Vectors | None, words: str, sizes: Sequence[int]) -> None:
     print(f"{'open links':<13}" + "".join(f"{size:>16,}" for size in sizes))
-    for name in POLICIES:
+    for name in names:
         print(f"{name:<13}", end="", flush=True)
         for cell in grown(name, vectors, words, sizes):
             print(f"{cell:>16}", end="", flush=True)
