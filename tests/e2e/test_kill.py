@@ -112,7 +112,7 @@ def test_signals(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
         if slow:
             web.going.clear()
             process.send_signal(number)
-            time.sleep(0.3)  # two that come at once are one
+            time.sleep(1.5)  # two that come at once are one
         process.send_signal(number)
         out, errors = process.communicate(timeout=60)
         web.going.set()
