@@ -293,7 +293,7 @@ def _alone(seed: int) -> set[str]:
     policy=st.sampled_from(["breadth-first", "best-first", "random", "trail"]),
     deaths=st.sampled_from([0.0, 0.1]),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=7, deadline=None)
 def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     seed: int, shards: int, policy: str, deaths: float
 ) -> None:
@@ -318,7 +318,7 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     deaths=st.sampled_from([0.0, 0.1]),
 )
 @example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0)  # a redirect, half-way
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
     seed: int, divisions: list[tuple[int, int]], deaths: float
 ) -> None:
@@ -348,7 +348,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
 
 
 @given(seed=st.integers(0, 10_000), pages=st.integers(1, 50), shards=st.integers(1, 4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shards: int) -> None:
     world = _world(seed, failures=False)
     root = next(iter(world.pages))
