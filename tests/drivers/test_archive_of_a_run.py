@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
-from warcio.archiveiterator import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
