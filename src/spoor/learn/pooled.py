@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+DIGITS = 3
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -49,14 +51,16 @@ def fit(
     mean: NDArray[np.float32],
     spread: NDArray[np.float32],
     between: float = 1.0,
-    steps: int = 150,
+    steps: int = 1000,
     tell: Callable[[int, int], None] = lambda done, of: None,
 ) -> Pooled:
     """The maximum a posteriori of N rows: slots (N, K), dense (N, D), y (N,) in [0, 1], site (N,).
 
     `variance` (K,) of the columns' weights; the first `shared` columns are words, the others groups
     of one site. `mean`, `spread` (D,): prior of the dense weights. `between`: variance of a site's
-    departures, as a multiple of the weight's own. Convex; `steps` of L-BFGS at most, each O(N · K).
+    departures, as a multiple of the weight's own. Convex; L-BFGS goes on until it converges (some
+    250 steps, each O(N · K); `steps` at most). What comes out is rounded, so that another machine,
+    which adds in another order, gives the same.
     """
     rows, columns = slots.shape
     row = np.repeat(np.arange(rows), columns)
@@ -102,14 +106,20 @@ def fit(
         value += 0.5 * float((apart_by * apart_by / prior).sum())
         return value, turned @ (expit(odds) - y) + apart_by / prior
 
-    found = minimize(loss, centre, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    found = minimize(
+        loss,
+        centre,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": 30, "ftol": 1e-15, "gtol": 1e-7},
+    )
     tell(steps, steps)
     x: Floats = found.x
     odds = design @ x
     curvature = expit(odds) * expit(-odds)
     return Pooled(
         slots=np.unique(flat[of_words]),
-        weights=x[: len(of_word)],
-        dense=x[numbers_at],
-        spread=1.0 / (1.0 / spread + curvature @ numbers**2),
+        weights=x[: len(of_word)].round(DIGITS),
+        dense=x[numbers_at].round(DIGITS),
+        spread=(1.0 / (1.0 / spread + curvature @ numbers**2)).round(DIGITS),
     )

@@ -583,7 +583,7 @@ def train(
     sites alike, of the exact discounted return (Rennie and McCallum 1999, section 2.3), at most 1.
 
     `between`: how much the weights differ from site to site, as a multiple of their prior variance
-    (`spoor.learn.pooled`). What is particular to a site stays there. O(150 · links).
+    (`spoor.learn.pooled`). What is particular to a site stays there. O(250 · links).
     """
     in_range("trail", gamma=(gamma, 0, 1), between=(between, 0.001, math.inf))
     model = _model()
