@@ -28,8 +28,9 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
+# Two processes, a file of tests to one of them: many wait for a server or a delay.
 unit: setup
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 # The package as a user gets it: its wheel, what that asks for, and no extras.
 wheel: setup
