@@ -195,7 +195,7 @@ def test_a_frontier_moves_to_disk_when_it_is_large_and_the_crawl_is_the_same(
     web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     orders = []
     for frontier in ("memory", "auto", "disk"):
         monkeypatch.setattr(run_module, "IN_MEMORY", 20)
@@ -224,7 +224,7 @@ def test_a_frontier_that_lost_its_newest_state_gives_way_to_the_one_before(
     web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     copy, last = _first(killed(web, tmp_path / "run", "log emptied", 4, frontier="disk"))
     with sqlite3.connect(copy / "frontier.db") as db:
         newest = "(SELECT max(generation) FROM generations)"
@@ -261,7 +261,7 @@ def test_a_damaged_state_gives_way_to_the_one_before(
     web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     copy, last = _first(killed(web, tmp_path / "run", "state committed", 3))
     with sqlite3.connect(copy / "state.db") as db:
         (newest,) = db.execute("SELECT max(generation) FROM checkpoints").fetchone()
