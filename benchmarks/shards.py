@@ -640,8 +640,10 @@ def main() -> None:
     elif told.what == "cost":
         marginal(told.pages, told.repeats)
     elif told.what == "latency":
-        # So few in flight a process that the network is what there is to wait for.
-        cost(told.pages, [1, 4], 1, told.latency / 1000, "--in-flight", "2")
+        # So few in flight a process that the network is what there is to wait for. The budget is
+        # half of the web: a web crawled to its end measures the shard with the most hosts.
+        budget = ("--pages", str(told.pages))
+        cost(2 * told.pages, [1, 4], 1, told.latency / 1000, "--in-flight", "2", *budget)
     elif told.what == "peers":
         peers(told.python, told.pages)
     else:
