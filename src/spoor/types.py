@@ -70,6 +70,12 @@ class LazyLinks(Protocol):
     def __getitem__(self, index: int, /) -> Link: ...
 
 
+def urls_of(links: Sequence[Link]) -> Sequence[str]:
+    """Where links lead to; makes none of them where they are LazyLinks."""
+    lazy: Sequence[str] | None = getattr(links, "urls", None)
+    return [link.url for link in links] if lazy is None else lazy
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One fetched document, parsed."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.states import Describe
-from spoor.types import LazyLinks, Link, Page, State
+from spoor.types import Link, Page, State, urls_of
 from spoor.urls import host
 
 NEVER = -math.inf
@@ -118,8 +118,7 @@ class Known:
             return known[2]
         born = NEVER if known is None else now
         found = page.links if self._admit is None else self._admit(page, 0)
-        urls = found.urls if isinstance(found, LazyLinks) else [link.url for link in found]
-        numbers = [self.number(target, born) for target in dict.fromkeys(urls)]
+        numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(found))]
         links = [number for number in numbers if number != url]
         self._links[url] = (content, count, links)
         return links

@@ -59,6 +59,7 @@ from spoor.types import (
     State,
     Task,
     Topic,
+    urls_of,
 )
 
 CONFIDENCE = 0.95
@@ -249,8 +250,7 @@ def _first_seen(log: Log) -> dict[str, int]:
     """URL of a page → choices made before a link to it was known."""
     seen = {_end(url, log.redirects): 0 for url in log.seeds}
     for at, item in enumerate(log.taken, 1):
-        links = getattr(item.page.links, "urls", None)
-        for url in links if links is not None else [link.url for link in item.page.links]:
+        for url in urls_of(item.page.links):
             seen.setdefault(_end(url, log.redirects), at)
     return seen
 

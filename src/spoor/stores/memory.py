@@ -15,7 +15,7 @@ import numpy as np
 
 from spoor.errors import CallerError
 from spoor.learn.state import link_row, revive_link
-from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State
+from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State, urls_of
 from spoor.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
@@ -87,8 +87,7 @@ class MemoryFrontier:
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> Sightings:
-        lazy: Sequence[str] | None = getattr(found, "urls", None)
-        urls = [link.url for link in found] if lazy is None else lazy
+        urls, lazy = urls_of(found), hasattr(found, "urls")
         ids, state = self._ids, self._state
         at: list[int] = []
         links: list[LinkId] = []
@@ -104,7 +103,7 @@ class MemoryFrontier:
                 continue
             seen = self._seen.setdefault(link, [])
             if len(seen) < self._keep:
-                whole, place = (found, index) if lazy is not None else ((found[index],), 0)
+                whole, place = (found, index) if lazy else ((found[index],), 0)
                 seen.append((whole, place, parent, parent_score, depth, new))
             at.append(index)
             links.append(link)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from spoor.errors import InputError, PausedError
 from spoor.learn.state import revive_link
 from spoor.stores.memory import DONE, OPEN, MemoryFrontier, _Host
-from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State
+from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State, urls_of
 from spoor.urls import host as host_of
 
 FORMAT = 1
@@ -248,8 +248,7 @@ class SqliteFrontier(MemoryFrontier):
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> Sightings:
-        lazy: Sequence[str] | None = getattr(found, "urls", None)
-        urls = [link.url for link in found] if lazy is None else lazy
+        urls, lazy = urls_of(found), hasattr(found, "urls")
         state, marks, keep, known = self._state, self._marks, self._keep, self._index.get
         of, by_number = self._links.numbers, self._by_number
         at: list[int] = []
@@ -268,7 +267,7 @@ class SqliteFrontier(MemoryFrontier):
             if marks[link] & _KEPT < keep:
                 marks[link] += 1
                 self._pending += 1
-                whole, place = (found, index) if lazy is not None else ((found[index],), 0)
+                whole, place = (found, index) if lazy else ((found[index],), 0)
                 seen = (whole, place, parent, parent_score, depth, new)
                 self._seen.setdefault(link, []).append(seen)
             at.append(index)

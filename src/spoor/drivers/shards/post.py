@@ -22,7 +22,7 @@ import zstandard
 
 from spoor.errors import CallerError, InputError
 from spoor.learn.state import link_row, revive_link
-from spoor.types import Link, Page, Parcel, State
+from spoor.types import Link, Page, Parcel, State, urls_of
 from spoor.urls import host, shard_of
 
 REPEATS = 2
@@ -95,8 +95,7 @@ class Post:
         path: Callable[[], Sequence[str]],
     ) -> Sequence[Link]:
         """Which of these links are this shard's; the others are posted."""
-        lazy: Sequence[str] | None = getattr(links, "urls", None)
-        urls = [link.url for link in links] if lazy is None else lazy
+        urls = urls_of(links)
         me, owner = self.me, self.owner
         owners = [owner(url) for url in urls]
         if all(shard == me for shard in owners):
