@@ -93,7 +93,8 @@ DURABLE = """
 import sys, tempfile
 from pathlib import Path
 from spoor.drivers.http.folder import RunFolder
-from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
+from spoor.drivers.http.plan import run_settings
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
 place = tempfile.TemporaryDirectory()

@@ -18,7 +18,8 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
+from spoor.drivers.http.plan import run_settings
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.errors import InputError
 from spoor.testing.kills import check_run, digest
 

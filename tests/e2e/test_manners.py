@@ -18,7 +18,8 @@ from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder, reading
 from spoor.drivers.http.gate import Gate
 from spoor.drivers.http.live import Live
-from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
+from spoor.drivers.http.plan import run_settings
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.drivers.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.policies.breadth_first import BreadthFirst

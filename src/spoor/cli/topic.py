@@ -327,7 +327,8 @@ def _reader(
     tell: Any,
 ) -> Reader:
     from spoor.drivers.http.examples import Reader
-    from spoor.drivers.http.run import make_http, run_settings
+    from spoor.drivers.http.plan import run_settings
+    from spoor.drivers.http.run import make_http
 
     settings = run_settings(
         [], contact=contact, allow_private=allow_private or [], connect_to=connect_to or ""

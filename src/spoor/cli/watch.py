@@ -142,7 +142,8 @@ def live(
     """Watch over the network; returns what was done."""
     from spoor.drivers.http.folder import RunFolder
     from spoor.drivers.http.live import Admission
-    from spoor.drivers.http.run import make_http, read_seeds, run_settings
+    from spoor.drivers.http.plan import read_seeds, run_settings
+    from spoor.drivers.http.run import make_http
     from spoor.drivers.http.watch import Watch
     from spoor.foragers.hosts import Hosts
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.run import Run, make_crawl, make_http, read_seeds, run_settings, wanted
+from spoor.drivers.http.plan import read_seeds, run_settings
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, replay_cell
 from spoor.lab.reading import harvest, report_of_run
@@ -79,7 +80,7 @@ def run(
     """Crawl live, as `spoor crawl` does; the same call on the same folder goes on.
 
     With `shards` it runs in so many processes on Ray, here or on the `cluster` at an address.
-    `settings` are the keywords of `spoor.drivers.http.run.run_settings`: pages, policy, delay, ….
+    `settings` are the keywords of `spoor.drivers.http.plan.run_settings`: pages, policy, delay, ….
     Works in a notebook, whose event loop runs already. Raises InputError as the command line says
     it.
     """

@@ -26,7 +26,8 @@ import numpy as np
 
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.run import Run, make_crawl, make_http, run_settings, wanted
+from spoor.drivers.http.plan import run_settings
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.drivers.http.serve import Server, serving
 from spoor.errors import InputError
 from spoor.learn.state import pack

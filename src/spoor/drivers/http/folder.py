@@ -18,17 +18,18 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from spoor.archive.warc import ROTATE_AT, Captured, Place, WarcWriter, response_at
-from spoor.drivers.http.exchange import Exchange, decoded
 from spoor.drivers.http.settings import user_agent
 from spoor.drivers.shards import union
 from spoor.errors import InputError, PausedError, SpoorError
-from spoor.learn.state import pack, unpack
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
+
+if TYPE_CHECKING:
+    from spoor.drivers.http.exchange import Exchange
 
 FORMAT = 1
 
@@ -319,6 +320,8 @@ class RunFolder:
 
         A generation that is damaged, or not `usable`, gives way to the one before it.
         """
+        from spoor.learn.state import unpack
+
         found = self._generations()
         for at, (seq, settings, blob) in enumerate(found, 1):
             try:
@@ -444,6 +447,8 @@ class RunFolder:
 
         Raises InputError where the archive is damaged.
         """
+        from spoor.drivers.http.exchange import decoded
+
         head, raw = response_at(self.path, place)
         encodings = [
             value.strip()
@@ -524,6 +529,8 @@ class RunFolder:
 
     def checkpoint(self, state: State, requests: int, at: float, events: bytes = b"") -> None:
         """Make everything so far durable, and the crawl's state with it."""
+        from spoor.learn.state import pack
+
         blob = pack(state)
         self.at("state packed")
         self._write(events, (at, requests, json.dumps(self.settings), blob))

@@ -102,7 +102,7 @@ def crawl(
     """Crawl in `shards` shards, to the end; the same call on the same folder goes on, with another
     number of shards, too. Returns what `spoor crawl --json` prints.
 
-    `settings`: of `spoor.drivers.http.run.run_settings`. `cluster`: the address of a Ray that runs;
+    `settings`: of `drivers.http.plan.run_settings`. `cluster`: the address of a Ray that runs;
     without one Ray is started here and ended with the crawl. `merge_pages`: pages a shard between
     two exchanges of what was learned, more as there are more; 0: each learns by itself. `watch` is
     called a few times a second.
