@@ -170,11 +170,10 @@ class Journal:
 
     def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
         try:
-            data = zstandard.ZstdDecompressor().decompress(packed)
-            at = 8 + int.from_bytes(data[:8], "little")
-            events: list[Event] = json.loads(data[8:at])
-        except (zstandard.ZstdError, ValueError) as error:
+            events, data = _parts(packed)
+        except ValueError as error:
             raise self._broken("is damaged") from error
+        at = 0
         for event in events:
             row = event.pop() if event[0] == "page" else None
             if isinstance(row, list):
@@ -242,11 +241,9 @@ def events_of(entry: bytes) -> list[Event]:
     """The events of an entry, without what their pages were made of. Raises InputError where it is
     damaged."""
     try:
-        data = zstandard.ZstdDecompressor().decompress(entry)
-        found: list[Event] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    except (zstandard.ZstdError, ValueError) as error:
+        return _parts(entry)[0]
+    except ValueError as error:
         raise InputError("an entry of the journal is damaged") from error
-    return found
 
 
 def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
@@ -254,6 +251,17 @@ def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
     head = json.dumps(events).encode()
     whole = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
     return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(whole)
+
+
+def _parts(entry: bytes) -> tuple[list[Event], bytes]:
+    """Events and bodies of an entry. Raises ValueError where it is damaged."""
+    try:
+        data = zstandard.ZstdDecompressor().decompress(entry)
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from error
+    at = 8 + int.from_bytes(data[:8], "little")
+    events: list[Event] = json.loads(data[8:at])
+    return events, data[at:]
 
 
 _SOURCE = [field.name for field in fields(Source)]
