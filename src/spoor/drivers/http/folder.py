@@ -463,27 +463,24 @@ class RunFolder:
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], at: float) -> None:
         """Note what came of a reply; it becomes durable with the next commit."""
-        place, self._place = self._place, None
-        told = f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}'
         if isinstance(step, Deferred):
-            self._describe(place, f'{told}, "again": {json.dumps(step.reason)}}}')
+            self.describe(fetch, step)
             return
-        if isinstance(step.reply, Failed):
-            reply = step.reply
-            self._describe(place, f'{told}, "failed": {json.dumps(reply.kind)}}}')
+        if isinstance(reply := step.reply, Failed):
+            self.describe(fetch, step)
             self._rows.failures.append(
                 (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, at, fetch.ticket)
             )
             return
-        page, judgement = step.reply.page, step.judgement
+        page, judgement = reply.page, step.judgement
         assert judgement is not None
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
         path_json, why_json, chosen_json = json.dumps(path), json.dumps(why), json.dumps(chosen)
         relevant = "true" if judgement.relevant else "false"
-        self._describe(
-            place,
-            f'{told}, "score": {float(judgement.score)!r}, "relevant": {relevant}, '
+        place = self._describe(
+            f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}, '
+            f'"score": {float(judgement.score)!r}, "relevant": {relevant}, '
             f'"why": {why_json}, "path": {path_json}, "chosen": {chosen_json}}}',
         )
         self._rows.pages.append(
@@ -492,8 +489,8 @@ class RunFolder:
                 fetch.host,
                 page.status,
                 at,
-                step.reply.seconds,
-                step.reply.size,
+                reply.seconds,
+                reply.size,
                 judgement.score,
                 int(judgement.relevant),
                 page.title,
@@ -510,18 +507,20 @@ class RunFolder:
             self._rows.results.append(_result(page.url, judgement.score, page.title, path, why))
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        """Archive what came of the exchange recorded last, where nobody judges pages."""
-        place, self._place = self._place, None
+        """Archive what came of the exchange recorded last, where nobody judged a page."""
         told: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
         if isinstance(step, Deferred):
             told["again"] = step.reason
         elif isinstance(step.reply, Failed):
             told["failed"] = step.reply.kind
-        self._describe(place, json.dumps(told))
+        self._describe(json.dumps(told))
 
-    def _describe(self, place: Place | None, metadata: str) -> None:
+    def _describe(self, metadata: str) -> Place | None:
+        """Archive what is known of the exchange recorded last; where that stands."""
+        place, self._place = self._place, None
         if place is not None and self._warc is not None:
             self._warc.describe(metadata)
+        return place
 
     def commit(self, events: bytes) -> None:
         """Make everything so far durable, with its part of the journal."""
