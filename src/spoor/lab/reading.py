@@ -16,7 +16,7 @@ from typing import Any
 
 from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import reading
+from spoor.drivers.http.folder import noted, reading
 from spoor.drivers.http.run import wanted
 from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
@@ -155,8 +155,7 @@ class RunReader:
         """What people said of its pages. Pages that were read may be judged otherwise now, so all
         are read again."""
         file = self.path / "labels.jsonl"
-        row = db.execute("SELECT value FROM meta WHERE name = 'labels'").fetchone()
-        heard = 0 if row is None else int(row["value"])
+        heard = int(noted(db, "labels") or 0)
         if folders(self.path):  # each takes in by itself what is its own
             heard = file.stat().st_size if file.exists() else 0
         if heard == self._heard:
@@ -193,7 +192,7 @@ class RunReader:
         seen, told = self._seen, self.settings["crawl"]
         with reading(self.path) as db:
             budget = _budget(db) or self.settings["pages"]
-            ended = _ended(db)
+            ended = noted(db, "stopped") or ""
             first = [-number for _, number in sorted(seen.best, reverse=True)]
             best = self._rows(db, first, snippets=True)
             last = range(seen.pages, max(0, seen.pages - RECENT), -1)
@@ -326,12 +325,6 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
         numbers.append(("requests for each of these", f"about {cost.middle:,.0f}"))
     found = estimate.found
     return Left(lead, numbers, (found + rest.middle, found + rest.low, found + rest.high))
-
-
-def _ended(db: sqlite3.Connection) -> str:
-    """Why the run ended; empty while it goes on."""
-    row = db.execute("SELECT value FROM meta WHERE name = 'stopped'").fetchone()
-    return "" if row is None else str(row[0])
 
 
 def _budget(db: sqlite3.Connection) -> int:

@@ -269,8 +269,10 @@ class RunFolder:
         self.at("created")
 
     def _begun(self) -> dict[str, Any]:
-        row = self._db.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
-        known: dict[str, Any] = json.loads(row[0])
+        begun = noted(self._db, "settings")
+        if begun is None:
+            raise self._damaged("it holds no settings")
+        known: dict[str, Any] = json.loads(begun)
         return known
 
     def _last_ends(self) -> _Ends:
@@ -364,8 +366,7 @@ class RunFolder:
 
     def told(self, name: str) -> str | None:
         """What was noted under a name."""
-        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        return noted(self._db, name)
 
     def note(self, name: str, value: str) -> None:
         """Note what readers of the folder want to know; durable with the next commit."""
@@ -670,6 +671,12 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is no run: it has no spoor.toml") from error
     except ValueError as error:
         raise InputError(f"{path / 'spoor.toml'} is damaged: {error}") from error
+
+
+def noted(db: sqlite3.Connection, name: str) -> str | None:
+    """What a run's database notes under a name."""
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 @contextmanager

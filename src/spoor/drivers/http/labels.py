@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spoor.drivers.http.folder import BusyError, RunFolder, read_settings, reading
+from spoor.drivers.http.folder import BusyError, RunFolder, noted, read_settings, reading
 from spoor.drivers.http.journal import events_of, label_event, packed
 from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
@@ -79,7 +79,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
 def labelled_since(db: sqlite3.Connection, seq: int) -> list[tuple[str, Judgement, Judgement]]:
     """(URL, before, after) of the labels that a run's journal holds after entry `seq`: what a
     checkpoint written there does not know yet."""
-    if not db.execute("SELECT count(*) FROM meta WHERE name = 'labels'").fetchone()[0]:
+    if noted(db, "labels") is None:
         return []
     entries = db.execute("SELECT events FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
     return [
