@@ -54,10 +54,6 @@ class Exchange:
     sitemaps: tuple[str, ...] = ()
     """Sitemaps of its host, where it is the first page that came from there."""
 
-    @property
-    def media_type(self) -> str:
-        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-
 
 class LimitError(Exception):
     """A reply that breaks a limit before its body begins."""
