@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.judges.similarity import page_texts, page_words
 from spoor.text import stem
 from spoor.types import Judgement, Page
@@ -65,10 +66,8 @@ class TextModel:
             sigmoid=np.array([self.bias, self.slope, self.offset]),
             language=np.array(self.language),
         )
-        part = path.with_name(f"{path.name}.part")
         try:
-            part.write_bytes(data.getvalue())
-            part.replace(path)
+            write_whole(path, data.getvalue())
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from error
 

@@ -19,6 +19,7 @@ from scipy.stats import t as student
 
 from spoor import registry
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.lab.evolve import make
 from spoor.lab.experiment import Experiment, data_folder
 from spoor.lab.foragers import cell, graph_figures
@@ -124,9 +125,7 @@ def _batch(
 def _work(params: dict[str, Any], out: Path) -> dict[str, Any]:
     figures = {"web": params["name"], **cell(params)}
     file = _file(out, params)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(figures), encoding="utf-8")
-    part.replace(file)
+    write_whole(file, json.dumps(figures))
     return figures
 
 

@@ -20,6 +20,7 @@ from spoor.drivers.http.folder import noted, reading
 from spoor.drivers.http.run import wanted
 from spoor.drivers.shards.union import folders
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.lab.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
 from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
 from spoor.learn.remaining import Harvest
@@ -48,9 +49,7 @@ def report_of_run(path: Path, crawl: Crawl | None = None) -> Path:
     """Write `report.html` of a run's folder; returns its path. `crawl` is that of the run, if it
     is over: its state is then that of the last checkpoint."""
     target = path / "report.html"
-    part = path / "report.html.part"
-    part.write_text(render(read_run(path, crawl)), encoding="utf-8")
-    part.replace(target)
+    write_whole(target, render(read_run(path, crawl)))
     return target
 
 

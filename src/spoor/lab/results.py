@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.lab.experiment import Experiment
 from spoor.lab.sweep import code_digest
 
@@ -68,9 +69,7 @@ def write(
         "rows": list(rows),
         "more": more or {},
     }
-    part = folder / f"{FILE}.part"
-    part.write_text(json.dumps(told), encoding="utf-8")
-    part.replace(folder / FILE)
+    write_whole(folder / FILE, json.dumps(told))
     write_csv(folder / "cells.csv", rows)
     if find_spec("pyarrow") is not None:
         write_parquet(folder / "cells.parquet", rows)

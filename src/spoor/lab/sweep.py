@@ -19,6 +19,7 @@ from typing import Any
 
 from spoor import registry
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.judges.spec import files_of, judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare, replay_cell
@@ -380,7 +381,4 @@ def _kept(out: Path, cell: Planned) -> dict[str, Any] | None:
 
 
 def _keep(out: Path, cell: Planned, figures: Mapping[str, Any]) -> None:
-    file = _file(out, cell)
-    part = file.with_suffix(".part")
-    part.write_text(json.dumps(figures), encoding="utf-8")
-    part.replace(file)
+    write_whole(_file(out, cell), json.dumps(figures))

@@ -30,6 +30,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import VectorCosine
 from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
@@ -207,11 +208,7 @@ def _work(batch: Sequence[Trial], out: Path, done: Callable[[], None]) -> None:
     """Run the trials of one topic."""
     ground = _Ground(batch[0])
     for trial in batch:
-        rows = tasks(ground, trial)
-        file = trial.file(out)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(rows), encoding="utf-8")
-        part.replace(file)
+        write_whole(trial.file(out), json.dumps(tasks(ground, trial)))
         done()
 
 

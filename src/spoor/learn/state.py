@@ -19,6 +19,7 @@ import numpy as np
 import zstandard
 
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.types import Anchor, Link, Page, State
 
 MAGIC = b"spoor-state 1\n"
@@ -100,10 +101,8 @@ def _content(packed: bytes) -> dict[str, Any]:
 
 def write(path: Path, state: State) -> None:
     """Write a state file whole or not at all."""
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(pack(state))
-        part.replace(path)
+        write_whole(path, pack(state))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 

@@ -26,6 +26,7 @@ from spoor.archive.warc import ROTATE_AT, Captured, Place, WarcWriter, response_
 from spoor.drivers.http.settings import user_agent
 from spoor.drivers.shards import union
 from spoor.errors import InputError, PausedError, SpoorError
+from spoor.files import write_whole
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
 if TYPE_CHECKING:
@@ -201,10 +202,7 @@ class RunFolder:
         )
 
     def _write_settings(self, begun: Mapping[str, Any]) -> None:
-        text = tomli_w.dumps(begun)
-        part = self.path / "spoor.toml.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(self.path / "spoor.toml")
+        write_whole(self.path / "spoor.toml", tomli_w.dumps(begun))
 
     def _compare(self, known: Mapping[str, Any]) -> None:
         if "format" not in known or not isinstance(known.get("crawl"), dict):
@@ -312,9 +310,7 @@ class RunFolder:
         file = self.path / "relevant.jsonl"
         if file.exists() and file.read_bytes() == wanted:
             return
-        part = self.path / "relevant.jsonl.part"
-        part.write_bytes(wanted)
-        part.replace(file)
+        write_whole(file, wanted)
 
     def state(self, usable: Callable[[State], bool] = lambda state: True) -> dict[str, Any] | None:
         """The crawl's state at the last checkpoint, None before the first; `ran_with` then holds

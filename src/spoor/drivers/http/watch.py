@@ -24,6 +24,7 @@ from spoor.drivers.http.folder import RunFolder
 from spoor.drivers.http.live import Live, stop_on_signals
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.foragers.agent import Found
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.known import NEVER
@@ -238,10 +239,7 @@ class Watch:
         self._news.flush()
         os.fsync(self._news.fileno())
         if self._fed != self.lines:
-            path = self.folder.path / "feed.xml"
-            part = path.with_suffix(".part")
-            part.write_bytes(feed(list(self._recent), self._title))
-            part.replace(path)
+            write_whole(self.folder.path / "feed.xml", feed(list(self._recent), self._title))
             self._fed = self.lines
 
     def summary(self, reason: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from spoor.drivers.shards import union
 from spoor.drivers.shards.hub import Hub, Report
 from spoor.drivers.shards.shard import Shard
 from spoor.errors import InputError, PausedError, SpoorError
+from spoor.files import write_whole
 from spoor.learn.remaining import Harvest
 
 TURN = 0.25
@@ -175,9 +176,7 @@ def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack
     told = read_settings(path) if (path / "spoor.toml").exists() else None
     if told is None or told.get("shards") != shards:
         whole = {"format": FORMAT, **(told or settings), "shards": shards}
-        part = path / "spoor.toml.part"
-        part.write_text(tomli_w.dumps(whole), encoding="utf-8")
-        part.replace(path / "spoor.toml")
+        write_whole(path / "spoor.toml", tomli_w.dumps(whole))
     return max((int(one.name[6:]) + 1 for one in known), default=0)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.files import write_whole
 
 _WHEN = {"pages": "at", "failures": "at"}
 
@@ -114,6 +115,4 @@ def results(path: Path, folders: Sequence[Path]) -> None:
         if file.exists():
             told = file.read_text("utf-8").splitlines()
             lines += [(-float(json.loads(line)["score"]), line) for line in told]
-    part = path / "relevant.jsonl.part"
-    part.write_text("".join(f"{line}\n" for _, line in sorted(lines)), encoding="utf-8")
-    part.replace(path / "relevant.jsonl")
+    write_whole(path / "relevant.jsonl", "".join(f"{line}\n" for _, line in sorted(lines)))
