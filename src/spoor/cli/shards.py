@@ -134,13 +134,8 @@ def table_of(watched: Watched) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
         table.add_column(name, justify="right")
-    now = time.monotonic()
-    for member in watched.hub.members.values():
-        told = member.told
-        state = "" if member.alive else "away"
-        if member.retired:
-            state = "hands over"
-        keys = ("hosts", "open", "pages", "relevant", "entered", "posted", "waiting")
-        values = [f"{told[key]:,}" if told else "–" for key in keys]
-        table.add_row(str(member.number), *values, f"{member.lag(now):.1f} s", state)
+    for row in watched.hub.rows(time.monotonic()):
+        numbers = (row.hosts, row.open, row.pages, row.found, row.entered, row.posted, row.waiting)
+        values = [f"{value:,}" for value in numbers]
+        table.add_row(str(row.shard), *values, f"{row.lag:.1f} s", row.state)
     return table

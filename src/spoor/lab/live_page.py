@@ -93,7 +93,7 @@ class LivePage:
         self._running = is_running(self._path)
         stands = self._reader.refresh()
         if stands != self._stands:
-            if stands[3:] != self._stands[3:]:
+            if stands[-2:] != self._stands[-2:]:
                 self._known = snapshot(self._path)
             self._report = self._reader.report(self._known, recent=True)
             self._made = {

@@ -18,7 +18,7 @@ from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import noted, reading
 from spoor.drivers.http.run import wanted
-from spoor.drivers.shards.union import folders
+from spoor.drivers.shards.union import folders, standing
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.lab.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
@@ -79,11 +79,18 @@ class _Seen:
     """[pages, relevant]"""
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
-    best: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (score, -number) of the best relevant pages."""
+    best: list[tuple[float, int, int]] = field(default_factory=list)
+    """A heap of (score, -place, number) of the best relevant pages."""
 
     def page(
-        self, seq: int, url: str, host: str, score: float, relevant: int, seconds: float | None
+        self,
+        seq: int,
+        number: int,
+        url: str,
+        host: str,
+        score: float,
+        relevant: int,
+        seconds: float | None,
     ) -> None:
         self.pages = seq
         self.relevant.append(relevant)
@@ -96,7 +103,7 @@ class _Seen:
         counts[1] += relevant
         if relevant:
             push = heapq.heappush if len(self.best) < BEST else heapq.heappushpop
-            push(self.best, (score, -seq))
+            push(self.best, (score, -seq, number))
 
     def failure(self, seq: int, host: str, kind: str, reason: str, url: str) -> None:
         self.failed = seq
@@ -121,6 +128,8 @@ class RunReader:
         self._labels: dict[str, bool] = {}
         """URL → what a person said last."""
         self._heard = 0
+        self._number = "number" if folders(path) else "seq"
+        """What a page keeps, whatever is added: in shards, others come in before it."""
         self.refresh()
 
     @property
@@ -135,19 +144,21 @@ class RunReader:
 
     def refresh(self) -> tuple[int, ...]:
         """Read what was added; returns numbers that change whenever anything did: of pages, of
-        relevant ones, of failures, of checkpoints, of labels."""
+        relevant ones, of failures, of words on its shards, of checkpoints, of labels."""
         if folders(self.path):  # their rows come in the order of time, late ones in between
             self._seen = _Seen()
         with reading(self.path) as db:
             self._hear(db)
             self._read(db)
             newest = db.execute("SELECT max(generation) FROM checkpoints").fetchone()[0] or 0
-        return self.pages, self.relevant, self._seen.failed, newest, self._heard
+        said = int((standing(self.path) or {"at": 0})["at"])
+        return self.pages, self.relevant, self._seen.failed, said, newest, self._heard
 
     def url(self, number: int) -> str | None:
         """Of a page, by its number; None where there is none."""
+        query = f"SELECT url FROM pages WHERE {self._number} = ?"
         with reading(self.path) as db:
-            row = db.execute("SELECT url FROM pages WHERE seq = ?", (number,)).fetchone()
+            row = db.execute(query, (number,)).fetchone()
         return None if row is None else row["url"]
 
     def _hear(self, db: sqlite3.Connection) -> None:
@@ -171,8 +182,8 @@ class RunReader:
         # Some at a time: who reads long keeps the crawl from emptying its log.
         seen = self._seen
         while rows := db.execute(
-            "SELECT seq, url, host, score, relevant, seconds FROM pages WHERE seq > ?"
-            " ORDER BY seq LIMIT ?",
+            f"SELECT seq, {self._number}, url, host, score, relevant, seconds FROM pages"
+            " WHERE seq > ? ORDER BY seq LIMIT ?",
             (seen.pages, CHUNK),
         ).fetchall():
             for row in rows:
@@ -192,10 +203,9 @@ class RunReader:
         with reading(self.path) as db:
             budget = _budget(db) or self.settings["pages"]
             ended = noted(db, "stopped") or ""
-            first = [-number for _, number in sorted(seen.best, reverse=True)]
+            first = [number for *_, number in sorted(seen.best, reverse=True)]
             best = self._rows(db, first, snippets=True)
-            last = range(seen.pages, max(0, seen.pages - RECENT), -1)
-            latest = self._rows(db, last) if recent else []
+            latest = self._rows(db, self._latest(db)) if recent else []
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
         subject = told["topic"] or told["topic_file"] or ", ".join(told["want"])
@@ -226,25 +236,31 @@ class RunReader:
             groups=_group_rows(seen.directories),
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
+            standing=standing(self.path),
             refused=refused,
             failures=failures,
             settings=flat(self.settings),
         )
+
+    def _latest(self, db: sqlite3.Connection) -> list[int]:
+        query = f"SELECT {self._number} FROM pages ORDER BY seq DESC LIMIT ?"
+        return [row[0] for row in db.execute(query, (RECENT,))]
 
     def _rows(
         self, db: sqlite3.Connection, numbers: Sequence[int], *, snippets: bool = False
     ) -> list[PageRow]:
         """Pages by their numbers, in this order."""
         found = db.execute(
-            "SELECT seq, url, title, score, relevant, path, why, choice_why, warc_file,"
-            f" warc_offset, warc_length FROM pages WHERE seq IN ({', '.join('?' * len(numbers))})",
+            f"SELECT {self._number} AS number, url, title, score, relevant, path, why, choice_why,"
+            f" warc_file, warc_offset, warc_length FROM pages"
+            f" WHERE {self._number} IN ({', '.join('?' * len(numbers))})",
             list(numbers),
         ).fetchall()
         place = {number: at for at, number in enumerate(numbers)}
-        found.sort(key=lambda row: place[row["seq"]])
+        found.sort(key=lambda row: place[row["number"]])
         return [
             PageRow(
-                row["seq"],
+                row["number"],
                 row["url"],
                 row["title"],
                 row["score"],
@@ -260,7 +276,7 @@ class RunReader:
 
     def _snippet(self, row: sqlite3.Row) -> Sequence[tuple[str, bool]]:
         """The words of a page that say most of the topic, out of its archive."""
-        known = self._snippets.get(row["seq"])
+        known = self._snippets.get(row["number"])
         if known is None:
             page = None
             if row["warc_file"]:
@@ -269,7 +285,7 @@ class RunReader:
             known = () if page is None else snippet(page.text, self._terms)
             if len(self._snippets) > 20 * BEST:
                 self._snippets.clear()
-            self._snippets[row["seq"]] = known
+            self._snippets[row["number"]] = known
         return known
 
 

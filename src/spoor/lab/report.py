@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
@@ -26,6 +27,7 @@ SECTIONS = (
     ("next", "Next links"),
     ("learned", "What it has learned"),
     ("hosts", "Hosts"),
+    ("shards", "Shards"),
     ("refused", "Kept out"),
     ("failed", "What failed"),
     ("settings", "Settings"),
@@ -49,7 +51,7 @@ class PageRow:
     """A page worth showing."""
 
     number: int
-    """In the order of fetching, from 1."""
+    """That the run knows it by: from 1 in the order of fetching, where it is in one process."""
     url: str
     title: str
     score: float
@@ -136,6 +138,8 @@ class RunReport:
     hosts: Sequence[HostRow] = ()
     more_hosts: int = 0
     """Left out."""
+    standing: Mapping[str, Any] | None = None
+    """How the shards of a run in shards stand (`spoor.drivers.shards.union.standing`)."""
     refused: Sequence[Failure] = ()
     """What robots.txt, the guard against traps and private addresses, and limits kept out."""
     failures: Sequence[Failure] = ()

@@ -19,7 +19,7 @@ from spoor.drivers.http.folder import read_settings, reading
 from spoor.drivers.http.labels import labelled_since
 from spoor.drivers.http.run import make_crawl, wanted
 from spoor.drivers.http.standby import Standby
-from spoor.drivers.shards.union import folders
+from spoor.drivers.shards.union import folders, has_begun
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, Weighs
@@ -141,7 +141,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     """
     shards = folders(path)
     if shards:
-        every = [snapshot(shard, links=links) for shard in shards]
+        every = [snapshot(shard, links=links) for shard in filter(has_begun, shards)]
         return _together([one for one in every if one is not None], links)
     found = last_checkpoint(path)
     if found is None:
@@ -288,7 +288,7 @@ class OpenLink:
 
 def open_link(path: Path, url: str) -> OpenLink | None:
     """An open link as it stood at the last checkpoint of a run; None where it is not one."""
-    for shard in folders(path) or (path,):
+    for shard in [*filter(has_begun, folders(path))] or (path,):
         found = last_checkpoint(shard)
         if found is None:
             continue

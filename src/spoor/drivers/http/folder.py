@@ -691,10 +691,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             db.close()
         return
     if not file.exists():
+        if (path / "spoor.toml").exists() and "shards" in read_settings(path):
+            raise union.just_begun(path)
         raise InputError(f"{path} is no run: it has no state.db")
-    # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
-    still = "" if os.access(path, os.W_OK) else "&immutable=1"
-    db = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro{still}", uri=True)
+    db = sqlite3.connect(union.to_look_at(file), uri=True)
     db.row_factory = sqlite3.Row
     try:
         yield db

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from spoor.drivers.http.folder import BusyError, RunFolder, noted, read_settings, reading
 from spoor.drivers.http.journal import events_of, label_event, packed
-from spoor.drivers.shards.union import folders
+from spoor.drivers.shards.union import folders, has_begun, results
 from spoor.errors import InputError
 from spoor.types import Judgement
 from spoor.urls import canonical
@@ -52,7 +52,10 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     except ValueError as error:
         raise InputError(str(error)) from None
     if shards := folders(run):
-        return label(_shard_of(shards, name), name, relevant)
+        told = label(_shard_of(shards, name), name, relevant)
+        if not told.running:
+            results(run, shards)
+        return told
     was = _judged(run, name)
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
@@ -92,7 +95,7 @@ def labelled_since(db: sqlite3.Connection, seq: int) -> list[tuple[str, Judgemen
 
 def _shard_of(shards: Sequence[Path], url: str) -> Path:
     """The folder of the shard that fetched a page."""
-    for shard in shards:
+    for shard in filter(has_begun, shards):
         with reading(shard) as db:
             if db.execute("SELECT 1 FROM pages WHERE url = ? LIMIT 1", (url,)).fetchone():
                 return shard

@@ -14,8 +14,8 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ TURN = 0.25
 
 MERGE_PAGES = 25
 """Pages a shard after which learning is shared for the first time."""
+
+SAY = 2.0
+"""Seconds after which it is written down anew how the shards stand."""
 
 AGAIN = 0.5
 """Seconds after which a shard whose process died is opened again."""
@@ -174,8 +177,10 @@ def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack
         raise InputError(f"{path} was begun without shards; go on without --shards")
     known = union.folders(path)
     told = read_settings(path) if (path / "spoor.toml").exists() else None
-    if told is None or told.get("shards") != shards:
-        whole = {"format": FORMAT, **(told or settings), "shards": shards}
+    # As for any run, `crawl` stays as it was begun; each shard compares it.
+    begun = {key: value for key, value in settings.items() if told is None or key != "crawl"}
+    if told is None or {**told, **begun, "shards": shards} != told:
+        whole = {"format": FORMAT, **(told or {}), **begun, "shards": shards}
         write_whole(path / "spoor.toml", tomli_w.dumps(whole))
     return max((int(one.name[6:]) + 1 for one in known), default=0)
 
@@ -288,7 +293,7 @@ class _Coordinator:
 
     def run(self, watch: Callable[[Watched], None]) -> None:
         """To the end. Raises what a shard ended with, once the others have ended."""
-        shown = 0.0
+        shown = said = 0.0
         while not self._hub.over:
             now = time.monotonic()
             for shard, at in self._next.items():
@@ -312,7 +317,11 @@ class _Coordinator:
             if now - shown > TURN:
                 shown = now
                 watch(self._watched)
+            if now - said > SAY:
+                said = now
+                self._say()
         watch(self._watched)
+        self._say()
         if self._fault is not None:
             raise self._fault
 
@@ -324,6 +333,14 @@ class _Coordinator:
             open_links = sum(report["open"] for report in told)
             estimate = self._harvest.estimate(open_links, sum(one["requests"] for one in told))
         return self._rule.reason(found, recent, estimate)
+
+    def _say(self) -> None:
+        """For whoever looks at the run's folder; a full disk is for the shards to tell."""
+        hub, traffic = self._hub, self._hub.traffic
+        rows = [asdict(row) for row in hub.rows(time.monotonic())]
+        exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
+        with suppress(OSError):
+            union.say(self._path, {"at": time.time(), "shards": rows, "exchange": exchange})
 
     def _ask(self, shard: int) -> None:
         member, actor = self._hub.members[shard], self._actors[shard]

@@ -60,6 +60,29 @@ class _Chunk:
         return self.first + self.count
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A shard as people are shown it."""
+
+    shard: int
+    hosts: int
+    open: int
+    """Links."""
+    pages: int
+    found: int
+    entered: int
+    """Links that came from others."""
+    posted: int
+    """Links that left for others."""
+    waiting: int
+    """Of these, links not known to be durable there."""
+    lag: float
+    """Seconds that the oldest link waits for it in the hub."""
+    deaths: int
+    state: str
+    """Empty where there is nothing to say."""
+
+
 @dataclass(slots=True)
 class Member:
     """What is known of one shard."""
@@ -93,6 +116,26 @@ class Member:
     def lag(self, now: float) -> float:
         """Seconds that the oldest link waits for it here."""
         return max(0.0, now - self.queue[0].since) if self.queue else 0.0
+
+    def row(self, now: float) -> Row:
+        """What there is to show of it."""
+        told = self.told
+        state = "away" if told and not self.alive else "" if told else "is not there yet"
+        if self.retired:
+            state = "hands over" if not self.ended else "handed over"
+        return Row(
+            self.number,
+            hosts=told.get("hosts", 0),
+            open=told.get("open", 0),
+            pages=told.get("pages", 0),
+            found=told.get("relevant", 0),
+            entered=told.get("entered", 0),
+            posted=told.get("posted", 0),
+            waiting=told.get("waiting", 0),
+            lag=round(self.lag(now), 1),
+            deaths=self.deaths,
+            state=state,
+        )
 
 
 @dataclass(slots=True)
@@ -279,6 +322,10 @@ class Hub:
         self._merge_bytes = len(working) * told
         self._merged_at = self.fetched
         self.traffic.merges += 1
+
+    def rows(self, now: float) -> list[Row]:
+        """Its shards, to be shown."""
+        return [member.row(now) for member in self.members.values()]
 
     def _working(self) -> list[Member]:
         return [member for member in self.members.values() if not member.retired]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from spoor.errors import InputError
 from spoor.files import write_whole
+
+NUMBER = 1 << 16
+"""More than any run has shards."""
+
+STANDING = "shards.json"
+"""What the coordinator says of its shards, for whoever looks on."""
 
 _WHEN = {"pages": "at", "failures": "at"}
 
@@ -26,23 +35,27 @@ def folders(path: Path) -> list[Path]:
 
 def whole(folders: Sequence[Path]) -> sqlite3.Connection:
     """The tables that readers of a run look at, over all shards, in the order of time; `shard` says
-    which a row came from. Files of the archive are named from the run's folder.
+    which a row came from, and `number` which it is, however many come in between later. Files of
+    the archive are named from the run's folder.
 
     `checkpoints` holds the newest of each shard, that of the shard with most pages last; its
-    `requests` are those of the shards before it, too. `meta` is the first shard's. Copies what it
-    reads: O(pages), about 10 s for a million.
+    `requests` and `generation` are those of the shards before it, too, so that the highest grows
+    with each. `meta` is the first shard's. Copies what it reads: O(pages), about 10 s for a
+    million. Raises InputError where no shard has begun.
     """
     db = sqlite3.connect("", uri=True)
     db.row_factory = sqlite3.Row
     try:
-        for at, folder in enumerate(folders):
-            _take_in(db, folder, at)
+        for folder in folders:
+            _take_in(db, folder)
+        if not _columns(db, "main", "all_pages"):
+            raise just_begun(folders[0].parent)
         for table, when in _WHEN.items():
             names = _columns(db, "main", f"all_{table}")
             rest = ", ".join(name for name in names if name not in ("seq", "shard"))
             db.execute(
                 f"CREATE TABLE {table} AS SELECT row_number() OVER (ORDER BY {when}, shard, seq)"
-                f" AS seq, {rest}, shard FROM all_{table}"
+                f" AS seq, {rest}, shard, seq * {NUMBER} + shard AS number FROM all_{table}"
             )
             db.execute(f"DROP TABLE all_{table}")
         _number_checkpoints(db)
@@ -60,12 +73,32 @@ def _columns(db: sqlite3.Connection, schema: str, table: str) -> list[str]:
     return [row["name"] for row in db.execute(f"PRAGMA {schema}.table_info({table})")]
 
 
-def _take_in(db: sqlite3.Connection, folder: Path, at: int) -> None:
-    shard = int(folder.name.rpartition("-")[2])
+def just_begun(path: Path) -> InputError:
+    """Of a run in shards whose first one is not there yet."""
+    return InputError(f"{path} has only just begun; look again in a few seconds")
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a shard has made its tables."""
     file = folder / "state.db"
     if not file.exists():
+        return False
+    with closing(sqlite3.connect(to_look_at(file), uri=True)) as db:
+        return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone())
+
+
+def to_look_at(file: Path) -> str:
+    """The URI of a database that is read only, whoever writes it."""
+    # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
+    still = "" if os.access(file.parent, os.W_OK) else "&immutable=1"
+    return f"{file.resolve().as_uri()}?mode=ro{still}"
+
+
+def _take_in(db: sqlite3.Connection, folder: Path) -> None:
+    shard = int(folder.name.rpartition("-")[2])
+    if not has_begun(folder):
         return
-    db.execute("ATTACH ? AS one", (f"{file.absolute().as_uri()}?mode=ro",))
+    db.execute("ATTACH ? AS one", (to_look_at(folder / "state.db"),))
     try:
         for table in (*_WHEN, "checkpoints", "meta"):
             names = _columns(db, "one", table)
@@ -90,20 +123,17 @@ def _take_in(db: sqlite3.Connection, folder: Path, at: int) -> None:
 
 
 def _number_checkpoints(db: sqlite3.Connection) -> None:
-    names = [name for name in _columns(db, "main", "all_checkpoints") if name != "generation"]
-    db.execute(
-        f"CREATE TABLE checkpoints AS SELECT 0 AS generation, {', '.join(names)}"
-        " FROM all_checkpoints WHERE 0"
-    )
+    names = _columns(db, "main", "all_checkpoints")
+    db.execute("CREATE TABLE checkpoints AS SELECT * FROM all_checkpoints WHERE 0")
     pages = dict(db.execute("SELECT shard, count(*) FROM pages GROUP BY shard").fetchall())
     rows = db.execute(f"SELECT {', '.join(names)} FROM all_checkpoints").fetchall()
     rows.sort(key=lambda row: pages.get(row["shard"], 0))
-    total = 0
-    for generation, row in enumerate(rows, 1):
-        total += row["requests"] or 0
-        values = [total if name == "requests" else row[name] for name in names]
-        marks = ", ".join("?" * (len(names) + 1))
-        db.execute(f"INSERT INTO checkpoints VALUES ({marks})", (generation, *values))
+    totals = dict.fromkeys(("generation", "requests"), 0)
+    for row in rows:
+        for name in totals:
+            totals[name] += row[name] or 0
+        values = [totals.get(name, row[name]) for name in names]
+        db.execute(f"INSERT INTO checkpoints VALUES ({', '.join('?' * len(names))})", values)
     db.execute("DROP TABLE all_checkpoints")
 
 
@@ -116,3 +146,17 @@ def results(path: Path, folders: Sequence[Path]) -> None:
             told = file.read_text("utf-8").splitlines()
             lines += [(-float(json.loads(line)["score"]), line) for line in told]
     write_whole(path / "relevant.jsonl", "".join(f"{line}\n" for _, line in sorted(lines)))
+
+
+def say(path: Path, standing: Mapping[str, Any]) -> None:
+    """Write how the shards of a run stand, for whoever looks on."""
+    write_whole(path / STANDING, json.dumps(standing))
+
+
+def standing(path: Path) -> Mapping[str, Any] | None:
+    """What was said last of how the shards of a run stand; None where nothing was."""
+    with suppress(OSError, ValueError):
+        told = json.loads((path / STANDING).read_text("utf-8"))
+        if isinstance(told, dict):
+            return told
+    return None
