@@ -156,6 +156,18 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_under_a_budget_the_others_have_the_same_one(web: Path) -> None:
+    plain, best = (
+        replay_cell(Cell(str(web), ("label:pottery",), policy, pages=45))
+        for policy in ("breadth-first", "oracle")
+    )
+    assert plain["fetched"] == best["fetched"] == 45
+    assert plain["gap_closed"] == 0.0
+    assert best["gap_closed"] == 1.0
+    assert plain["auc_oracle"] == best["auc"]
+    assert 0.0 < plain["auc"] < best["auc"]
+
+
 @pytest.mark.parametrize(
     "policy", ["breadth-first", "depth-first", "random", "best-first", "oracle"]
 )

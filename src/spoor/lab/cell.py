@@ -104,15 +104,24 @@ def replay_cell(
     found, crawl = _run(cell, ground, model, tell)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     targets, reachable = ground.targets_reachable, ground.reachable
-    own = area(found, targets, reachable)
-    plain = area(ground.graph.targets[ground.order].tolist(), targets, reachable)
+    # Under a budget the others have the same: what comes after it is nobody's.
+    fetches = reachable if cell.pages is None else min(cell.pages, reachable)
+    own = area(found, targets, fetches)
+    plain = area(ground.graph.targets[ground.order].tolist(), targets, fetches)
     best = None
     if compare and reachable <= ORACLE_LIMIT and targets:
-        if cell.policy == "oracle" and cell.pages is None:
+        if cell.policy == "oracle":
             best = own
         else:
-            known = Cell(cell.web, cell.targets, "oracle", root=ground.root, scope=cell.scope)
-            best = area(_run(known, ground, None)[0], targets, reachable)
+            known = Cell(
+                cell.web,
+                cell.targets,
+                "oracle",
+                root=ground.root,
+                scope=cell.scope,
+                pages=cell.pages,
+            )
+            best = area(_run(known, ground, None)[0], targets, fetches)
     # Of a policy that measures likeness: by which word vectors, or by none.
     measured = getattr(crawl.policy, "measured_by", None)
     return {

@@ -23,16 +23,16 @@ POINTS = 200
 """At most so many points of a curve are kept."""
 
 
-def area(found: Sequence[bool], targets: int, reachable: int) -> float | None:
-    """Mean share of the targets found after 0, 1, …, `reachable` fetches; None without targets.
+def area(found: Sequence[bool], targets: int, fetches: int) -> float | None:
+    """Mean share of the targets found after 0, 1, …, `fetches` fetches; None without targets.
 
     After the end of the crawl the last value holds. In [0, 1]; O(fetches).
     """
     if not targets:
         return None
-    cut = found[:reachable]
-    total = sum(accumulate(cut)) + (reachable - len(cut)) * sum(cut)
-    return total / (targets * (reachable + 1))
+    cut = found[:fetches]
+    total = sum(accumulate(cut)) + (fetches - len(cut)) * sum(cut)
+    return total / (targets * (fetches + 1))
 
 
 def requests_to(found: Sequence[bool], targets: int, reachable: int) -> dict[str, float | None]:
