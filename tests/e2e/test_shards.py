@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections import Counter
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +23,9 @@ import pytest
 from spoor.cli.explain import of_page
 from spoor.cli.main import run
 from spoor.drivers.http.folder import reading
-from spoor.lab.reading import report_of_run
+from spoor.errors import InputError
+from spoor.lab.live_page import LivePage
+from spoor.lab.reading import RunReader, report_of_run
 from spoor.learn.state import unpack
 from spoor.testing.kills import CountedWeb, served
 from spoor.urls import host, shard_of
@@ -98,7 +108,7 @@ def test_a_run_in_shards_goes_on_in_shards(
     ("more", "said"),
     [
         (["--shards", "-1"], "0"),
-        (["--shards", "2", "--metrics", "127.0.0.1:0"], "look at one process"),
+        (["--shards", "2", "--metrics", "9464"], "is not ADDRESS:PORT"),
         (["--cluster", "127.0.0.1:1"], "no Ray at 127.0.0.1:1"),
         (["--cluster", "ray://head:10001"], "is not HOST:PORT"),
     ],
@@ -115,6 +125,137 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], sai
     assert ended.returncode == 2, ended.stderr
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert not (tmp_path / "run" / "shard-0").exists()
+
+
+def until(told: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """What is told, once it is anything."""
+    end = time.monotonic() + 90
+    while time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        with contextlib.suppress(InputError, OSError):
+            if found := told():
+                return found
+        time.sleep(0.05)
+    raise AssertionError("it never came")
+
+
+def values(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as got:
+        lines = [line.rpartition(" ") for line in got.read().decode().splitlines()]
+    return {name: float(value) for name, _, value in lines if name[:1] not in ("#", "")}
+
+
+@needs_ray
+def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("prometheus_client", reason="the extra metrics is not installed")
+    out = tmp_path / "run"
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    with served(600, hosts=8) as web:
+        told = web.command(out, "--json", "--shards", "2", "--metrics", f"127.0.0.1:{port}")
+        told[told.index("--delay") + 1] = "0.3"
+        environment = {**os.environ, "OTEL_TRACES_EXPORTER": "console"}
+        environment |= {"OTEL_METRICS_EXPORTER": "none"}
+        process = subprocess.Popen(
+            [*told, "--otel"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        try:
+            look_and_label(out, port, process, capsys)
+            process.send_signal(signal.SIGINT)
+            said, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            process.wait()
+    summary = json.loads(said)
+    assert summary["stopped_because"] == "interrupted"
+    with reading(out) as db:
+        rows = db.execute("SELECT url, relevant, why FROM pages").fetchall()
+    assert len(rows) == summary["fetched"] == err.count('"url.full"')
+    labelled = [row for row in rows if "a person said so" in row["why"]]
+    assert {row["relevant"] for row in labelled} == {1}
+    assert len(labelled) == 2
+    results = (out / "relevant.jsonl").read_text("utf-8")
+    assert all(f'"url": "{row["url"]}"' in results for row in labelled)
+    # After it, too: the results of the whole follow.
+    assert run(["label", str(out), labelled[0]["url"], "no"]) == 0
+    results = (out / "relevant.jsonl").read_text("utf-8")
+    assert [f'"url": "{row["url"]}"' in results for row in labelled] == [False, True]
+
+
+def look_and_label(
+    out: Path, port: int, process: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def irrelevant() -> list[str]:
+        """A page of each shard that is not relevant."""
+        with reading(out) as db:
+            rows = db.execute("SELECT url, min(seq) FROM pages WHERE NOT relevant GROUP BY shard")
+            return found if len(found := [row["url"] for row in rows]) == 2 else []
+
+    def asked(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    # From the first moment on it answers, in one line where there is nothing to say yet.
+    until(lambda: (out / "spoor.toml").exists(), process)
+    assert run(["explain", str(out)]) == 2
+    assert "has only just begun" in capsys.readouterr().err
+    one, other = until(irrelevant, process)
+
+    hours = count(0, 3600)
+    page = LivePage(out, "token", lambda: time.time() + next(hours))
+    assert page.news({})["running"]
+    assert "within a second" in asked("label", str(out), one, "yes")
+    with reading(out) as db:
+        (number,) = db.execute("SELECT number FROM pages WHERE url = ?", (other,)).fetchone()
+    shown = RunReader(out).report(None, recent=True).recent
+    assert all(RunReader(out).url(row.number) == row.url for row in shown)
+    assert "within a second" in page.label(number, True)
+
+    def taken_in() -> bool:
+        with reading(out) as db:
+            rows = db.execute("SELECT relevant FROM pages WHERE url IN (?, ?)", (one, other))
+            return all(row["relevant"] for row in rows)
+
+    until(taken_in, process)
+    assert "would ask for next" in asked("explain", str(out))
+    assert "fetched" in asked("explain", str(out), one, "--json")
+    asked("export", str(out), "--out", str(out.parent / "pages.jsonl"))
+    exported = (out.parent / "pages.jsonl").read_text("utf-8")
+    assert one in exported
+    assert other in exported
+    assert "Shards</h2>" in report_of_run(out).read_text("utf-8")
+
+    first = page.news({})
+    sections = {part["id"]: part for part in first["sections"]}
+    assert "on their way" in sections["shards"]["html"]
+    assert one in sections["best"]["html"]
+    digest = sections["next"]["digest"]
+    until(
+        lambda: any(
+            part["id"] == "next" and part["digest"] != digest for part in page.news({})["sections"]
+        ),
+        process,
+    )
+
+    # The numbers of all shards, as of one process, and those of each.
+    found = values(port)
+    each = [found[f'spoor_shard_pages_total{{shard="{at}"}}'] for at in range(2)]
+    assert all(each)
+    assert found["spoor_pages_total"] == sum(each)
+    assert found["spoor_download_seconds_count"] <= sum(each)
+    assert found["spoor_budget_pages"] == 100_000
+    assert found['spoor_shard_up{shard="1"}'] == 1
+    assert found["spoor_exchange_links_total"] > 0
 
 
 CLUSTER = """

@@ -32,6 +32,8 @@ def run(
     stop: StopRule,
     warc: bool,
     as_json: bool,
+    metrics: str = "",
+    otel: bool = False,
 ) -> dict[str, Any]:
     """Crawl in shards with a screen; the summary."""
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
@@ -43,6 +45,8 @@ def run(
             stop=stop,
             warc=warc,
             watch=screen.show,
+            metrics=metrics,
+            otel=otel,
         )
 
 

@@ -52,10 +52,10 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     except ValueError as error:
         raise InputError(str(error)) from None
     if shards := folders(run):
-        told = label(_shard_of(shards, name), name, relevant)
-        if not told.running:
+        said = label(_shard_of(shards, name), name, relevant)
+        if not said.running:
             results(run, shards)
-        return told
+        return said
     was = _judged(run, name)
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:

@@ -1,7 +1,8 @@
 """What a crawl tells those who watch many programs: Prometheus, and OpenTelemetry.
 
 Both are asked for, need the extra `metrics`, and only read: nothing of a crawl goes by them. What
-they say of one page they say after it is committed.
+they say of one page they say after it is committed. Of a crawl in shards the coordinator tells all:
+its numbers are those of all shards, as of one process, and those of each under names of their own.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points, version
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
-from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome
+from spoor.types import Deferred, Fetch, Fetched, Outcome
 
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Ends of the bins of downloads' times."""
@@ -29,32 +31,98 @@ COUNTERS = {
     "skipped": "Links that were chosen and passed over",
     "requests": "Requests of this run, retries and redirects included",
 }
-GAUGES: dict[str, tuple[str, Callable[[Crawl], float]]] = {
-    "open_links": ("Links that may be chosen", lambda crawl: crawl.frontier.open_count),
-    "in_flight": ("Links that were chosen and are waited for", lambda crawl: crawl.in_flight),
-    "budget_pages": ("Pages that the run may fetch; 0: no limit", lambda crawl: crawl.pages or 0),
+GAUGES = {
+    "open_links": "Links that may be chosen",
+    "in_flight": "Links that were chosen and are waited for",
+    "budget_pages": "Pages that the run may fetch; 0: no limit",
 }
 
 
-class Watcher(Protocol):
-    """Hears of each step of a crawl, once it is safe."""
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One that a crawl tells when it is asked."""
 
-    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None: ...
+    name: str
+    """Dotted, as in `shard.pages`."""
+    what: str
+    value: float
+    grows: bool = False
+    """It only ever grows: a counter."""
+    shard: int | None = None
+
+
+Read = Callable[[], Sequence[Number]]
+"""The numbers of a crawl as they stand: always the same ones."""
+
+
+def numbers_of(crawl: Crawl) -> list[Number]:
+    """Those of a crawl in one process."""
+    stand = (crawl.frontier.open_count, crawl.in_flight, crawl.pages or 0)
+    return [
+        *(Number(name, what, getattr(crawl.counts, name), True) for name, what in COUNTERS.items()),
+        *(
+            Number(name, what, value)
+            for (name, what), value in zip(GAUGES.items(), stand, strict=True)
+        ),
+    ]
+
+
+class Download(NamedTuple):
+    """What is told of one download: plain values, which a shard can send."""
+
+    url: str
+    host: str
+    attempt: int
+    began: float
+    """Unix seconds."""
+    seconds: float
+    size: int
+    status: int | None
+    kind: str
+    """Of its failure; empty for a page."""
+    reason: str
+    score: float | None
+    relevant: bool
+
+    @classmethod
+    def of(cls, fetch: Fetch, step: Outcome | Deferred) -> Self | None:
+        """None where its ticket will be asked for again."""
+        if isinstance(step, Deferred):
+            return None
+        reply, judged = step.reply, step.judgement
+        began = time.time() - reply.seconds
+        if isinstance(reply, Fetched):
+            began = reply.page.fetched_at or began
+            size, status, kind, reason = reply.size, reply.page.status, "", ""
+        else:
+            size, status, kind, reason = 0, reply.status, reply.kind, reply.reason
+        return cls(
+            *(fetch.url, fetch.host, fetch.attempt, began, reply.seconds, size, status),
+            *(kind, reason),
+            score=None if judged is None else judged.score,
+            relevant=judged is not None and judged.relevant,
+        )
+
+
+class Watcher(Protocol):
+    """Hears of each download of a crawl, once it is safe."""
+
+    def step(self, download: Download) -> None: ...
     def close(self) -> None:
         """Send what is left, and end."""
         ...
 
 
-def watchers(crawl: Crawl, metrics: str, otel: bool) -> list[Watcher]:
+def watchers(read: Read, metrics: str, otel: bool) -> list[Watcher]:
     """Those that a person asked for: `metrics` is ADDRESS:PORT, or empty for none.
 
     Raises InputError where the extra or an exporter is missing, or nobody can listen there.
     """
     made: list[Watcher] = []
     if metrics:
-        made.append(Prometheus(crawl, *listening(metrics)))
+        made.append(Prometheus(read, *listening(metrics)))
     if otel:
-        made.append(Telemetry(crawl))
+        made.append(Telemetry(read))
     return made
 
 
@@ -80,10 +148,10 @@ def _extra(*names: str) -> list[Any]:
 class Prometheus:
     """Serves /metrics in a thread of its own."""
 
-    def __init__(self, crawl: Crawl, address: str, port: int) -> None:
+    def __init__(self, read: Read, address: str, port: int) -> None:
         (client, core) = _extra("prometheus_client", "prometheus_client.core")
         registry = client.CollectorRegistry()
-        registry.register(_Counts(crawl, core))
+        registry.register(_Numbers(read, core))
         client.ProcessCollector(registry=registry)
         self._failures = client.Counter(
             "spoor_failures",
@@ -104,14 +172,12 @@ class Prometheus:
             raise InputError(f"--metrics: cannot listen on {address}:{port}: {why}") from error
         self.port: int = self._server.server_port
 
-    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        if isinstance(step, Deferred):
-            return
-        if isinstance(step.reply, Failed):
-            self._failures.labels(step.reply.kind).inc()
+    def step(self, download: Download) -> None:
+        if download.kind:
+            self._failures.labels(download.kind).inc()
         else:
-            self._bytes.inc(step.reply.size)
-            self._seconds.observe(step.reply.seconds)
+            self._bytes.inc(download.size)
+            self._seconds.observe(download.seconds)
 
     def close(self) -> None:
         self._server.shutdown()
@@ -119,19 +185,23 @@ class Prometheus:
         self._thread.join()
 
 
-class _Counts:
-    """The crawl's own counts, read when somebody asks."""
+class _Numbers:
+    """The crawl's own numbers, read when somebody asks."""
 
-    def __init__(self, crawl: Crawl, core: Any) -> None:
-        self._crawl = crawl
+    def __init__(self, read: Read, core: Any) -> None:
+        self._read = read
         self._core = core
 
     def collect(self) -> Iterator[Any]:
-        core, counts = self._core, self._crawl.counts
-        for name, what in COUNTERS.items():
-            yield core.CounterMetricFamily(f"spoor_{name}", what, value=getattr(counts, name))
-        for name, (what, read) in GAUGES.items():
-            yield core.GaugeMetricFamily(f"spoor_{name}", what, value=read(self._crawl))
+        kinds = {True: self._core.CounterMetricFamily, False: self._core.GaugeMetricFamily}
+        families: dict[str, Any] = {}
+        for one in self._read():
+            labels = [] if one.shard is None else ["shard"]
+            if one.name not in families:
+                name = f"spoor_{one.name.replace('.', '_')}"
+                families[one.name] = kinds[one.grows](name, one.what, labels=labels)
+            families[one.name].add_metric([str(one.shard)] if labels else [], one.value)
+        yield from families.values()
 
 
 # ---------------------------------------------------------------- OpenTelemetry
@@ -145,7 +215,7 @@ class Telemetry:
     `console` writes to standard error.
     """
 
-    def __init__(self, crawl: Crawl) -> None:
+    def __init__(self, read: Read) -> None:
         (resources, metrics, readers, traces, processors, api) = _extra(
             "opentelemetry.sdk.resources",
             "opentelemetry.sdk.metrics",
@@ -172,18 +242,16 @@ class Telemetry:
         meter = self._meters.get_meter("spoor", version("spoor"))
         observation = import_module("opentelemetry.metrics").Observation
 
-        def observed(read: Callable[[Crawl], float]) -> Callable[[object], Iterable[Any]]:
-            return lambda options: [observation(read(crawl))]
+        def observed(name: str) -> Callable[[object], Iterable[Any]]:
+            return lambda options: [
+                observation(one.value, None if one.shard is None else {"spoor.shard": one.shard})
+                for one in read()
+                if one.name == name
+            ]
 
-        def count(name: str) -> Callable[[Crawl], float]:
-            return lambda crawl: getattr(crawl.counts, name)
-
-        for name, what in COUNTERS.items():
-            counted = observed(count(name))
-            meter.create_observable_counter(f"spoor.{name}", [counted], description=what)
-        for name, (what, read) in GAUGES.items():
-            value = observed(read)
-            meter.create_observable_gauge(f"spoor.{name}", [value], description=what)
+        kinds = {True: meter.create_observable_counter, False: meter.create_observable_gauge}
+        for one in {one.name: one for one in read()}.values():
+            kinds[one.grows](f"spoor.{one.name}", [observed(one.name)], description=one.what)
         self._seconds = meter.create_histogram(
             "http.client.request.duration",
             unit="s",
@@ -191,31 +259,25 @@ class Telemetry:
             explicit_bucket_boundaries_advisory=list(SECONDS),
         )
 
-    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        if isinstance(step, Deferred):
-            return
-        reply = step.reply
-        told: dict[str, Any] = {"http.request.method": "GET", "server.address": fetch.host}
-        began = time.time() - reply.seconds
-        if isinstance(reply, Fetched):
-            began = reply.page.fetched_at or began
-            told["http.response.status_code"] = reply.page.status
-        else:
-            told["error.type"] = reply.kind
-            if reply.status:
-                told["http.response.status_code"] = reply.status
-        self._seconds.record(reply.seconds, told)
-        if step.judgement is not None:
-            told |= {"spoor.score": step.judgement.score, "spoor.relevant": step.judgement.relevant}
+    def step(self, download: Download) -> None:
+        told: dict[str, Any] = {"http.request.method": "GET", "server.address": download.host}
+        if download.kind:
+            told["error.type"] = download.kind
+        if download.status:
+            told["http.response.status_code"] = download.status
+        self._seconds.record(download.seconds, told)
+        if download.score is not None:
+            told |= {"spoor.score": download.score, "spoor.relevant": download.relevant}
         span = self._tracer.start_span(
             "GET",
             kind=self._api.SpanKind.CLIENT,
-            start_time=int(began * 1e9),
-            attributes={**told, "url.full": shown(fetch.url), "spoor.attempt": fetch.attempt},
+            start_time=int(download.began * 1e9),
+            attributes={**told, "url.full": shown(download.url), "spoor.attempt": download.attempt},
         )
-        if isinstance(reply, Failed):
-            span.set_status(self._api.StatusCode.ERROR, shown(reply.reason or reply.kind))
-        span.end(int((began + reply.seconds) * 1e9))
+        if download.kind:
+            why = shown(download.reason or download.kind)
+            span.set_status(self._api.StatusCode.ERROR, why)
+        span.end(int((download.began + download.seconds) * 1e9))
 
     def close(self) -> None:
         self._tracers.force_flush(5_000)

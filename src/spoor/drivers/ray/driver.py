@@ -22,9 +22,11 @@ from typing import Any
 import tomli_w
 
 from spoor.drivers.http.folder import FORMAT, read_settings, reading
+from spoor.drivers.http.metrics import Watcher, watchers
 from spoor.drivers.http.run import StopRule
 from spoor.drivers.shards import union
 from spoor.drivers.shards.hub import Hub, Report
+from spoor.drivers.shards.numbers import numbers_of
 from spoor.drivers.shards.shard import Shard
 from spoor.errors import InputError, PausedError, SpoorError
 from spoor.files import write_whole
@@ -61,11 +63,17 @@ class ShardActor:
         self._shard: Shard | None = None
 
     async def open(
-        self, path: str, settings: dict[str, Any], me: int, shards: int, warc: bool
+        self,
+        path: str,
+        settings: dict[str, Any],
+        me: int,
+        shards: int,
+        warc: bool,
+        watched: bool,
     ) -> Report:
         """Open the shard, or say where it stands; whoever asks knows nothing of it."""
         if self._shard is None:
-            self._shard = Shard(Path(path), settings, me, shards, warc=warc)
+            self._shard = Shard(Path(path), settings, me, shards, warc=warc, watched=watched)
             return {**self._shard.begin(), "process": os.getpid()}
         return {**self._shard.anew(), "process": os.getpid()}
 
@@ -102,6 +110,8 @@ def crawl(
     warc: bool = True,
     merge_pages: int = MERGE_PAGES,
     watch: Callable[[Watched], None] = lambda watched: None,
+    metrics: str = "",
+    otel: bool = False,
 ) -> dict[str, Any]:
     """Crawl in `shards` shards, to the end; the same call on the same folder goes on, with another
     number of shards, too. Returns what `spoor crawl --json` prints.
@@ -109,7 +119,8 @@ def crawl(
     `settings`: of `drivers.http.plan.run_settings`. `cluster`: the address of a Ray that runs;
     without one Ray is started here and ended with the crawl. `merge_pages`: pages a shard between
     two exchanges of what was learned, more as there are more; 0: each learns by itself. `watch` is
-    called a few times a second.
+    called a few times a second. `metrics` and `otel`: of `spoor.drivers.http.metrics.watchers`;
+    this process tells of all shards.
 
     Raises InputError as a run's folder does, and where Ray is not installed or not there;
     PausedError where a disk is full, or Ray is gone.
@@ -119,20 +130,24 @@ def crawl(
         _knock(cluster)
     rule = stop or StopRule()
     with ExitStack() as undo:
-        before = _begin(path, settings, shards, undo)
-        retired = [at for at in range(before) if at >= shards]
         hub = Hub(
             shards,
             settings["pages"],
-            retired=retired,
+            retired=[at for at in union.numbers(path) if at >= shards],
             merge_pages=merge_pages * shards,
             rule=lambda found, recent: coordinator.reason(found, recent),
             found=rule.found,
             window=rule.window,
         )
+        hearing = watchers(lambda: numbers_of(hub, time.monotonic()), metrics, otel)
+        for watcher in hearing:
+            undo.callback(watcher.close)
+        _begin(path, settings, shards, undo)
         undo.enter_context(_started(ray, cluster, len(hub.members)))
         watched = Watched(hub)
-        coordinator = _Coordinator(ray, path, dict(settings), hub, rule, shards, warc, watched)
+        coordinator = _Coordinator(
+            ray, path, dict(settings), hub, rule, shards, warc, watched, hearing
+        )
         undo.enter_context(_signals(hub))
         try:
             coordinator.run(watch)
@@ -162,8 +177,8 @@ def _gone(error: BaseException) -> PausedError:
     return PausedError(f"paused: Ray is gone ({what}); give the same command to go on")
 
 
-def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack) -> int:
-    """Make the run's folder, or open it; how many shards it has had."""
+def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack) -> None:
+    """Make the run's folder, or open it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = undo.enter_context((path / "lock").open("w"))
@@ -175,14 +190,12 @@ def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack
         raise InputError(f"{path} is in use by another process; wait for it or end it") from None
     if (path / "state.db").exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
-    known = union.folders(path)
     told = read_settings(path) if (path / "spoor.toml").exists() else None
     # As for any run, `crawl` stays as it was begun; each shard compares it.
     begun = {key: value for key, value in settings.items() if told is None or key != "crawl"}
     if told is None or {**told, **begun, "shards": shards} != told:
         whole = {"format": FORMAT, **(told or {}), **begun, "shards": shards}
         write_whole(path / "spoor.toml", tomli_w.dumps(whole))
-    return max((int(one.name[6:]) + 1 for one in known), default=0)
 
 
 def _knock(cluster: str) -> None:
@@ -267,6 +280,7 @@ class _Coordinator:
         shards: int,
         warc: bool,
         watched: Watched,
+        hearing: Sequence[Watcher],
     ) -> None:
         self._rule = rule
         self._harvest = Harvest(_verdicts(path) if rule.estimates else ())
@@ -277,6 +291,7 @@ class _Coordinator:
         self._shards = shards
         self._warc = warc
         self._watched = watched
+        self._hearing = hearing
         self._began = time.monotonic()
         self._before: int | None = None
         self._pending: dict[Any, tuple[int, str]] = {}
@@ -347,8 +362,11 @@ class _Coordinator:
         if member.ended:
             return
         if not member.alive:
-            arguments = (str(self._path), self._settings, shard, self._shards, self._warc)
-            self._pending[actor.open.remote(*arguments)] = (shard, "open")
+            opened = actor.open.remote(
+                *(str(self._path), self._settings, shard, self._shards, self._warc),
+                watched=bool(self._hearing),
+            )
+            self._pending[opened] = (shard, "open")
         elif member.stopping:
             self._pending[actor.end.remote()] = (shard, "end")
         else:
@@ -374,6 +392,9 @@ class _Coordinator:
         self._last[shard] = report
         for verdict in report["verdicts"]:
             self._harvest.add(verdict)
+        for download in report.pop("downloads"):
+            for watcher in self._hearing:
+                watcher.step(download)
         if what == "open":
             self._watched.processes[shard] = report["process"]
             self._hub.joined(shard, report, now)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.drivers.http.folder import BusyError, RunFolder
+from spoor.drivers.http.metrics import Download
 from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
 from spoor.drivers.shards.desk import Desk
 from spoor.drivers.shards.hub import Order, Report
@@ -31,12 +32,20 @@ COUNT_SECONDS = 2.0
 
 class Shard:
     """Number `me` of `shards`, of the run whose folder is `path`. Opening it is going on.
+    `watched`: its reports tell of each download.
 
     Raises as RunFolder and Run do.
     """
 
     def __init__(
-        self, path: Path, settings: Mapping[str, Any], me: int, shards: int, *, warc: bool = True
+        self,
+        path: Path,
+        settings: Mapping[str, Any],
+        me: int,
+        shards: int,
+        *,
+        warc: bool = True,
+        watched: bool = False,
     ) -> None:
         mine = {**settings, "pages": 0}  # the budget is lent
         told = settings["crawl"]
@@ -57,6 +66,8 @@ class Shard:
             folder.close()
             raise
         self._verdicts: list[bool] = []
+        self._watched = watched
+        self._downloads: list[Download] = []
         self.run.on_step = self._seen
         self._live = self.run.live(self.desk)
         self._ending: asyncio.Task[str] | None = None
@@ -66,6 +77,8 @@ class Shard:
     def _seen(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         if isinstance(step, Outcome) and step.judgement is not None:
             self._verdicts.append(step.judgement.relevant)
+        if self._watched and (download := Download.of(fetch, step)) is not None:
+            self._downloads.append(download)
 
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report."""
@@ -122,6 +135,7 @@ class Shard:
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
         report["fault"] = self.run.fault
+        report["downloads"], self._downloads = self._downloads, []
         return report
 
 

@@ -27,10 +27,14 @@ def folder_of(path: Path, shard: int) -> Path:
     return path / f"shard-{shard}"
 
 
+def numbers(path: Path) -> list[int]:
+    """Of all shards that a run ever had; none where it has no shards."""
+    return sorted(int(one.name[6:]) for one in path.glob("shard-*") if one.name[6:].isdigit())
+
+
 def folders(path: Path) -> list[Path]:
-    """The folders of all shards that a run ever had, by number; none where it has no shards."""
-    found = [(int(one.name[6:]), one) for one in path.glob("shard-*") if one.name[6:].isdigit()]
-    return [one for _, one in sorted(found)]
+    """The folders of all shards that a run ever had, by number."""
+    return [folder_of(path, number) for number in numbers(path)]
 
 
 def whole(folders: Sequence[Path]) -> sqlite3.Connection:
