@@ -10,7 +10,8 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from numbers import Integral, Real
@@ -185,6 +186,23 @@ def _expected(parameter: inspect.Parameter, value: object) -> str:
     if isinstance(default, tuple | list):
         return "" if isinstance(value, tuple | list) else "a list"
     return ""
+
+
+def parse_params(given: Sequence[str]) -> dict[str, Any]:
+    """`key=value` settings of a plug-in; values as TOML writes them, other words are strings.
+
+    Raises InputError for one without `=`.
+    """
+    params: dict[str, Any] = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"parameter {item!r} is not of the form name=value")
+        try:
+            params[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            params[key.strip()] = value
+    return params
 
 
 def nearest(name: str, among: Mapping[str, object] | list[str]) -> str:

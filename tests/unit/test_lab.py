@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import spoor
 from spoor.errors import InputError, PluginError
 from spoor.lab import sweep
-from spoor.lab.cell import Cell, parse_params, prepare, replay_cell
+from spoor.lab.cell import Cell, prepare, replay_cell
 from spoor.lab.experiment import find, packaged, read
 from spoor.lab.figures import (
     POINTS,
@@ -32,6 +32,7 @@ from spoor.lab.pages import Grid, harvest_blocks
 from spoor.lab.results import Results, write_csv, write_parquet
 from spoor.lab.tables import interval, mean_curves, overall, pooled_gap, rows
 from spoor.lab.training import known_webs
+from spoor.registry import parse_params
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.graph import depths

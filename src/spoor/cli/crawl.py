@@ -5,15 +5,31 @@ from __future__ import annotations
 import json
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from spoor.cli.options import (
+    AllowPrivate,
+    AsJson,
+    ConnectTo,
+    Contact,
+    Delay,
+    InFlight,
+    ModelFile,
+    Param,
+    PerHost,
+    Policy,
+    Robots,
+    Scope,
+    Seed,
+    VectorsFile,
+    Warc,
+)
 from spoor.display import shown
-from spoor.errors import InputError
-from spoor.registry import DEFAULT_POLICY
+from spoor.registry import DEFAULT_POLICY, parse_params
 from spoor.types import Deferred, Fetch, Outcome
 
 
@@ -36,10 +52,10 @@ def crawl(
             "several are or-ed."
         ),
     ] = None,
-    policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = DEFAULT_POLICY,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
-    model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    policy: Policy = DEFAULT_POLICY,
+    param: Param = None,
+    model: ModelFile = None,
+    vectors: VectorsFile = None,
     pages: Annotated[int, typer.Option(min=1, help="Budget of pages.")] = 1000,
     found: Annotated[int | None, typer.Option(min=1, help="End with so many found.")] = None,
     floor: Annotated[
@@ -56,19 +72,19 @@ def crawl(
         typer.Option("--yield", min=0, help="End when the next 100 pages will find fewer."),
     ] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
-    per_host: Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")] = 1,
+    delay: Delay = 1.0,
+    per_host: PerHost = 1,
     per_domain: Annotated[
         int, typer.Option(min=0, help="Requests to a domain at a time; 0: no limit.")
     ] = 0,
     per_address: Annotated[
         int, typer.Option(min=0, help="Requests to an address at a time; 0: no limit.")
     ] = 0,
-    in_flight: Annotated[int, typer.Option(min=1, help="Requests in flight in all.")] = 16,
+    in_flight: InFlight = 16,
     frontier: Annotated[
         str, typer.Option(help="memory, disk, or auto: on disk from 50,000 open links on.")
     ] = "auto",
-    scope: Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")] = "domain",
+    scope: Scope = "domain",
     max_depth: Annotated[int | None, typer.Option(min=0, help="Links from a seed.")] = None,
     pages_per_host: Annotated[int | None, typer.Option(min=1, help="Pages of one host.")] = None,
     pages_per_domain: Annotated[
@@ -80,20 +96,15 @@ def crawl(
     sitemaps: Annotated[
         bool, typer.Option("--sitemaps", help="Take links from sitemaps; each counts as a page.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    allow_private: Annotated[
-        list[str] | None,
-        typer.Option(help="A host whose loopback or private address may be connected to."),
-    ] = None,
-    connect_to: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT that every host stands for (a served web).")
-    ] = None,
-    contact: Annotated[str, typer.Option(help="URL or mail address of whoever crawls.")] = "",
-    robots: Annotated[bool, typer.Option(help="Obey robots.txt.")] = True,
+    seed: Seed = 0,
+    allow_private: AllowPrivate = None,
+    connect_to: ConnectTo = None,
+    contact: Contact = "",
+    robots: Robots = True,
     noai: Annotated[
         bool, typer.Option("--noai", help="Leave out pages that ask for it (noai, noml).")
     ] = False,
-    warc: Annotated[bool, typer.Option(help="Write pages.warc.gz.")] = True,
+    warc: Warc = True,
     metrics: Annotated[
         str, typer.Option(help="Serve Prometheus metrics at this ADDRESS:PORT while it runs.")
     ] = "",
@@ -107,26 +118,13 @@ def crawl(
     cluster: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster that they run on.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
-    from spoor.cli.live_screen import screen
     from spoor.drivers.http.folder import RunFolder
-    from spoor.drivers.http.metrics import watchers
-    from spoor.drivers.http.run import (
-        Run,
-        StopRule,
-        make_crawl,
-        make_http,
-        read_seeds,
-        run_settings,
-        wanted,
-    )
-    from spoor.lab.cell import parse_params
-    from spoor.lab.reading import report_of_run
+    from spoor.drivers.http.plan import read_seeds, run_settings
 
     urls = read_seeds(seeds)
-    judge, subject = wanted(topic, topic_file, want or [])
     settings = run_settings(
         urls,
         topic=topic or "",
@@ -156,43 +154,54 @@ def crawl(
         allow_private=allow_private or [],
         connect_to=connect_to or "",
     )
-    engine = make_crawl(settings, judge, subject)
-    http = make_http(settings)
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
-    rule = StopRule(found, floor, window, saturation, least)
-    if shards or cluster:
-        from spoor.cli import shards as split
-
-        if metrics or otel:
-            raise InputError("--metrics and --otel look at one process; leave out --shards")
-        summary = split.run(
-            path,
-            settings,
-            shards=shards or 2,
-            cluster=cluster,
-            stop=rule,
-            warc=warc,
-            as_json=as_json,
-        )
-        report_of_run(path)
-        split.echo(summary, as_json=as_json, described=describe(summary, path))
-        if summary["stopped_because"] == "interrupted" or not summary["fetched"]:
-            raise typer.Exit(1)
-        return
     with ExitStack() as after:
-        watching = watchers(engine, metrics, otel)
+        folder = None
+        if (path / "spoor.toml").exists() and not (shards or cluster):
+            # A run that was begun says no before anything heavy is imported; a new one is made
+            # after all that may be wrong with its settings.
+            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+        from spoor.cli.live_screen import screen
+        from spoor.drivers.http.metrics import Download, numbers_of, watchers
+        from spoor.drivers.http.run import Run, StopRule, make_crawl, make_http, wanted
+        from spoor.lab.reading import report_of_run
+
+        engine = make_crawl(settings, *wanted(topic, topic_file, want or []))
+        http = make_http(settings)
+        rule = StopRule(found, floor, window, saturation, least)
+        if shards or cluster:
+            from spoor.cli import shards as split
+
+            summary = split.run(
+                path,
+                settings,
+                shards=shards or 2,
+                cluster=cluster,
+                stop=rule,
+                warc=warc,
+                as_json=as_json,
+                metrics=metrics,
+                otel=otel,
+            )
+            report_of_run(path)
+            split.echo(summary, as_json=as_json, described=describe(summary, path))
+            if summary["stopped_because"] == "interrupted" or not summary["fetched"]:
+                raise typer.Exit(1)
+            return
+        watching = watchers(lambda: numbers_of(engine), metrics, otel)
         for watcher in watching:
             after.callback(watcher.close)
-        folder = RunFolder(path, settings, warc=warc)
-        after.callback(folder.close)
+        if folder is None:
+            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         run = Run(folder, engine, http, urls, stop=rule)
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
-        hearing = [shown.step, *(watcher.step for watcher in watching)]
 
         def tell(fetch: Fetch, step: Outcome | Deferred) -> None:
-            for hear in hearing:
-                hear(fetch, step)
+            shown.step(fetch, step)
+            if watching and (download := Download.of(fetch, step)) is not None:
+                for watcher in watching:
+                    watcher.step(download)
 
         run.on_step = tell
         run.on_interrupt = lambda: shown.say(

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor.cli.crawl import describe
+from spoor.cli.options import AsJson
 from spoor.errors import SpoorError
 from spoor.registry import DEFAULT_POLICY
 
@@ -32,7 +33,7 @@ def demo(
     ),
     pages: Annotated[int, typer.Option(min=10, help="Budget of each crawl.")] = 700,
     seed: Annotated[int, typer.Option(help="Seed of the web.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Crawl a generated web over real HTTP, focused and breadth-first, and compare."""
     import shutil

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoor.cli.options import AsJson
 from spoor.display import shown
 from spoor.errors import InputError
 
@@ -28,7 +29,7 @@ def explain(
     ],
     url: Annotated[str | None, typer.Argument(help="A page of the run, or an open link.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Features of each group, and open links.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was chosen
     or waits."""

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from spoor.cli.options import AsJson, ModelFile, Param, Seed
 from spoor.cli.screen import progress
 from spoor.errors import InputError
 
@@ -29,7 +28,7 @@ def add(app: typer.Typer) -> None:
 
 
 def list_(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the experiments that come with Spoor."""
     from spoor.lab.experiment import packaged, read
@@ -51,7 +50,7 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder for cells, tables and pictures.")] = Path(
         "lab-out"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
     from spoor.lab import fleet_experiment, pages, papers, results, sweep, task_experiment
@@ -107,7 +106,7 @@ def compare(
     measure: Annotated[str, typer.Option(help="A column of cells.csv; else auc, say.")] = "",
     pairs: Annotated[str, typer.Option(help="What is paired: crawl, site or seed.")] = "crawl",
     correct: Annotated[str, typer.Option(help="For many tests: holm, fdr or none.")] = "holm",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether A is better than B: two policies of one experiment, or two folders of results."""
     from dataclasses import asdict
@@ -139,6 +138,9 @@ def compare(
         rows = [{**asdict(told), "verdict": told.verdict} for told in done]
         typer.echo(json.dumps({"comparisons": rows}))
         return
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(width=None if Console().is_terminal else 160)
     grid = Table(box=None, pad_edge=False)
     for name in compared.HEAD:
@@ -167,15 +169,15 @@ def report(
 def whatif(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a crawl.")],
     policy: Annotated[str, typer.Option(help="What might have crawled; see `spoor policies`.")],
-    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
-    model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    param: Param = None,
+    model: ModelFile = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Estimate what another policy would have found in RUN's place."""
     from spoor.lab import whatif as off_policy
-    from spoor.lab.cell import parse_params
     from spoor.learn.state import read
+    from spoor.registry import parse_params
 
     log = off_policy.read_log(folder)
     told = off_policy.estimate(
@@ -206,6 +208,9 @@ def show_harvest(title: str, cells: list[dict[str, Any]]) -> None:
     from spoor.lab.tables import overall, rows
 
     table = rows(cells)
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(width=None if Console().is_terminal else 160)
     grid = Table(title=title, box=None, pad_edge=False)
     for name in ("web", "target", "policy"):

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from spoor.cli.options import AsJson
 from spoor.display import shown
 
 
@@ -28,7 +29,7 @@ def label(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or ended.")],
     url: Annotated[str, typer.Argument(help="A page of the run.")],
     verdict: Annotated[Verdict, typer.Argument(help="Whether it is wanted.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say that the page URL of RUN is wanted or is not; its policy learns the correction."""
     from spoor.drivers.http.labels import label as say

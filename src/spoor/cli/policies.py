@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from spoor import registry
+from spoor.cli.options import AsJson
 from spoor.errors import PluginError
 
 
@@ -17,7 +18,7 @@ def add(app: typer.Typer) -> None:
 
 
 def policies(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the policies with their parameters."""
     found = [describe(name) for name in registry.names("policies")]

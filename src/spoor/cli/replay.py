@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.cli.options import AsJson, ModelFile, Param, Policy, Seed, VectorsFile
 from spoor.cli.screen import progress, sparkline
 from spoor.errors import InputError
-from spoor.registry import DEFAULT_POLICY
+from spoor.registry import DEFAULT_POLICY, parse_params
 
 
 def add(app: typer.Typer) -> None:
@@ -29,12 +30,12 @@ def replay(
     ] = None,
     topic_file: Annotated[Path | None, typer.Option(help="The same, from a TOML file.")] = None,
     root: Annotated[str | None, typer.Option(help="Where the crawl begins.")] = None,
-    policy: Annotated[str, typer.Option(help="See `spoor policies`.")] = DEFAULT_POLICY,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
-    model: Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    policy: Policy = DEFAULT_POLICY,
+    param: Param = None,
+    model: ModelFile = None,
+    vectors: VectorsFile = None,
     pages: Annotated[int | None, typer.Option(min=1, help="Budget of pages.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     in_flight: Annotated[int, typer.Option(min=1, help="Fetches in flight.")] = 1,
     delay: Annotated[float, typer.Option(min=0, help="Simulated delay of a host, s.")] = 0.0,
     scope: Annotated[str, typer.Option(help="site: the root's site only; web: all.")] = "site",
@@ -42,11 +43,11 @@ def replay(
     free_look_ahead: Annotated[
         bool, typer.Option("--free-look-ahead", help="Don't count pages that were only looked at.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Replay a policy over WEB and say how soon it finds the targets."""
     from spoor.judges.topic import read_topic, topic_of
-    from spoor.lab.cell import Cell, parse_params, prepare, replay_cell
+    from spoor.lab.cell import Cell, prepare, replay_cell
     from spoor.learn.state import read
 
     if absent not in ("skip", "answer"):

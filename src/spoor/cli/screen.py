@@ -8,15 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
-
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
@@ -29,10 +20,20 @@ class Tell(Protocol):
 @contextmanager
 def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Tell]:
     """Yields `tell(done, found)`; shows rate, found and time left on standard error."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     if quiet:
         yield lambda done, found=None: None
     elif console.is_terminal:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),

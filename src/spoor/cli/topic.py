@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spoor.cli.options import AllowPrivate, AsJson, ConnectTo, Contact, Delay, Seed, VectorsFile
 from spoor.cli.screen import progress
 from spoor.display import shown
 from spoor.errors import InputError
@@ -29,15 +30,6 @@ TELLING = 12
 Sources = Annotated[
     list[str] | None,
     typer.Option(help="A URL, file of URLs, page, folder of pages, JSON lines, WARC or web."),
-]
-Delay = Annotated[float, typer.Option(min=0, help="Seconds between two requests to a host.")]
-Contact = Annotated[str, typer.Option(help="URL or mail address of whoever asks.")]
-AllowPrivate = Annotated[
-    list[str] | None,
-    typer.Option(help="A host whose loopback or private address may be connected to."),
-]
-ConnectTo = Annotated[
-    str | None, typer.Option(help="ADDRESS:PORT that every host stands for (a served web).")
 ]
 
 
@@ -64,7 +56,7 @@ def make(
     url_pattern: Annotated[
         list[str] | None, typer.Option(help="Regular expression of URLs.")
     ] = None,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    vectors: VectorsFile = None,
     encoder: Annotated[
         str, typer.Option(help="Folder of a model2vec encoder, or module:function.")
     ] = "",
@@ -81,7 +73,7 @@ def make(
         float | None, typer.Option(help="Score from which a page is relevant, in (0, 1].")
     ] = None,
     language: Annotated[str, typer.Option(help="Of the stems of words.")] = "english",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
     delay: Delay = 1.0,
     contact: Contact = "",
     allow_private: AllowPrivate = None,
@@ -357,7 +349,7 @@ def try_out(
     contact: Contact = "",
     allow_private: AllowPrivate = None,
     connect_to: ConnectTo = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what TOPIC would count as relevant, and why, before anything is crawled."""
     from spoor.judges.topic import judge_of_topic, read_topic, topic_of

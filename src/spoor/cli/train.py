@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from spoor.cli.options import Param, Seed, VectorsFile
 from spoor.cli.screen import progress
 
 
@@ -20,22 +21,21 @@ def train(
     target: Annotated[list[str], typer.Option(help="What is wanted, as for `spoor replay`.")],
     out: Annotated[Path, typer.Option(help="File of the model.")],
     topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
+    param: Param = None,
     site: Annotated[list[str] | None, typer.Option(help="Train on this site only.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Leave this site out.")] = None,
-    vectors: Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")] = None,
+    vectors: VectorsFile = None,
     episodes: Annotated[
         int | None, typer.Option(min=1, help="Episodes, where it has them.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Train POLICY on WEBS; each recorded site is one training site."""
     from spoor.judges.topic import topic_of
-    from spoor.lab.cell import parse_params
     from spoor.lab.training import known_webs
     from spoor.lab.training import train as train_policy
     from spoor.learn.state import write
-    from spoor.registry import find
+    from spoor.registry import find, parse_params
     from spoor.text import Vectors
 
     find("trainers", policy)

@@ -6,11 +6,26 @@ import json
 import re
 import sys
 import time
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from spoor.cli.options import (
+    AllowPrivate,
+    AsJson,
+    ConnectTo,
+    Contact,
+    Delay,
+    InFlight,
+    Param,
+    PerHost,
+    Robots,
+    Scope,
+    Seed,
+    Warc,
+)
 from spoor.display import shown
 from spoor.errors import InputError
 
@@ -32,7 +47,7 @@ def watch(
         str | None, typer.Option("--for", help="End after this time: 90s, 30m, 12h, 7d.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/watch-TIME).")] = None,
-    param: Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")] = None,
+    param: Param = None,
     changes: Annotated[
         str, typer.Option(help="Changes told: of documents found, of all pages, or none.")
     ] = "found",
@@ -40,26 +55,21 @@ def watch(
     recheck: Annotated[
         str, typer.Option(help="How long a linked page is not asked for again.")
     ] = "30m",
-    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
-    per_host: Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")] = 1,
-    in_flight: Annotated[int, typer.Option(min=1, help="Requests in flight in all.")] = 16,
-    scope: Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")] = "domain",
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    allow_private: Annotated[
-        list[str] | None,
-        typer.Option(help="A host whose loopback or private address may be connected to."),
-    ] = None,
-    connect_to: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT that every host stands for (a served web).")
-    ] = None,
-    contact: Annotated[str, typer.Option(help="URL or mail address of whoever watches.")] = "",
-    robots: Annotated[bool, typer.Option(help="Obey robots.txt.")] = True,
-    warc: Annotated[bool, typer.Option(help="Write pages.warc.gz.")] = True,
+    delay: Delay = 1.0,
+    per_host: PerHost = 1,
+    in_flight: InFlight = 16,
+    scope: Scope = "domain",
+    seed: Seed = 0,
+    allow_private: AllowPrivate = None,
+    connect_to: ConnectTo = None,
+    contact: Contact = "",
+    robots: Robots = True,
+    warc: Warc = True,
     replay: Annotated[
         Path | None,
         typer.Option(help="Run on an evolving web instead, or on captures in an archive."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Watch sites from SEEDS: print and store new and changed documents as they are found.
 
@@ -113,7 +123,6 @@ def make_fleet(told: dict[str, Any], seeds: list[str], **rest: Any) -> Any:
     from spoor import registry
     from spoor.foragers.fleets import FleetTask
     from spoor.foragers.states import SelfTaught
-    from spoor.lab.cell import parse_params
 
     task = FleetTask(seeds, SelfTaught(), np.random.default_rng(told["seed"]), **rest)
     known = registry.parameters(registry.find("fleets", told["fleet"]))
@@ -124,7 +133,7 @@ def make_fleet(told: dict[str, Any], seeds: list[str], **rest: Any) -> Any:
     }
     params = {name: value for name, value in offered.items() if name in known}
     return registry.build(
-        "fleets", told["fleet"], task, settings=params | parse_params(told["params"])
+        "fleets", told["fleet"], task, settings=params | registry.parse_params(told["params"])
     )
 
 
@@ -141,25 +150,30 @@ def live(
 ) -> dict[str, Any]:
     """Watch over the network; returns what was done."""
     from spoor.drivers.http.folder import RunFolder
-    from spoor.drivers.http.live import Admission
     from spoor.drivers.http.plan import read_seeds, run_settings
-    from spoor.drivers.http.run import make_http
-    from spoor.drivers.http.watch import Watch
-    from spoor.foragers.hosts import Hosts
 
     urls = read_seeds(seeds)
     # Without sitemaps: they list what is old, too, and nothing would say that it is.
     base = run_settings(urls, scope=scope, **manners)
-    http = make_http(base)
     settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": base["manners"]}
-    fleet = make_fleet(
-        {**told, "abreast": manners["in_flight"]},
-        urls,
-        admit=Admission.of(urls, scope),
-        hosts=Hosts(delay=manners["delay"], per_host=manners["per_host"]),
-    )
-    folder = RunFolder(path, settings, warc=warc)
-    try:
+    with ExitStack() as after:
+        folder = None
+        if (path / "spoor.toml").exists():  # as `spoor crawl` does: a refusal comes first
+            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+        from spoor.drivers.http.live import Admission
+        from spoor.drivers.http.run import make_http
+        from spoor.drivers.http.watch import Watch
+        from spoor.foragers.hosts import Hosts
+
+        http = make_http(base)
+        fleet = make_fleet(
+            {**told, "abreast": manners["in_flight"]},
+            urls,
+            admit=Admission.of(urls, scope),
+            hosts=Hosts(delay=manners["delay"], per_host=manners["per_host"]),
+        )
+        if folder is None:
+            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         running = Watch(folder, fleet, http, title=" ".join(urls[:3]), changes=told["changes"])
         if not quiet:
             running.on_news = say
@@ -167,8 +181,6 @@ def live(
             "stopping: what is in flight comes in; once more ends at once", err=True
         )
         reason = running.run(seconds)
-    finally:
-        folder.close()
     return running.summary(reason)
 
 

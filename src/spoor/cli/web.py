@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor.cli import web_evolve, web_serve
+from spoor.cli.options import AsJson
 from spoor.errors import InputError
 
 web = typer.Typer(name="web", help="Recorded and generated webs.", no_args_is_help=True)
@@ -48,7 +49,7 @@ def import_(
         bool, typer.Option("--replace", help="Write over a web that DEST holds.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=0, help="Processes that parse; 0: as many as pay.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a recorded web of the sources."""
     from spoor.lab.record import record
@@ -149,7 +150,7 @@ def info(
         int | None, typer.Option(min=1, help="Pages from which distances are measured.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of their choice.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""
     import numpy as np

@@ -222,22 +222,3 @@ def peak_rss_mb() -> float:
     """Largest resident set of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
-
-
-def parse_params(given: Sequence[str]) -> dict[str, Any]:
-    """`key=value` settings of a policy; values as TOML writes them, other words are strings.
-
-    Raises InputError for one without `=`.
-    """
-    import tomllib
-
-    params: dict[str, Any] = {}
-    for item in given:
-        key, equals, value = item.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"parameter {item!r} is not of the form name=value")
-        try:
-            params[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            params[key.strip()] = value
-    return params

@@ -96,6 +96,8 @@ def run_settings(
     """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
     manners, the budget and where the frontier lies may. With `traps` nothing is kept out of them.
     `frontier`: in `memory`, on `disk`, or `auto`: on disk once it is large."""
+    if topic and topic_file:
+        raise InputError("give --topic or --topic-file, not both")
     if frontier not in FRONTIERS:
         raise InputError(f"unknown frontier {frontier!r}; it is 'auto', 'memory' or 'disk'")
     if scope not in ("host", "domain", "anywhere"):

@@ -66,8 +66,6 @@ def wanted(
     topic: str | None, topic_file: Path | None, want: Sequence[str]
 ) -> tuple[Judge, TopicFile | None]:
     """The judge of a crawl, and the words that its policy may go by."""
-    if topic and topic_file:
-        raise InputError("give --topic or --topic-file, not both")
     subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
     found = judge_and_topic(subject, want)
     if found is None:

@@ -1,0 +1,78 @@
+"""What is said without doing anything is said without importing what does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spoor.drivers.http.folder import FORMAT, RunFolder
+from spoor.drivers.http.plan import run_settings
+
+SEED = "http://a.example/"
+HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "ray", "scipy", "selectolax", "sklearn"}
+
+SAYING = """
+import json, sys
+from spoor.cli.main import run
+code = run(sys.argv[1:])
+print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def said(*arguments: str) -> tuple[int, set[str], str]:
+    """Exit code, packages that were imported, and standard error, of a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAYING, *arguments], capture_output=True, text=True, check=True
+    )
+    code, names = json.loads(done.stdout.splitlines()[-1])
+    return code, set(names), done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["crawl", "--help"]])
+def test_what_only_tells_imports_nothing_heavy(arguments: list[str]) -> None:
+    code, imported, _ = said(*arguments)
+    assert code == 0
+    assert not imported & HEAVY
+
+
+def test_the_list_of_policies_needs_no_more_than_numpy() -> None:
+    code, imported, _ = said("policies")
+    assert code == 0
+    assert imported & HEAVY == {"numpy"}
+
+
+@pytest.mark.parametrize("command", ["crawl", "watch"])
+@pytest.mark.parametrize("why", ["in use", "settings", "older", "newer"])
+def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    settings = run_settings([SEED], topic="pottery")
+    arguments = [command, SEED, "--out", str(path)]
+    if command == "crawl":
+        arguments += ["--topic", "pottery"]
+    else:
+        # Whatever else it was begun with, who holds it is looked at first.
+        settings = {"crawl": {"seeds": [SEED], "fleet": "WL"}, "manners": settings["manners"]}
+    folder = RunFolder(path, settings)
+    toml = path / "spoor.toml"
+    told = "is in use by another process"
+    try:
+        if why != "in use":
+            folder.close()
+        if why == "settings":
+            arguments += ["--policy", "random"] if command == "crawl" else []
+            told = "was begun with policy" if command == "crawl" else "was begun with"
+        elif why in ("older", "newer"):
+            other = FORMAT + (1 if why == "newer" else -1)
+            toml.write_text(toml.read_text().replace(f"format = {FORMAT}", f"format = {other}", 1))
+            told = f"is of run format {other}; this Spoor writes {FORMAT}"
+        code, imported, error = said(*arguments)
+    finally:
+        folder.close()
+    assert code == 2
+    assert told in error
+    assert len(error.splitlines()) == 1
+    assert not imported & HEAVY
