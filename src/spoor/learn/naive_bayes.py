@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from spoor.types import State
 
@@ -60,6 +60,8 @@ class Vocabulary:
 
     def bag(self, text: Sequence[int]) -> Bag:
         """The bag of examples, given the row of each."""
+        from scipy import sparse
+
         shape = (len(self._end) - 1, len(self.words))
         counts = sparse.csr_array(
             (np.array(self._count, dtype=np.float64), self._column, self._end), shape=shape

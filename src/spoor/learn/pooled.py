@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.sparse import csr_array, hstack
-from scipy.special import expit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     Floats = NDArray[np.float64]
 
@@ -62,6 +60,11 @@ def fit(
     250 steps, each O(N · K); `steps` at most). What comes out is rounded, so that another machine,
     which adds in another order, gives the same.
     """
+    # Here, since whoever only crawls by what was learned needs none of it.
+    from scipy.optimize import minimize
+    from scipy.sparse import csr_array, hstack
+    from scipy.special import expit
+
     rows, columns = slots.shape
     row = np.repeat(np.arange(rows), columns)
     column = np.tile(np.arange(columns), rows)

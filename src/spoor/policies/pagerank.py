@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import sparse
 
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
@@ -62,6 +61,8 @@ class PageRank:
             self._rank()
 
     def _rank(self) -> None:
+        from scipy import sparse
+
         if not self._from:
             return
         source, target = np.array(self._from), np.array(self._to)
