@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,22 +48,24 @@ def _checked(settings: FleetSettings) -> FleetSettings:
     return settings
 
 
-def wl(
-    task: FleetTask,
-    *,
-    identity: str = "url",
-    new_hours: float = 24.0,
-    slice_seconds: float = 180.0,
-    min_foragers: int = 2,
-    max_foragers: int = 16,
-    max_step: int = 100,
-    recheck: float = 0.0,
-) -> Fleet:
-    """Weblog update; each forager keeps the random weights it was made with."""
-    return _colony(
-        task,
-        FleetSettings(
-            learns=False,
+def _foragers(what: str, *, weblog: bool = True, learns: bool = True) -> Callable[..., Fleet]:
+    """The factory of one kind of foraging fleet: all take the same settings."""
+
+    def make(
+        task: FleetTask,
+        *,
+        identity: str = "url",
+        new_hours: float = 24.0,
+        slice_seconds: float = 180.0,
+        min_foragers: int = 2,
+        max_foragers: int = 16,
+        max_step: int = 100,
+        recheck: float = 0.0,
+    ) -> Fleet:
+        known, seeds = _begin(task)
+        settings = FleetSettings(
+            weblog=weblog,
+            learns=learns,
             identity=identity,
             new_for=new_hours * 3600.0,
             slice_seconds=slice_seconds,
@@ -71,66 +73,21 @@ def wl(
             max_foragers=max_foragers,
             max_step=max_step,
             recheck=recheck,
-        ),
-    )
+        )
+        return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
+
+    make.__doc__ = what
+    return make
 
 
-def rl(
-    task: FleetTask,
-    *,
-    identity: str = "url",
-    new_hours: float = 24.0,
-    slice_seconds: float = 180.0,
-    min_foragers: int = 2,
-    max_foragers: int = 16,
-    max_step: int = 100,
-    recheck: float = 0.0,
-) -> Fleet:
-    """Temporal-difference learning of the weights; starting URLs are the first ten visited."""
-    return _colony(
-        task,
-        FleetSettings(
-            weblog=False,
-            identity=identity,
-            new_for=new_hours * 3600.0,
-            slice_seconds=slice_seconds,
-            min_foragers=min_foragers,
-            max_foragers=max_foragers,
-            max_step=max_step,
-            recheck=recheck,
-        ),
-    )
-
-
-def wlrl(
-    task: FleetTask,
-    *,
-    identity: str = "url",
-    new_hours: float = 24.0,
-    slice_seconds: float = 180.0,
-    min_foragers: int = 2,
-    max_foragers: int = 16,
-    max_step: int = 100,
-    recheck: float = 0.0,
-) -> Fleet:
-    """Both: weblog update and learned weights."""
-    return _colony(
-        task,
-        FleetSettings(
-            identity=identity,
-            new_for=new_hours * 3600.0,
-            slice_seconds=slice_seconds,
-            min_foragers=min_foragers,
-            max_foragers=max_foragers,
-            max_step=max_step,
-            recheck=recheck,
-        ),
-    )
-
-
-def _colony(task: FleetTask, settings: FleetSettings) -> Fleet:
-    known, seeds = _begin(task)
-    return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
+wl = _foragers(
+    "Weblog update; each forager keeps the random weights it was made with.", learns=False
+)
+rl = _foragers(
+    "Temporal-difference learning of the weights; starting URLs are the first ten visited.",
+    weblog=False,
+)
+wlrl = _foragers("Both: weblog update and learned weights.")
 
 
 def round_robin(
