@@ -2,79 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
-from spoor.drivers.http.serve import Server, serving
 from spoor.drivers.http.watch import feed
-from spoor.worlds.clocked import Clocked
-from spoor.worlds.evolving import EvolvingWorld, Version
+from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
-
-FRONT = "http://news.example/"
-
-
-def rolling(seconds: float, every: float) -> EvolvingWorld:
-    """A front page of ten stories; a new one every so many seconds, each changed once."""
-    versions = []
-    for at in range(int(seconds / every) + 10):
-        published = every * (at - 9)
-        url = f"{FRONT}story{at}.html"
-        versions.append(Version(published, url, f"Story {at}", f"text {at}", (FRONT,)))
-        versions.append(
-            Version(published + 3 * every, url, f"Story {at}", f"text {at}, corrected", (FRONT,))
-        )
-        links = tuple(f"{FRONT}story{other}.html" for other in range(at, max(-1, at - 10), -1))
-        versions.append(Version(published, FRONT, "Front", f"newest is {at}", links))
-    return EvolvingWorld(versions, roots=[FRONT], start=0.0, end=seconds)
-
-
-@contextmanager
-def served(world: EvolvingWorld) -> Iterator[int]:
-    """The port on which a world is served in real time by a thread."""
-    ready, over = threading.Event(), threading.Event()
-    ports: list[int] = []
-
-    async def serve() -> None:
-        clocked = Clocked(world, time.monotonic, speed=1.0)
-        async with serving(Server(clocked, robots="User-agent: *\nDisallow: /story3.html\n")) as at:
-            ports.append(at)
-            ready.set()
-            await asyncio.to_thread(over.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait()
-    try:
-        yield ports[0]
-    finally:
-        over.set()
-        thread.join()
 
 
 def command(port: int, out: Path, *more: str) -> list[str]:
     """With the default fleet, unless more is said."""
     told = ["watch", FRONT, "--out", str(out), "--connect-to", f"127.0.0.1:{port}", "--json"]
     return [*told, "--delay", "0.01", "--recheck", "1s", *more]
-
-
-def lines_of(out: Path) -> list[dict[str, Any]]:
-    with (out / "news.jsonl").open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
 
 
 @pytest.mark.parametrize(

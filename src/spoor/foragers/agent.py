@@ -63,14 +63,6 @@ class ReinforcingAgent:
         self.counts.relevant += 1
         return True
 
-    def recall(self, found: Found) -> None:
-        """Take in a document that was found before, by whoever kept a list of them."""
-        document = (found.url, found.version if self._settings.identity == "version" else 0)
-        if document not in self._seen:
-            self._seen.add(document)
-            self.found.append(found)
-            self.counts.relevant += 1
-
     def manage_url(self, url: int, known: Known, now: float, forager: Forager) -> float:
         """Algorithm 7: the reinforcement for a URL that a forager sent, its score updated."""
         settings = self._settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
@@ -61,6 +61,14 @@ class Crew(Protocol):
     def load(self, state: State) -> None: ...
 
 
+@runtime_checkable
+class Abreast(Protocol):
+    """A crew whose steps have a width."""
+
+    abreast: int
+    """Pages of a step, so that as many hosts can be asked at a time."""
+
+
 @dataclass(slots=True)
 class Counts:
     """What happened so far."""
@@ -98,6 +106,11 @@ class Fleet:
     @property
     def agent(self) -> ReinforcingAgent:
         return self.crew.agent
+
+    @property
+    def resting(self) -> bool:
+        """Whether no step is under way."""
+        return self._step < 0
 
     # -- the two calls of a driver
 
@@ -250,13 +263,20 @@ class Fleet:
                 self.frontier.take(self.known.hosts[url])
 
     def reissue(self, now: float) -> int:
-        """After a load in a new process, whose requests died with the old one: ask for them again,
-        each host's delay kept. Returns how many there are."""
-        lost = list(self._flights.items())
+        """After a load in a new process, whose requests died with the old one: ask for them again.
+        Returns how many there are.
+
+        Every host is left alone for its whole delay: nobody knows when it was asked last.
+        """
+        hosts, lost = self.frontier, list(self._flights.items())
         for ticket, (url, hops) in lost:
-            if not self.frontier.always_free:
-                self.frontier.settle(self.known.hosts[url], now)
+            if not hosts.always_free:
+                hosts.settle(self.known.hosts[url], now)
             self._again.append((ticket, url, hops))
+        for host in dict.fromkeys(self.known.hosts):
+            delay = hosts.delay(host)
+            if delay:
+                hosts.hold(host, now + delay)
         self._flights = {}
         self._stopped = None
         return len(lost)

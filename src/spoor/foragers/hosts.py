@@ -12,12 +12,16 @@ class Hosts:
     """Delays and limits by host. With no delay and no limit every host is always free."""
 
     def __init__(self, *, delay: float = 0.0, per_host: int = 0) -> None:
-        self._delay = delay
-        self._per_host = per_host or math.inf
         self._pace: dict[str, float] = {}
         self._free_at: dict[str, float] = {}
         self._busy: dict[str, int] = {}
-        self.always_free = not delay and not per_host
+        self.configure(delay=delay, per_host=per_host)
+
+    def configure(self, *, delay: float, per_host: int) -> None:
+        """Other manners, from now on."""
+        self._delay = delay
+        self._per_host = per_host or math.inf
+        self.always_free = not (delay or per_host or self._pace or self._free_at)
 
     def free(self, host: str, now: float) -> bool:
         return self._busy.get(host, 0) < self._per_host and self._free_at.get(host, now) <= now

@@ -25,7 +25,7 @@ class _Submits:
 
     def __init__(self, known: Known, settings: FleetSettings, abreast: int) -> None:
         self.settings = settings
-        self._abreast = abreast
+        self.abreast = abreast
         self._asked: list[int] = []
         self.agent = ReinforcingAgent(settings)
         self._known = known
@@ -62,7 +62,7 @@ class RoundRobin(_Submits):
 
     def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
         """Links are followed in their turn only; the next URLs in turn go along."""
-        count = min(self._abreast, len(self._known.urls)) - 1
+        count = min(self.abreast, len(self._known.urls)) - 1
         return [self.visit(now) for _ in range(count)]
 
     def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
@@ -118,7 +118,7 @@ class ChangeRate(_Submits):
 
     def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
         """Links are followed in their turn only; what comes next in the batch goes along."""
-        while self._queue and len(self._asked) < self._abreast:
+        while self._queue and len(self._asked) < self.abreast:
             self._asked.append(self._queue.popleft())
         return self._asked[1:]
 

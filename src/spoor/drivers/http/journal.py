@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Protocol
 
 import zstandard
 
@@ -23,6 +23,7 @@ from spoor.drivers.http.live import Source
 from spoor.drivers.shards import calls
 from spoor.errors import InputError
 from spoor.learn.state import page_row, revive_page
+from spoor.protocols import Engine
 from spoor.types import (
     Deferred,
     Failed,
@@ -33,6 +34,7 @@ from spoor.types import (
     Outcome,
     Redirected,
     Reply,
+    State,
 )
 from spoor.urls import Joiner
 
@@ -43,13 +45,26 @@ Resume = Callable[[float, Mapping[str, Any]], None]
 """(now, settings): what a process does when it takes over from one before it."""
 
 
+class _Counted(Protocol):
+    requests: int
+
+
+class Durable(Engine, Protocol):
+    """What a journal is kept of: a Crawl, or a fleet that watches. The same calls bring it to the
+    same state."""
+
+    @property
+    def counts(self) -> _Counted: ...
+    def save(self) -> State: ...
+
+
 class Journal:
     """Stands between a driver and its crawl and notes every call; an Engine like the crawl itself.
 
     Nothing is durable before `commit`, which a driver calls before it sends anything.
     """
 
-    def __init__(self, crawl: Crawl, folder: RunFolder, resume: Resume) -> None:
+    def __init__(self, crawl: Durable, folder: RunFolder, resume: Resume) -> None:
         self.crawl = crawl
         self.last = 0.0
         """The moment of the last call that was gone through."""
@@ -106,14 +121,20 @@ class Journal:
 
     def relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
         """As the crawl's."""
-        self.crawl.relabel(url, before, after)
+        self._crawl.relabel(url, before, after)
         self._events.append(label_event(url, before, after, now))
 
     def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
         """A call of a crawl that is one shard of several (`spoor.drivers.shards.calls`)."""
-        calls.make(self.crawl, name, now, told, body)
+        calls.make(self._crawl, name, now, told, body)
         self._events.append(["call", now, name, list(told), len(body)])
         self._bodies.append(body)
+
+    @property
+    def _crawl(self) -> Crawl:
+        """Only pages of a crawl are labelled, and only a crawl is split."""
+        assert isinstance(self.crawl, Crawl)
+        return self.crawl
 
     @property
     def frontier(self) -> Journal:
@@ -205,10 +226,10 @@ class Journal:
             self._same("chose", got, expected)
         elif kind == "call":
             now, name, values = told
-            calls.make(crawl, name, now, values, row)
+            calls.make(self._crawl, name, now, values, row)
         elif kind == "label":
             _, url, before, after = told
-            crawl.relabel(url, Judgement(*before), Judgement(*after))
+            self._crawl.relabel(url, Judgement(*before), Judgement(*after))
         elif kind == "page":
             now, ticket, seconds, size, score = told
             page = Source(*row).page(self._joiner) if isinstance(row, list) else revive_page(row)

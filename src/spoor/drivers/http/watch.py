@@ -1,9 +1,10 @@
 """A live watch: a fleet, its folder and the network.
 
 The folder is that of any run (`spoor.toml`, `state.db`, `pages.warc.gz`), with `news.jsonl`, one
-line a document as it was found, and `feed.xml`, the newest of them as RSS. A line is on the disk
-before the state that knows of it is: after a crash lines that the state does not know are taken
-into it, so that nothing found is lost, and nothing is told twice.
+line a document as it was found, and `feed.xml`, the newest of them as RSS. As of a crawl, a journal
+is kept of all that goes into the fleet, and committed before anything is asked for; a line is
+written after the commit of what it tells. After a crash the calls since the last checkpoint are
+made once more, and bring the same lines: those that are not there yet are written.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
@@ -21,18 +22,24 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.journal import Journal
 from spoor.drivers.http.live import Live, stop_on_signals
 from spoor.drivers.http.settings import HttpSettings
 from spoor.errors import InputError
 from spoor.files import write_whole
-from spoor.foragers.agent import Found
-from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleet import Abreast, Counts, Fleet
+from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
-from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome
+from spoor.types import Deferred, Failed, Fetch, Fetched, NextStep, Outcome, Reply, State
 
 CHECKPOINT_SECONDS = 5.0
+"""Nothing is lost between two: they shorten what is gone through again, and renew the feed."""
+
 CHECKPOINT_SHARE = 0.05
 """At most this share of the time goes into checkpoints."""
+
+COMMIT_SECONDS = 0.025
+"""Between two commits: what comes in meanwhile shares one, and one wait for the disk."""
 
 FEED_ITEMS = 200
 CHANGES = ("found", "all", "none")
@@ -60,9 +67,10 @@ class Newsroom:
         """All that the fleet knows now has been told."""
         found = self._fleet.agent.found
         self._told = len(found)
-        # One that an earlier process told of may not have been downloaded by this state yet.
         versions = self._fleet.known.version
-        self._versions = {entry.url: max(1, versions[entry.url]) for entry in found}
+        self._versions = {entry.url: versions[entry.url] for entry in found}
+        if self._changes == "all":
+            self._versions |= {url: seen for url, seen in enumerate(versions) if seen}
 
     def after(self, step: Outcome | Deferred, now: float) -> list[News]:
         """What a reply brought: documents taken as relevant by now, and contents that changed."""
@@ -84,7 +92,18 @@ class Newsroom:
             kind = "new" if entry.version == 1 else "changed"
             lines.append(self._line(kind, entry.url, title, entry.date, now, entry.by))
         self._told = len(self._fleet.agent.found)
+        if self._fleet.resting:  # what its step brought has been submitted
+            self._titles.clear()
         return lines
+
+    def save(self) -> State:
+        """What `catch_up` cannot know: titles of pages that may yet be told."""
+        return {str(url): title for url, title in self._titles.items()}
+
+    def load(self, state: State) -> None:
+        """Go on with a fleet that has been loaded."""
+        self.catch_up()
+        self._titles = {int(url): title for url, title in state.items()}
 
     def _line(
         self, kind: str, number: int, title: str, date: float, now: float, by: int | None = None
@@ -99,6 +118,10 @@ class Newsroom:
             "version": known.version[number],
             "forager": by,
         }
+
+
+def _line(told: News) -> bytes:
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _rfc3339(seconds: float) -> str:
@@ -135,8 +158,49 @@ def _clean(text: str) -> str:
     return "".join(letter for letter in text if letter >= " ")
 
 
+class Reporter:
+    """A fleet that says what each reply brought: the engine that the journal of a watch is kept of,
+    so that lines come again as its calls are made again."""
+
+    def __init__(self, fleet: Fleet, changes: str) -> None:
+        self.fleet = fleet
+        self.room = Newsroom(fleet, changes)
+        self.lines: list[News] = []
+        """Not yet written."""
+        self.news_end = 0
+        """Bytes of `news.jsonl` when it was saved."""
+
+    @property
+    def frontier(self) -> Hosts:
+        return self.fleet.frontier
+
+    @property
+    def counts(self) -> Counts:
+        return self.fleet.counts
+
+    def next(self, now: float) -> NextStep:
+        return self.fleet.next(now)
+
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+        step = self.fleet.receive(reply, now)
+        self.lines += self.room.after(step, now)
+        return step
+
+    def save(self) -> State:
+        return {
+            "fleet": self.fleet.save(),
+            "titles": self.room.save(),
+            "news_end": self.news_end,
+        }
+
+    def load(self, state: State) -> None:
+        self.fleet.load(state["fleet"])
+        self.room.load(state["titles"])
+        self.news_end = state["news_end"]
+
+
 class Watch:
-    """A fleet over HTTP, kept in a run's folder; `on_news` sees each line as it is found."""
+    """A fleet over HTTP, kept in a run's folder; `on_news` sees each line as it is written."""
 
     def __init__(
         self,
@@ -158,48 +222,78 @@ class Watch:
         self._title = title
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
+        self._ahead = 0.0
         self._recent: deque[News] = deque(maxlen=FEED_ITEMS)
         self._fed = -1
+        self._reporter = Reporter(fleet, changes)
+        self.journal = Journal(self._reporter, folder, self._resume)
         state = folder.state()
         if state is not None:
-            fleet.load(state["fleet"])
-            fleet.reissue(time.time())
-        self._take_back(folder.path / "news.jsonl", 0 if state is None else state["news_end"])
-        self._room = Newsroom(fleet, changes)
+            self._configure(folder.ran_with["manners"])
+            self._reporter.load(state)
+            self.journal.replay()
+            # The clock of a fleet never goes back, even where the machine's did.
+            self._ahead = max(0.0, self.journal.last - time.time())
+            self.journal.resume(self.now(), {"manners": folder.settings["manners"]})
+        self._take_back(folder.path / "news.jsonl")
         try:
-            self._news = (folder.path / "news.jsonl").open("a", encoding="utf-8")
+            self._news = (folder.path / "news.jsonl").open("ab")
+            folder.closing.append(self._news.close)
         except OSError as error:
             raise InputError(f"cannot write {folder.path}: {error.strerror}") from error
+        if state is None:
+            self._checkpoint()
 
-    def _take_back(self, path: Path, end: int) -> None:
-        """Lines of an earlier process: those after `end` were found after its last checkpoint."""
-        if not path.exists():
-            return
-        whole = path.read_bytes()
-        kept = whole.rfind(b"\n") + 1
-        if kept < len(whole):
-            os.truncate(path, kept)
-        at = 0
-        for raw in whole[:kept].splitlines(keepends=True):
-            at += len(raw)
+    def now(self) -> float:
+        """Unix seconds, never fewer than before."""
+        return time.time() + self._ahead
+
+    def _configure(self, manners: Mapping[str, Any]) -> None:
+        self.fleet.frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
+        params = [
+            item.partition("=")[0].strip() for item in self.folder.settings["crawl"]["params"]
+        ]
+        if isinstance(self.fleet.crew, Abreast) and "abreast" not in params:
+            self.fleet.crew.abreast = manners["in_flight"]
+
+    def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
+        """This process takes over; its manners may be others."""
+        self._configure(settings["manners"])
+        self.fleet.reissue(now)
+
+    def _take_back(self, path: Path) -> None:
+        """Of the lines that the journal brought once more, leave those to be written that no
+        earlier process came to write; what else the file has at its end is cut off."""
+        whole, end = path.read_bytes() if path.exists() else b"", self._reporter.news_end
+        kept = whole[: whole.rfind(b"\n", 0, end) + 1]
+        lines = self._reporter.lines
+        while lines and len(kept) >= end and whole.startswith(raw := _line(lines[0]), len(kept)):
+            kept += raw
+            del lines[0]
+        if len(kept) < len(whole):
+            os.truncate(path, len(kept))
+        for raw in kept.splitlines():
             try:
-                line: News = json.loads(raw)
+                self._recent.append(json.loads(raw))
             except ValueError as error:
                 raise InputError(f"{path}: damaged line; move it away to go on") from error
-            self._recent.append(line)
             self.lines += 1
-            if at > end and line["forager"] is not None:
-                date = _seconds(line["date"]) if line["date"] else 0.0
-                number = self.fleet.known.number(line["url"])
-                found_at = _seconds(line["found_at"])
-                self.fleet.agent.recall(Found(number, line["version"], date, found_at, -1))
 
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped; returns why it ended."""
-        live = Live(self.fleet, self.http, record=self.folder.record, on_step=self._step)
+        live = Live(
+            self.journal,
+            self.http,
+            clock=self.now,
+            record=self.journal.record,
+            on_step=self._step,
+            commit=self._commit,
+            gather=COMMIT_SECONDS,
+        )
         with self.folder.pausing(), self._news:
             reason = asyncio.run(self._supervise(live, seconds))
-            self._checkpoint()
+            if reason != "aborted":
+                self._checkpoint()
         return reason
 
     async def _supervise(self, live: Live, seconds: float | None) -> str:
@@ -210,28 +304,40 @@ class Watch:
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         self.folder.describe(fetch, step)
-        for line in self._room.after(step, time.time()):
-            with self.folder.pausing():
-                self._news.write(json.dumps(line, ensure_ascii=False) + "\n")
-                self._news.flush()
-            self._recent.append(line)
-            self.lines += 1
-            self.on_news(line)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self.last_failure = f"{fetch.url}: {step.reply.reason or step.reply.kind}"
             if step.reply.kind == "blocked":
                 self.last_failure += "; name the host by --allow-private if you mean it"
-        since = time.monotonic() - self._saved
-        if since > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
+
+    def _commit(self) -> None:
+        """Make durable all that was done; then tell it."""
+        if time.monotonic() - self._saved > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
             self._checkpoint()
+            return
+        self.journal.commit()
+        self._tell()
+
+    def _tell(self) -> None:
+        lines, self._reporter.lines = self._reporter.lines, []
+        with self.folder.pausing():
+            for line in lines:
+                self._news.write(_line(line))
+            self._news.flush()
+        if lines:
+            self.folder.at("news written")
+        for line in lines:
+            self._recent.append(line)
+            self.lines += 1
+            self.on_news(line)
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
+        self.journal.commit()
+        self._tell()
         with self.folder.pausing():
             self._write_news()
-        end = (self.folder.path / "news.jsonl").stat().st_size
-        state = {"fleet": self.fleet.save(), "news_end": end}
-        self.folder.checkpoint(state, self.fleet.counts.requests, time.time())
+        self._reporter.news_end = os.fstat(self._news.fileno()).st_size
+        self.journal.checkpoint(time.time())
         self._saved = time.monotonic()
         self._cost = self._saved - began
 

@@ -1,0 +1,184 @@
+"""A watch that ends at any named step goes on as if nothing had happened.
+
+As in `test_durable.py` no process is killed: the folder is copied as it lies on the disk then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rolling import FRONT, lines_of, rolling, served
+from spoor.cli.watch import make_fleet
+from spoor.drivers.http import watch as watch_module
+from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.plan import run_settings
+from spoor.drivers.http.run import make_http
+from spoor.drivers.http.watch import Watch
+from spoor.foragers.fleet import Abreast, Fleet
+from spoor.foragers.hosts import Hosts
+from spoor.learn.state import pack
+from spoor.types import Sleep
+
+POINTS = (
+    "exchange recorded",
+    "reply received",
+    "commit begun",
+    "warc synced",
+    "rows written",
+    "committed",
+    "sending",
+    "news written",
+    "state packed",
+    "state written",
+    "state committed",
+    "log emptied",
+)
+
+
+class KilledError(BaseException):
+    pass
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with served(rolling(600.0, 0.1)) as at:
+        yield at
+
+
+def open_watch(
+    path: Path,
+    port: int,
+    at: Callable[[str, Fleet], None] = lambda point, fleet: None,
+    *,
+    fleet: str = "change-rate",
+    delay: float = 0.0,
+    in_flight: int = 16,
+) -> Watch:
+    """The caller closes its folder."""
+    base = run_settings(
+        [FRONT], delay=delay, per_host=4, in_flight=in_flight, connect_to=f"127.0.0.1:{port}"
+    )
+    told = {"fleet": fleet, "new_for": 86400.0, "recheck": 0.2, "params": [], "seed": 0}
+    making = make_fleet(
+        {**told, "abreast": in_flight}, [FRONT], hosts=Hosts(delay=delay, per_host=4)
+    )
+    settings = {"crawl": {"seeds": [FRONT], **told}, "manners": base["manners"]}
+    folder = RunFolder(path, settings, at=lambda point: at(point, making))
+    try:
+        return Watch(folder, making, make_http(base), title="t")
+    except BaseException:
+        folder.close()
+        raise
+
+
+def digest(fleet: Fleet) -> str:
+    return hashlib.sha256(pack(fleet.save())).hexdigest()
+
+
+def killed(port: int, path: Path, point: str, times: int, fleet: str) -> tuple[Path, str, int]:
+    """The folder as the death at a point left it, and of its last commit the digest of the fleet
+    and the number of requests in flight."""
+    left, told, copy = times, ("", 0), path.with_name(path.name + "-killed")
+
+    def at(reached: str, making: Fleet) -> None:
+        nonlocal left, told
+        if reached == "committed":
+            told = digest(making), len(making.save()["flights"])
+        left -= reached == point
+        if not left and reached == point:
+            shutil.copytree(path, copy)
+            raise KilledError
+
+    watch = open_watch(path, port, at, fleet=fleet)
+    try:
+        with pytest.raises(KilledError):
+            watch.run(60.0)
+    finally:
+        watch.folder.close()
+    return copy, *told
+
+
+@pytest.mark.parametrize(
+    ("point", "fleet"), [*((point, "change-rate") for point in POINTS), ("sending", "WLRL")]
+)
+def test_nothing_is_lost_nor_told_twice(
+    point: str, fleet: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often = point.startswith(("state", "log"))
+    times = 4 if often else 5 if point == "news written" else 25
+    monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)
+    monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
+    copy, last, flying = killed(port, tmp_path / "run", point, times, fleet)
+    before = (copy / "news.jsonl").read_bytes()
+    seen: list[str] = []
+
+    def at(reached: str, making: Fleet) -> None:
+        if reached == "gone through":
+            seen.append(digest(making))
+            assert len(making.save()["flights"]) == flying
+
+    watch = open_watch(copy, port, at, fleet=fleet)
+    told: list[str] = []
+    watch.on_news = lambda line: told.append(line["url"])
+    try:
+        watch.run(0.5)
+    finally:
+        watch.folder.close()
+    assert seen == [last], "the fleet is not what it was"
+    after = (copy / "news.jsonl").read_bytes()
+    assert after.startswith(before)
+    lines = lines_of(copy)
+    assert len(told) == len(lines) - before.count(b"\n")
+    paid = [line["url"] for line in lines if line["forager"] is not None]
+    assert len(paid) == len(set(paid)) == watch.fleet.agent.counts.relevant > 0
+
+
+def test_a_whole_delay_passes_before_the_first_request(port: int, tmp_path: Path) -> None:
+    copy, _, flying = killed(port, tmp_path / "run", "sending", 10, "change-rate")
+    assert flying  # nobody knows whether they were sent
+    began = time.time()
+    watch = open_watch(copy, port, delay=50.0)
+    try:
+        answer = watch.journal.next(time.time())
+        assert isinstance(answer, Sleep)
+        assert answer.until >= began + 50.0
+    finally:
+        watch.folder.close()
+
+
+def test_manners_may_change_after_a_crash(port: int, tmp_path: Path) -> None:
+    """What was done under the old ones is gone through under these."""
+    copy, last, _ = killed(port, tmp_path / "run", "committed", 12, "change-rate")
+    seen: list[str] = []
+
+    def at(reached: str, making: Fleet) -> None:
+        if reached == "gone through":
+            seen.append(digest(making))
+
+    watch = open_watch(copy, port, at, delay=0.01, in_flight=3)
+    try:
+        watch.run(0.5)
+        assert isinstance(watch.fleet.crew, Abreast)
+        assert watch.fleet.crew.abreast == 3
+    finally:
+        watch.folder.close()
+    assert seen == [last]
+
+
+def test_a_last_line_that_was_cut_is_written_again(port: int, tmp_path: Path) -> None:
+    copy, _, _ = killed(port, tmp_path / "run", "news written", 5, "change-rate")
+    news = copy / "news.jsonl"
+    whole = news.read_bytes()
+    news.write_bytes(whole[:-20])
+    watch = open_watch(copy, port)
+    watch.run(0.2)
+    watch.folder.close()
+    assert news.read_bytes().startswith(whole)
+    assert all(json.loads(line) for line in news.read_text("utf-8").splitlines())
