@@ -204,13 +204,26 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     reader = RunReader(out)
     assert reader.pages == 10
     assert not is_running(out)
-    first = reader.report(snapshot(out))
+    old = snapshot(out, links=40)
+    first = reader.report(old)
     assert files(out) == before
     assert run(command(web.port, out, 20)) == 0
     reader.refresh()
     again = reader.report(snapshot(out))
     assert (again.hosts, again.lines) == (read_run(out).hosts, read_run(out).lines)
     assert again.budget == 20 != first.budget
+    # What was fetched since a checkpoint is no next link, and how long ago that was is told.
+    stale = reader.report(old)
+    assert old is not None
+    assert stale.snapshot is not None
+    with reading(out) as db:
+        fetched = {row[0] for row in db.execute("SELECT url FROM pages")}
+    assert stale.since == 10
+    assert "Chosen 10 pages ago" in render(stale)
+    assert "pages ago" not in render(again)
+    was, now = ([link.url for link in one.next] for one in (old, stale.snapshot))
+    assert fetched.intersection(was)
+    assert now == [url for url in was if url not in fetched][:20] != []
 
 
 def test_a_frontier_on_disk_is_read_as_well(

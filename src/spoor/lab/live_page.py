@@ -15,10 +15,14 @@ from spoor.drivers.http.labels import label
 from spoor.errors import InputError
 from spoor.lab.reading import RunReader, report_of_run
 from spoor.lab.report import RunReport, environment, sections
-from spoor.lab.snapshot import Snapshot, is_running, snapshot
+from spoor.lab.snapshot import NEXT, Snapshot, is_running, snapshot
 
 SHARE = 0.2
 """At most this share of a processor goes into making the page anew."""
+
+AHEAD = 4
+"""Times as many next links as are shown are asked for at a checkpoint: those that are fetched until
+the next one give place to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class LivePage:
         stands = self._reader.refresh()
         if stands != self._stands:
             if stands[-2:] != self._stands[-2:]:
-                self._known = snapshot(self._path)
+                self._known = snapshot(self._path, links=AHEAD * NEXT)
             self._report = self._reader.report(self._known, recent=True)
             self._made = {
                 name: (heading, html, hashlib.blake2b(html.encode(), digest_size=8).hexdigest())

@@ -9,7 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from spoor.drivers.shards.union import folders, standing
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.lab.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
-from spoor.lab.snapshot import HostClock, Snapshot, settings_of, snapshot
+from spoor.lab.snapshot import NEXT, HostClock, Snapshot, settings_of, snapshot
 from spoor.learn.remaining import Harvest
 from spoor.text import STOP_WORDS, stem, tokens
 
@@ -206,6 +206,8 @@ class RunReader:
             first = [number for *_, number in sorted(seen.best, reverse=True)]
             best = self._rows(db, first, snippets=True)
             latest = self._rows(db, self._latest(db)) if recent else []
+            if known is not None:
+                known = _still_open(db, known, in_shards=bool(folders(self.path)))
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
         subject = told["topic"] or told["topic_file"] or ", ".join(told["want"])
@@ -233,6 +235,7 @@ class RunReader:
             best=best,
             recent=latest,
             snapshot=known,
+            since=0 if known is None else max(0, pages - known.pages),
             groups=_group_rows(seen.directories),
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
@@ -287,6 +290,18 @@ class RunReader:
                 self._snippets.clear()
             self._snippets[row["number"]] = known
         return known
+
+
+def _still_open(db: sqlite3.Connection, known: Snapshot, *, in_shards: bool) -> Snapshot:
+    """A snapshot whose next links leave out those that were asked for since."""
+    # In shards, rows of before and after their checkpoints are mixed.
+    since = (0, 0) if in_shards else (known.pages, known.failed)
+    done = {
+        row["url"]
+        for table, last in zip(("pages", "failures"), since, strict=True)
+        for row in db.execute(f"SELECT url FROM {table} WHERE seq > ?", (last,))
+    }
+    return replace(known, next=[link for link in known.next if link.url not in done][:NEXT])
 
 
 def _terms(settings: Mapping[str, Any]) -> frozenset[str]:

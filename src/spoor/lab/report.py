@@ -134,6 +134,8 @@ class RunReport:
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
     snapshot: Snapshot | None = None
+    since: int = 0
+    """Pages fetched since that snapshot."""
     groups: Sequence[GroupRow] = ()
     hosts: Sequence[HostRow] = ()
     more_hosts: int = 0

@@ -70,6 +70,9 @@ class Snapshot:
     requests: int = 0
     skipped: int = 0
     """Links that were chosen and then passed over."""
+    pages: int = 0
+    """Fetched by then, as are `failed` links that brought none."""
+    failed: int = 0
     open_links: int | None = None
     """None where they lie on disk and the run goes on; `hosts` and `next` are empty then."""
     next: Sequence[NextLink] = ()
@@ -151,6 +154,8 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         found.at,
         state["counts"]["requests"],
         state["counts"]["skipped"],
+        state["counts"]["pages"],
+        state["counts"]["failed"],
         traps=closed_groups(guard["traps"]) if guard and guard["traps"] else (),
     )
     with ExitStack() as after:
@@ -198,6 +203,8 @@ def _together(every: Sequence[Snapshot], links: int) -> Snapshot | None:
         at=min(one.at for one in every),
         requests=sum(one.requests for one in every),
         skipped=sum(one.skipped for one in every),
+        pages=sum(one.pages for one in every),
+        failed=sum(one.failed for one in every),
         open_links=sum(known) if len(known) == len(every) else None,
         next=turns[:links],
         hosts=hosts,
@@ -215,6 +222,21 @@ def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier | No
     found = SqliteFrontier(path / "frontier.db")
     after.callback(found.close)
     return found
+
+
+def open_urls(path: Path) -> frozenset[str] | None:
+    """URLs that a run knew of and had not asked for at its last checkpoint; None where nobody can
+    tell, before the first one or while they lie on the disk of a crawl that goes on."""
+    every: set[str] = set()
+    for shard in [*filter(has_begun, folders(path))] or (path,):
+        found = last_checkpoint(shard)
+        with ExitStack() as after:
+            frontier = None if found is None else _frontier(shard, found.state["frontier"], after)
+            if found is None or frontier is None:
+                return None
+            frontier.load(found.state["frontier"])
+            every.update(map(frontier.url, frontier.open()))
+    return frozenset(every)
 
 
 def _clocks(frontier: MemoryFrontier) -> dict[str, HostClock]:
