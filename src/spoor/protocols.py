@@ -125,9 +125,14 @@ class LookAhead(Protocol):
 class Mergeable(Protocol):
     """A policy that can share its learning between shards."""
 
+    def share(self) -> State:
+        """What it learned itself, as others need it and no more; changes nothing. What was merged
+        into it is not told again."""
+        ...
+
     def merge(self, others: Sequence[State]) -> None:
-        """Go by what others learned, too, in the place of what they told before. States of `save`,
-        or of `share()` where the policy has that: what others need of it, and no more."""
+        """Go by what others learned, too, in the place of what they told before: states of
+        `share`, of policies made with the same settings."""
         ...
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -298,8 +298,11 @@ class _Subject:
                 others = [self.driver(case) for case in CASES[2:]]
                 for other in others:
                     other.run()
-                states = [unpack(pack(other.crawl.policy.save())) for other in others]
+                shared = [cast(Mergeable, other.crawl.policy).share() for other in others]
+                states = [unpack(pack(state)) for state in shared]
                 mine = pack(policy.save())
+                policy.share()
+                self.demand(pack(policy.save()) == mine, "share changes what is saved")
                 merged = []
                 for order in (states, states[::-1]):
                     policy.load(unpack(mine))

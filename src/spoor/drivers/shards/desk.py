@@ -6,7 +6,7 @@ The same lines run in the lab, where shards stand in one process, and in a live 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from spoor.crawl import Crawl
 from spoor.drivers.shards import calls
@@ -116,7 +116,5 @@ class Desk:
 
     def model(self) -> bytes:
         """What the policy may tell others; empty where it can't."""
-        policy: Any = calls.mergeable(self.crawl.policy)
-        if policy is None:
-            return b""
-        return pack(policy.share() if hasattr(policy, "share") else policy.save())
+        policy = calls.mergeable(self.crawl.policy)
+        return b"" if policy is None else pack(policy.share())
