@@ -39,7 +39,7 @@ PAGES = 150
 
 def crawl(web: CountedWeb, out: Path, shards: int, *more: str) -> dict[str, Any]:
     told = web.command(out, "--json", "--shards", str(shards), *more)
-    ended = subprocess.run(told, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(told, capture_output=True, text=True, timeout=400, check=False)
     assert ended.returncode == 0, ended.stderr
     summary: dict[str, Any] = json.loads(ended.stdout)
     return summary
@@ -119,7 +119,7 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], sai
         [sys.executable, "-m", "spoor", *arguments, *more],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
     assert ended.returncode == 2, ended.stderr
