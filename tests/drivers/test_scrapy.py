@@ -314,7 +314,7 @@ def test_crawl_delay_is_kept_and_an_idle_engine_is_woken() -> None:
         run_scrapy(site, SPOOR_PAGES=4, SPOOR_POLICY="breadth-first")
         gaps = np.diff([when for _, when in site.asked])
     assert len(gaps) == 4
-    assert gaps.min() >= 0.2  # as the server sees them: a request that arrives late shortens the next
+    assert gaps.min() >= 0.2  # as the server sees them: one that arrives late shortens the next
     assert gaps.max() < 5
 
 
