@@ -159,8 +159,6 @@ def kills(times: int, pages: int, shards: int, seed: int, policy: str) -> dict[s
     rng.shuffle(plan)
     done: Counter[str] = Counter()
     starts = 0
-    # The head's death is noticed sooner than after the minute that Ray waits.
-    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = "10"  # noqa: SIM112  # Ray spells it so
     with served(pages, hosts=20, latency=0.02) as web, tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "plain"
         more = ("--policy", policy, "--delay", "0.2")

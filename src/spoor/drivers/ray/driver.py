@@ -52,8 +52,17 @@ AWAY = 180.0
 
 ALONE = "this policy cannot tell what it learned: each shard learns by itself"
 
+HEAD_SECONDS = 5
+"""Seconds that the parts of a local Ray wait for its head to come back: nobody would start it
+again. Ray's own 60 are for heads that move to another machine. One that is only slow keeps its
+connection and is waited for as long as ever."""
+
 MEMORY = 80 * 1024 * 1024
 """Bytes of a local Ray's object store: what travels is small."""
+
+
+class _HeadDiedError(PausedError):
+    """Ray's head is no longer there."""
 
 
 class ShardActor:
@@ -148,6 +157,8 @@ def crawl(
         coordinator = _Coordinator(
             ray, path, dict(settings), hub, rule, shards, warc, watched, hearing
         )
+        if cluster is None:  # that of a cluster may come back
+            coordinator.head = ray.get_runtime_context().gcs_address
         undo.enter_context(_signals(hub))
         try:
             coordinator.run(watch)
@@ -225,6 +236,8 @@ def _started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
     }
     try:
         if cluster is None:
+            # By its environment: here the raylet does not heed `_system_config` (ray issue 62074).
+            os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
             ray.init(
                 address="local",
                 num_cpus=processes,
@@ -242,8 +255,24 @@ def _started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
         raise InputError(f"no Ray {where}: {what}") from error
     try:
         yield
-    finally:
+    except _HeadDiedError:
+        raise  # what is left of it ends by itself, and where asked would end us before we say why
+    except BaseException:
         ray.shutdown()
+        raise
+    ray.shutdown()
+
+
+def _listens(address: str) -> bool:
+    """Whether somebody is there; who is only slow is."""
+    name, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((name, int(port)), timeout=0.5).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 @contextmanager
@@ -302,6 +331,8 @@ class _Coordinator:
         self._last_pages = dict.fromkeys(hub.members, 0)
         self._last: dict[int, Report] = {}
         self._fault: SpoorError | None = None
+        self.head = ""
+        """Address of Ray's head, where nobody would start it again."""
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(ShardActor)
         spread = actor.options(scheduling_strategy="SPREAD")
         self._actors = {at: spread.remote() for at in hub.members}
@@ -335,6 +366,10 @@ class _Coordinator:
             if now - said > SAY:
                 said = now
                 self._say()
+                if self.head and not _listens(self.head):
+                    raise _HeadDiedError(
+                        "paused: Ray is gone (its head died); give the same command to go on"
+                    )
         watch(self._watched)
         self._say()
         if self._fault is not None:
