@@ -15,9 +15,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -25,8 +26,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(python|console)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 SITE = Path("/usr/share/cppreference/doc/html")
-"""A real site, which the tutorial crawls: a package of Debian."""
-PORT = re.compile(r"(?:--port|http\.server) (\d+)")
+"""A real site, which the tutorial crawls: a package of Debian. Where it is not installed, the
+tutorial runs on a `stand_in`."""
+PORT = re.compile(r"(?:--port |http\.server |--metrics 127\.0\.0\.1:)(\d+)")
 DATA = Path(os.environ.get("SPOOR_DATA", ROOT / "../shared/data")).resolve()
 
 
@@ -45,7 +47,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     if any("SPOOR_DATA" in code for _, code, _ in found) and not DATA.exists():
         pytest.skip("needs the recorded webs of SPOOR_DATA")
     if any(str(SITE) in code for _, code, _ in found) and not SITE.exists():
-        pytest.skip("needs the Debian package cppreference-doc-en-html")
+        stand_in(tmp_path / "site")
+        found = [(kind, code.replace(str(SITE), "site"), line) for kind, code, line in found]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPOOR_DATA", str(DATA))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -62,6 +65,37 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                     continue
                 ended, errors = run(command)
                 assert ended == 0, f"{page.name}:{line}: {command}\n{errors}"
+
+
+SECTIONS = "algorithm chrono container io iterator locale memory numeric string thread".split()
+
+
+def stand_in(folder: Path) -> None:
+    """A site with the addresses that the tutorial names: a start page, sections with a list each,
+    thirty pages a section; those of one section speak of locks."""
+    rng = Random(0)
+
+    def write(name: str, title: str, links: Sequence[tuple[str, str]], words: str = "") -> None:
+        listed = "".join(f'<li><a href="/en/{to}">{text}</a></li>' for to, text in links)
+        filler = " ".join("".join(rng.choices("aeiounrst", k=6)) for _ in range(60))
+        body = f"<h1>{title}</h1><p>{words} {filler}</p><ul>{listed}</ul>"
+        file = folder / "en" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"<!doctype html><title>{title}</title>{body}", encoding="utf-8")
+
+    lists = [(f"cpp/{name}.html", f"{name} library") for name in SECTIONS]
+    write("index.html", "Reference", lists)
+    for name in SECTIONS:
+        locks = name == "thread"
+        first = {"thread": "lock_guard", "container": "vector"}.get(name, "first")
+        pages = [
+            f"cpp/{name}/{part}.html" for part in (first, *(f"{name}_{at}" for at in range(29)))
+        ]
+        named = [(page, f"{'mutex' if locks else name} {page[4:-5]}") for page in pages]
+        write(f"cpp/{name}.html", f"{name} library", named)
+        for page, title in named:
+            words = "A mutex, a semaphore and a condition variable." if locks else ""
+            write(page, title, [*lists, *rng.sample(named, 5)], words)
 
 
 @contextmanager

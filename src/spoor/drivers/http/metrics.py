@@ -295,7 +295,7 @@ def _resource(resources: Any) -> Any:
 
 def exporters(kind: str, group: str) -> list[Any]:
     """The exporters that OTEL_`kind`_EXPORTER names. Raises InputError for one that is not
-    installed."""
+    installed, or does not work as it is set up."""
     variable = f"OTEL_{kind}_EXPORTER"
     made: list[Any] = []
     for name in os.environ.get(variable, "otlp").split(","):
@@ -310,7 +310,11 @@ def exporters(kind: str, group: str) -> list[Any]:
             raise InputError(
                 f"--otel: no exporter {name!r} is installed; {how}set {variable} to console or none"
             )
-        made.append(found[0].load()(**({"out": sys.stderr} if name == "console" else {})))
+        told = {"out": sys.stderr} if name == "console" else {}
+        try:
+            made.append(found[0].load()(**told))
+        except Exception as error:  # somebody else's code, by somebody's variables
+            raise InputError(f"--otel: the exporter {name!r} cannot be used: {error}") from error
     return made
 
 
