@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -94,17 +94,20 @@ DENSE = (
 _DIGITS = re.compile(r"\d+")
 _HOMES = frozenset(("", "index", "home", "welcome", "default", "homepage"))
 _MEMO = 1 << 16
+_PLACES = 1 << 12
+"""Places on the web (directories, tag paths) that are remembered: a crawl comes back soon."""
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
 """Numbers in URLs tell by their length only (`_plain`), so URLs that differ in them are one."""
-_ANCHOR, _PAIR, _URL, _KEPT, _CONTEXT, _HEADING, _TITLE = (
-    START[name]
-    for name in ("anchor", "anchor pair", "URL", "URL kept", "context", "heading", "title")
-)
+_WIDTH = {field.name: field.columns for field in FIELDS}
 Words = frozenset[str]
 
 
 class LinkFeatures:
-    """Rows of links for one topic. `bits`: 2^bits slots; slot 0 is empty."""
+    """Rows of links for one topic. `bits`: 2^bits slots; slot 0 is empty.
+
+    What can be the same for several links is worked out once and remembered: of texts and places
+    for the crawl, of the page that was seen last for the page.
+    """
 
     def __init__(self, topic: Topic, bits: int, vectors: Vectors | None = None) -> None:
         self._size = (1 << bits) - 1
@@ -113,24 +116,28 @@ class LinkFeatures:
         self._mean = vectors.mean(tokens(topic.text)) if vectors else None
         self.names: dict[int, str] = {}
         """Slot → what it stands for, of words and shapes."""
-        self._memo: dict[tuple[str, str], tuple[list[int], float]] = {}
-        self._urls: dict[str, list[str]] = {}
+        self._texts: dict[tuple[str, str], tuple[list[int], float]] = {}
+        self._anchors: dict[str, tuple[list[int], float]] = {}
         self._around: dict[tuple[str, str], tuple[list[int], float]] = {}
+        self._urls: dict[str, list[str]] = {}
+        self._said_of: dict[tuple[str, int, str, bool, bool], list[int]] = {}
         self._slots: dict[tuple[str, str], int] = {}
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
+        self._spots: dict[tuple[str, str, str, bool], tuple[int, int, int]] = {}
+        self._tag_paths: dict[tuple[str, str], int] = {}
+        # Of this page:
         self._page: Page | None = None
         self._parent = NO_PARENT - 1
         self._places: dict[tuple[str, str], list[int]] = {}
-        self._shapes: dict[tuple[str, str, str, bool], list[int]] = {}
-        self._said_of: dict[tuple[str, int, str, bool, bool], list[int]] = {}
-        self._spots: dict[tuple[str, str, str, bool], tuple[int, int, int]] = {}
-        self._lists: dict[tuple[str, str], tuple[int, int]] = {}
-        self._parts: dict[str, tuple[list[int], float, list[int], float]] = {}
+        self._lies: dict[tuple[str, str], tuple[int, str]] = {}
+        self._lists: dict[str, int] = {}
+        self._parts: dict[str, tuple[list[int], float, float]] = {}
 
     def remember(self, names: dict[int, str]) -> None:
         """Go on from these names; all that was worked out is worked out again."""
         self.names = names
-        self._memo.clear()
+        self._texts.clear()
+        self._anchors.clear()
         self._around.clear()
         self._said_of.clear()
         self._slots.clear()
@@ -151,25 +158,20 @@ class LinkFeatures:
             self._begin(page, parent, parent_score)
         path = url.split("/", 3)[3] if url.count("/") > 2 else ""
         directory, _, file = path.partition("?")[0].rpartition("/")
-        slots = self._blank.copy()
-        text, like_anchor = self._field("anchor", anchor.text, 8)
-        if text:
-            slots[_ANCHOR : _ANCHOR + len(text)] = text
-            if len(text) > 1:
-                pairs, _ = self._field("anchor pair", anchor.text, 4)
-                slots[_PAIR : _PAIR + len(pairs)] = pairs
-        added, like_url, kept, like_kept = self._url(path)
-        slots[_URL : _URL + len(added)] = added
-        slots[_KEPT : _KEPT + len(kept)] = kept
+        text, like_anchor = self._anchor(anchor.text)
+        words, like_url, like_kept = self._url(path)
         around, like_context = self._context(anchor.before, anchor.after)
-        slots[_CONTEXT : _CONTEXT + len(around)] = around
-        like_heading = 0.0
-        if anchor.headings:
-            heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]), 6)
-            slots[_HEADING : _HEADING + len(heading)] = heading
-        slots[START["place"] : START["shape"]] = self._place(anchor)
-        slots[START["shape"] : START["list"]] = self._shape(host, directory, file, "~" in url)
-        slots[START["list"] :] = self._groups(host, directory, file, anchor.tag_path)
+        heading, like_heading = self._field("heading", " ".join(anchor.headings[-2:]))
+        slots = [
+            *text,
+            *words,
+            *around,
+            *heading,
+            *self._title,
+            *self._place(anchor.region, anchor.tag_path),
+            *self._shape(host, directory, file, "~" in url),
+            *self._groups(host, directory, file, anchor.tag_path),
+        ]
         dense = (
             1.0,
             like_anchor,
@@ -178,7 +180,7 @@ class LinkFeatures:
             like_context,
             like_heading,
             self._like_title,
-            self._cosine(anchor, path),
+            self._cosine(anchor, path) if self._vectors else 0.0,
             parent_score,
             math.log1p(depth),
             float(anchor.region != "main"),
@@ -188,131 +190,127 @@ class LinkFeatures:
     def _begin(self, page: Page | None, parent: int, parent_score: float) -> None:
         """What is the same for all links of a page is worked out once."""
         self._page, self._parent = page, parent
-        title, self._like_title = self._field("title", page.title if page else "", 6)
-        self._blank = [0] * COLUMNS
-        self._blank[_TITLE : _TITLE + len(title)] = title
+        self._title, self._like_title = self._field("title", page.title if page else "")
         parts = page.url.split("/", 3) if page else []
         self._from = parts[2] if len(parts) > 2 else ""
         path = parts[3] if len(parts) > 3 else ""
         self._from_words = frozenset(self._url_words(path))
         self._from_directory = path.partition("?")[0].rpartition("/")[0]
-        self._from_score = parent_score
+        self._from_relevant = parent_score >= 0.5
         self._on_page = self._slot(f"page {parent}")
         self._places.clear()
-        self._shapes.clear()
-        self._spots.clear()
+        self._lies.clear()
         self._lists.clear()
         self._parts.clear()
 
-    def _place(self, anchor: Anchor) -> list[int]:
-        key = (anchor.region, anchor.tag_path)
-        known = self._places.get(key)
+    def _place(self, region: str, tag_path: str) -> list[int]:
+        known = self._places.get((region, tag_path))
         if known is None:
-            tail = _DIGITS.sub("", "/".join(anchor.tag_path.split("/")[-3:]))
-            known = [self._named("place", anchor.region), self._named("place", tail)]
-            self._places[key] = known
+            tail = _DIGITS.sub("", "/".join(tag_path.split("/")[-3:]))
+            known = [self._named("place", region), self._named("place", tail)]
+            self._places[region, tag_path] = known
         return known
 
     def _shape(self, host: str, directory: str, file: str, person: bool) -> list[int]:
-        name, dot, ending = file.rpartition(".")
+        name, dot, ending = file.lower().rpartition(".")
         if not dot:
-            name, ending = file, ""
-        home = name.lower() in _HOMES or name.lower() == directory.rpartition("/")[2].lower()
-        shape = "home" if home else f"file.{ending.lower()[:8]}"
-        key = (shape, host, directory, person)
-        known = self._shapes.get(key)
-        if known is None:
+            name, ending = ending, ""
+        home = name in _HOMES or name == directory.rpartition("/")[2].lower()
+        lies = self._lies.get((host, directory))
+        if lies is None:
             deep = min(directory.count("/") + (1 if directory else 0), 6)
-            lies = _lies(host, directory, self._from, self._from_directory)
-            known = self._shapes[key] = self._said(shape, deep, lies, person)
-        return known
-
-    def _said(self, shape: str, deep: int, lies: str, person: bool) -> list[int]:
-        key = (shape, deep, lies, self._from_score >= 0.5, person)
+            lies = deep, _lies(host, directory, self._from, self._from_directory)
+            self._lies[host, directory] = lies
+        key = ("home" if home else f"file.{ending[:8]}", *lies, self._from_relevant, person)
         known = self._said_of.get(key)
         if known is None:
-            if len(self._said_of) >= _MEMO:
-                self._said_of.clear()
-            of = "relevant" if key[3] else "irrelevant"
-            said = _said(shape, deep, lies, of, person)
-            known = self._said_of[key] = [self._named("shape", what) for what in said]
+            _bound(self._said_of, _MEMO)
+            known = self._said_of[key] = [self._named("shape", what) for what in _said(*key)]
         return known
 
-    def _groups(self, host: str, directory: str, file: str, tag_path: str) -> list[int]:
+    def _groups(self, host: str, directory: str, file: str, tag_path: str) -> tuple[int, ...]:
         """Identities in the order of GROUPS."""
         ending = file.rpartition(".")[2] if "." in file else ""
         spot = (host, directory, ending, "~" in file)
         of_spot = self._spots.get(spot)
         if of_spot is None:
-            pattern = f"{_DIGITS.sub('#', directory)} {ending} {'~' in file}"
+            _bound(self._spots, _PLACES)
+            pattern = f"{_DIGITS.sub('#', directory)} {ending} {spot[3]}"
             of_spot = self._spots[spot] = (
                 self._slot(f"directory {host}/{directory}"),
                 self._slot(f"pattern {host}/{pattern}"),
                 self._slot(f"host {host}"),
             )
-        of_list = self._lists.get((host, tag_path))
+        of_path = self._tag_paths.get((host, tag_path))
+        if of_path is None:
+            _bound(self._tag_paths, _PLACES)
+            of_path = self._slot(f"tag path {host} {tag_path}")
+            self._tag_paths[host, tag_path] = of_path
+        of_list = self._lists.get(tag_path)
         if of_list is None:
-            of_list = self._lists[host, tag_path] = (
-                self._slot(f"list {self._parent} {tag_path}"),
-                self._slot(f"tag path {host} {tag_path}"),
-            )
-        return [of_list[0], self._on_page, of_spot[0], of_spot[1], of_list[1], of_spot[2]]
+            of_list = self._lists[tag_path] = self._slot(f"list {self._parent} {tag_path}")
+        return of_list, self._on_page, of_spot[0], of_spot[1], of_path, of_spot[2]
 
-    def _field(self, name: str, text: str, columns: int) -> tuple[list[int], float]:
+    def _field(self, name: str, text: str) -> tuple[list[int], float]:
         """Slots of a field's words, and how like the topic they are in [0, 1]."""
-        if not text:
-            return [], 0.0
-        key = (name, text)
-        known = self._memo.get(key)
+        known = self._texts.get((name, text))
         if known is None:
-            if len(self._memo) >= _MEMO:
-                self._memo.clear()
-            words = _words(text)
-            said = [f"{a} {b}" for a, b in pairwise(words)] if name == "anchor pair" else words
-            known = self._memo[key] = (self._slots_of(name, said, columns)[0], self._like(words))
+            _bound(self._texts, _MEMO)
+            known = self._texts[name, text] = self._of_words(name, _words(text))
         return known
 
-    def _url(self, path: str) -> tuple[list[int], float, list[int], float]:
+    def _anchor(self, text: str) -> tuple[list[int], float]:
+        """The same of a link's text and of its pairs of words, where there are two different."""
+        known = self._anchors.get(text)
+        if known is None:
+            _bound(self._anchors, _MEMO)
+            words = _words(text)
+            slots, like = self._of_words("anchor", words)
+            pairs = [f"{a} {b}" for a, b in pairwise(words)] if len(set(words)) > 1 else []
+            known = self._anchors[text] = slots + self._slots_of("anchor pair", pairs), like
+        return known
+
+    def _url(self, path: str) -> tuple[list[int], float, float]:
         """Words that a URL adds to its page's, which tell of the link; and those that it keeps,
         which tell of the place: below the page of a course all is called so, and little is one.
         Slots of both, and how like the topic they are."""
         key = path.translate(_SAME_DIGITS)
         known = self._parts.get(key)
         if known is None:
-            added: list[str] = []
-            kept: list[str] = []
-            for word in self._url_words(key):
-                (kept if word in self._from_words else added).append(word)
-            of_added, of_kept = self._slots_of("URL", added, 8), self._slots_of("URL kept", kept, 4)
-            known = self._parts[key] = (*of_added, *of_kept)
+            words, old = self._url_words(key), self._from_words
+            added, like_added = self._of_words("URL", [word for word in words if word not in old])
+            kept, like_kept = self._of_words("URL kept", [word for word in words if word in old])
+            known = self._parts[key] = added + kept, like_added, like_kept
         return known
 
     def _context(self, before: str, after: str) -> tuple[list[int], float]:
-        key = (before, after)
-        known = self._around.get(key)
+        known = self._around.get((before, after))
         if known is None:
-            if len(self._around) >= _MEMO:
-                self._around.clear()
-            near = f"{_tail(before)}\n{_head(after)}"
-            known = self._around[key] = self._field("context", near, 8)
+            _bound(self._around, _MEMO)
+            known = self._field("context", f"{_tail(before)}\n{_head(after)}")
+            self._around[before, after] = known
         return known
 
     def _url_words(self, path: str) -> list[str]:
         known = self._urls.get(path)
         if known is None:
-            if len(self._urls) >= _MEMO:
-                self._urls.clear()
+            _bound(self._urls, _MEMO)
             known = self._urls[path] = _url_stems(path)
         return known
 
-    def _slots_of(self, name: str, words: Sequence[str], columns: int) -> tuple[list[int], float]:
-        slots = [self._named(name, word) for word in dict.fromkeys(words)][:columns]
-        return slots, self._like(words)
+    def _of_words(self, name: str, words: Sequence[str]) -> tuple[list[int], float]:
+        return self._slots_of(name, words), self._like(words)
+
+    def _slots_of(self, name: str, words: Sequence[str]) -> list[int]:
+        """As many as the field has columns, empty ones at the end."""
+        width = _WIDTH[name]
+        slots = [self._named(name, word) for word in dict.fromkeys(words)][:width]
+        return slots + [0] * (width - len(slots))
 
     def _like(self, words: Sequence[str]) -> float:
-        kinds = set(words)
-        if not self._topic or not kinds:
+        if self._topic.isdisjoint(words):
             return 0.0
+        kinds = set(words)
         return len(self._topic & kinds) / math.sqrt(len(self._topic) * len(kinds))
 
     def _cosine(self, anchor: Anchor, path: str) -> float:
@@ -327,8 +325,7 @@ class LinkFeatures:
     def _named(self, field: str, what: str) -> int:
         slot = self._slots.get((field, what))
         if slot is None:
-            if len(self._slots) >= _MEMO:
-                self._slots.clear()
+            _bound(self._slots, _MEMO)
             slot = self._slots[field, what] = self._slot(f"{field} {what}")
             if slot not in self.names:
                 self.names[slot] = f"{field} ‘{what}’"
@@ -349,6 +346,12 @@ def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
         ],
         dtype=np.float32,
     )
+
+
+def _bound(memo: dict[Any, Any], size: int) -> None:
+    """Begin a full memory anew."""
+    if len(memo) >= size:
+        memo.clear()
 
 
 def _words(text: str) -> list[str]:
@@ -393,7 +396,8 @@ def _lies(host: str, directory: str, from_host: str, from_directory: str) -> str
     return "elsewhere"
 
 
-def _said(shape: str, deep: int, lies: str, of: str, person: bool) -> list[str]:
+def _said(shape: str, deep: int, lies: str, relevant: bool, person: bool) -> list[str]:
+    of = "relevant" if relevant else "irrelevant"
     return [
         shape,
         f"depth {deep}",

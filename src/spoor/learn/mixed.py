@@ -53,8 +53,8 @@ class MixedModel:
 
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
-        mean = self.w[slots].sum(axis=1) + dense @ self.a
-        variance = (1.0 / (self.prior + self.h[slots])).sum(axis=1) + (dense * dense) @ self.b
+        mean = self.w.take(slots).sum(axis=1) + dense @ self.a
+        variance = (1.0 / (self.prior + self.h.take(slots))).sum(axis=1) + (dense * dense) @ self.b
         return mean, variance
 
     def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:

@@ -76,7 +76,9 @@ Row = tuple[Sequence[int], Sequence[float]]
 """Slots and plain numbers of a sighting."""
 
 _GROUP_COLUMNS = {START[field]: field for field in GROUPS}
-_NEAR = ("list", "directory", "pattern")
+_NEAR = [START[field] for field in ("list", "directory", "pattern")]
+_WORDS = START["list"]
+"""So many first columns are of words and shapes."""
 _SHARED = np.array(
     [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
 )
@@ -138,7 +140,7 @@ class Trail:
         """What other shards learned."""
         self._queue = HostQueue()
         self._rows = _Rows(capacity)
-        self._of: dict[LinkId, list[int]] = {}
+        self._of: dict[LinkId, tuple[int, ...]] = {}
         """Open link → its rows."""
         self._parent: dict[LinkId, LinkId] = {}
         self._members: dict[int, list[LinkId]] = {}
@@ -163,7 +165,7 @@ class Trail:
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
             rows = self._of.get(link)
             if rows is None:
-                rows = self._of[link] = []
+                rows = self._of[link] = ()
                 self._sweep.append(link)
             elif len(rows) >= self._sightings:
                 continue
@@ -177,10 +179,13 @@ class Trail:
                 continue
             entered.append(row)
             told.append((slots, dense))
-            rows.append(row)
+            self._of[link] = (*rows, row)
             valued[link] = host
-            for field in _NEAR:
-                group = self._members.setdefault(slots[START[field]], [])
+            for column in _NEAR:
+                group = self._members.get(slots[column])
+                if group is None:
+                    self._members[slots[column]] = [link]
+                    continue
                 if len(group) == MEMBERS:
                     del group[0]
                 group.append(link)
@@ -268,12 +273,13 @@ class Trail:
             return (("its value when it was first seen", value),)
         row = rows[0]
         if len(rows) > 1:
-            odds, _ = self._model.score(self._rows.slots[rows], self._rows.dense[rows])
+            several = list(rows)
+            odds, _ = self._model.score(self._rows.slots[several], self._rows.dense[several])
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.w[slots].tolist(), slots.tolist()
         found = [at for at in _GROUP_COLUMNS if numbers[at] in self._tried]
-        found += [at for at in range(START["list"]) if numbers[at] and shares[at]]
+        found += [at for at, share in enumerate(shares[:_WORDS]) if share]
         shares += (self._model.a * dense).tolist()
         found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
         found.sort(key=lambda at: -abs(shares[at]))
@@ -284,7 +290,7 @@ class Trail:
         """The column `at` of a row in words; the plain numbers come after the slots."""
         if at >= COLUMNS:
             return DENSE[at - COLUMNS].name
-        if at >= START["list"]:
+        if at >= _WORDS:
             return self._group_said(_GROUP_COLUMNS[at], numbers[at])
         return self._features.names.get(numbers[at], "a word")
 
@@ -297,7 +303,7 @@ class Trail:
 
     def learn(self, outcome: Outcome) -> None:
         link = outcome.choice.link
-        rows = self._of.pop(link, [])
+        rows = list(self._of.pop(link, ()))
         parent = self._parent.pop(link, NO_PARENT)
         if outcome.judgement is None or not rows:
             self._rows.free(rows)
@@ -309,7 +315,7 @@ class Trail:
         worth = max(reward, self._leads_to(link))
         self._update(slots, dense, worth)
         self._remember(link, _Done(slots, dense, worth))
-        touched = [int(group) for field in _NEAR for group in slots[:, START[field]]]
+        touched = slots[:, _NEAR].T.ravel().tolist()
         self._count(slots, reward)
         if self._credit and reward >= 1.0 and parent in self._done:
             # The page that showed a relevant one is worth γ at least, once.
@@ -331,7 +337,7 @@ class Trail:
             self._model.correct(row, numbers, change, 1.0 / len(done.slots))
         done.worth += change
         self._count(done.slots, now - was, tried=0.0)
-        self._refresh(int(group) for field in _NEAR for group in done.slots[:, START[field]])
+        self._refresh(done.slots[:, _NEAR].T.ravel().tolist())
         children = [
             child
             for child, parent in self._parent.items()
@@ -370,8 +376,7 @@ class Trail:
             del self._done[next(iter(self._done))]
 
     def _count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
-        groups = {int(row[START[field]]) for row in slots for field in GROUPS}
-        for group in groups:
+        for group in set(slots[:, _WORDS:].ravel().tolist()):
             counts = self._tried.setdefault(group, [0.0, 0.0])
             counts[0] += tried
             counts[1] += reward
@@ -383,17 +388,16 @@ class Trail:
             members = self._members.get(group)
             if members is None:
                 continue
-            alive = [link for link in members if link in self._queue]
+            alive = self._queue.among(members)
             if alive:
                 self._members[group] = alive
                 stale.update(dict.fromkeys(alive))
             else:
                 del self._members[group]
-        for _ in range(min(SWEEP, len(self._sweep))):
-            link = self._sweep.popleft()
-            if link in self._queue:
-                self._sweep.append(link)
-                stale[link] = None
+        turn = [self._sweep.popleft() for _ in range(min(SWEEP, len(self._sweep)))]
+        waiting = self._queue.among(turn)
+        self._sweep.extend(waiting)
+        stale.update(dict.fromkeys(waiting))
         known = [link for link in stale if self._of.get(link)]
         self._queue.change(known, self._values(known))
 
@@ -486,7 +490,7 @@ class Trail:
         self._rows = _Rows(self._capacity)
         rows = iter(self._rows.load(state["rows"]))
         self._of = {
-            link: [next(rows) for _ in range(count)]
+            link: tuple(next(rows) for _ in range(count))
             for link, count in zip(state["links"].tolist(), state["counts"].tolist(), strict=True)
         }
         self._parent = dict(state["parents"].tolist())
