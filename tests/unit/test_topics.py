@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -127,6 +128,34 @@ def test_held_out_figures_do_not_praise_what_cannot_be_learned() -> None:
     _, quality = fit(pages[:40], pages[40:])
     assert 0.4 < quality.auc < 0.6
     assert quality.brier > 0.24
+
+
+def on(site: str, *pages: Page) -> list[Page]:
+    return [replace(one, url=f"http://www.{site}.example/{at}") for at, one in enumerate(pages)]
+
+
+def test_examples_are_held_out_by_site_where_there_are_three() -> None:
+    """Each site has a word of its own for what is wanted: seen by page it tells all, by site none."""
+    rng = np.random.default_rng(4)
+    vocabulary = [f"word{at}" for at in range(300)]
+
+    def pages(*words: str) -> list[Page]:
+        return [page(" ".join([*rng.choice(vocabulary, 30), *words])) for _ in range(12)]
+
+    names = ("alder", "birch", "cedar", "dogwood")
+    wanted = [one for name in names for one in on(name, *pages(*[f"only{name}"] * 4, "kiln"))]
+    others = [one for name in names for one in on(name, *pages())]
+    _, by_site = fit(wanted, others)
+    assert (by_site.by, by_site.sites, by_site.folds) == ("site", 4, 4)
+    nowhere = [replace(one, url="http://file.invalid/") for one in [*wanted, *others]]
+    _, by_page = fit(nowhere[:48], nowhere[48:])
+    assert (by_page.by, by_page.sites, by_page.folds) == ("page", 0, 5)
+    assert by_page.auc > by_site.auc, "a site that was seen flatters"
+    assert by_page.brier < by_site.brier
+    # One site of wanted pages, or two sites in all: nothing to learn from with one left out.
+    one_sided = on("alder", *wanted[:12])
+    assert fit(one_sided, others[12:])[1].by == "page"
+    assert fit(wanted[:24], others[:24])[1].by == "page"
 
 
 def test_a_model_is_read_as_it_was_written(

@@ -20,6 +20,7 @@ from spoor.errors import InputError
 
 if TYPE_CHECKING:
     from spoor.drivers.http.examples import Example, Reader
+    from spoor.judges.classifier import Quality
     from spoor.protocols import Judge
     from spoor.types import Page
 
@@ -229,7 +230,7 @@ def _learn(
 ) -> None:
     """A classifier from examples: the model beside the topic file, and what to say of it."""
     from spoor.drivers.http.examples import NOWHERE
-    from spoor.judges.classifier import FEW, fit, telling
+    from spoor.judges.classifier import FEW, SITES, fit, telling
     from spoor.urls import host, registrable_domain
 
     if not positive:
@@ -276,6 +277,7 @@ def _learn(
         "negatives": quality.negatives,
         "negatives_are": "; ".join(["given as such"] * bool(others) + [what] * bool(rest)),
         "folds": quality.folds,
+        "held_out_by": quality.by,
         **{key: round(getattr(quality, key), 4) for key in ("auc", "brier", "precision", "recall")},
     }
     draft.summary = (
@@ -283,7 +285,7 @@ def _learn(
         f"different texts; its model is {path.name}"
     )
     draft.notes += [
-        f"  held-out examples ({quality.folds} folds): area under ROC {quality.auc:.3f}, Brier "
+        f"  held-out {_held_out(quality)}: area under ROC {quality.auc:.3f}, Brier "
         f"{quality.brier:.3f}; at {threshold:g} precision {quality.precision:.2f}, "
         f"recall {quality.recall:.2f}",
         f"  speaks for it: {', '.join(words)}",
@@ -293,11 +295,22 @@ def _learn(
             f"  note: {what} count as not wanted; those among them that are wanted make the "
             "probabilities too low"
         )
+    if quality.by == "page" and quality.sites != 1:
+        draft.notes.append(
+            f"  note: pages of {SITES} sites or more, two of each kind, would be held out by site, "
+            "and say more of sites yet to come"
+        )
     if min(quality.positives, quality.negatives) < FEW:
         draft.notes.append(
             f"  note: fewer than {FEW} pages of a kind: these figures, and the probabilities, are "
             "worth little"
         )
+
+
+def _held_out(quality: Quality) -> str:
+    if quality.by == "site":
+        return f"sites ({quality.sites} in {quality.folds} folds)"
+    return f"pages ({quality.folds} folds, not by site)"
 
 
 def _came(draft: _Draft, kind: str, examples: Sequence[Example]) -> list[Page]:

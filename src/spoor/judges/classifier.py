@@ -11,7 +11,7 @@ import io
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -25,6 +25,7 @@ from spoor.files import write_whole
 from spoor.judges.similarity import page_texts, page_words
 from spoor.text import stem
 from spoor.types import Judgement, Page
+from spoor.urls import host, registrable_domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,8 @@ LEAST = 5
 FEW = 20
 """Pages of a kind below which probabilities are worth little."""
 FOLDS = 5
+SITES = 3
+"""From so many on, examples are held out by whole sites."""
 REASONS = 5
 """Words for, and words against, that a judgement names."""
 MOST_WORDS = 50_000
@@ -141,7 +144,8 @@ class Classifier:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How well held-out examples were told apart, each judged by a model that had not seen it."""
+    """How well held-out examples were told apart, each judged by a model that had not seen it, nor,
+    where they were held out by `site`, any page of its site."""
 
     positives: int
     negatives: int
@@ -153,6 +157,10 @@ class Quality:
     precision: float
     """At the threshold, as is recall; 0 where nothing passes."""
     recall: float
+    by: str = "page"
+    """`site` or `page`."""
+    sites: int = 0
+    """That the examples come from; 0 where not all say."""
 
 
 def fit(
@@ -165,12 +173,13 @@ def fit(
 ) -> tuple[TextModel, Quality]:
     """Learn from pages that are wanted and pages that are not; the same text counts once.
 
-    Words, their idf and the weights of a held-out page are all learned without it. Raises
+    Words, their idf and the weights of a held-out page are all learned without it, and without its
+    site (registrable domain) where pages come from `SITES` or more, of each kind two. Raises
     InputError for too few pages, for a text on both sides, and where scikit-learn is missing.
     """
     read = partial(page_words, language=language)
-    positives, negatives = _distinct(map(read, wanted)), _distinct(map(read, others))
-    if both := positives & negatives:
+    positives, negatives = _distinct(wanted, read), _distinct(others, read)
+    if both := positives.keys() & negatives.keys():
         words = " ".join(min(both)[:6])
         raise InputError(f"a page is among the positive and the negative ones: '{words} …'")
     for name, found in (("positive", positives), ("negative", negatives)):
@@ -193,8 +202,14 @@ def fit(
     # In a fixed order, whatever order a set has.
     texts = [*sorted(positives), *sorted(negatives)]
     truth = np.repeat([1, 0], [len(positives), len(negatives)])
-    folds = min(FOLDS, len(positives), len(negatives))
-    split = selection.StratifiedKFold(folds, shuffle=True, random_state=seed)
+    sites = [side[text] for side in (positives, negatives) for text in sorted(side)]
+    split = _by_site(selection, sites, truth, seed)
+    by = "site" if split else "page"
+    if not split:
+        pages = selection.StratifiedKFold(
+            min(FOLDS, len(positives), len(negatives)), shuffle=True, random_state=seed
+        )
+        split = list(pages.split(texts, truth))
     plain = pipeline.make_pipeline(
         extraction.TfidfVectorizer(
             analyzer=_as_they_are,
@@ -230,11 +245,13 @@ def fit(
     quality = Quality(
         len(positives),
         len(negatives),
-        folds,
+        len(split),
         float(metrics.roc_auc_score(truth, margins)),
         float(metrics.brier_score_loss(truth, chance)),
         float(metrics.precision_score(truth, said, zero_division=0.0)),
         float(metrics.recall_score(truth, said, zero_division=0.0)),
+        by,
+        len(set(sites)) if all(sites) else 0,
     )
     if slope <= 0:
         raise InputError(
@@ -245,8 +262,34 @@ def fit(
     return model, quality
 
 
-def _distinct(texts: Any) -> set[tuple[str, ...]]:
-    return {tuple(words) for words in texts if words}
+def _distinct(
+    pages: Sequence[Page], read: Callable[[Page], Sequence[str]]
+) -> dict[tuple[str, ...], str]:
+    """Text → site, of the page that has it first; empty for a file of no known address."""
+    found: dict[tuple[str, ...], str] = {}
+    for page in pages:
+        if words := tuple(read(page)):
+            site = registrable_domain(host(page.url))
+            found.setdefault(words, "" if site.endswith(".invalid") else site)
+    return found
+
+
+def _by_site(
+    selection: Any, sites: Sequence[str], truth: NDArray[np.int64], seed: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """(rows to learn from, rows held out), whole sites each; empty where that cannot be: a site is
+    not known, there are too few, or one kind of page would be left out."""
+    of_a_kind = [
+        {site for site, is_ in zip(sites, truth, strict=True) if is_ == kind} for kind in (0, 1)
+    ]
+    if not all(sites) or len(set(sites)) < SITES or min(map(len, of_a_kind)) < 2:
+        return []
+    for folds in range(min(FOLDS, len(set(sites))), 1, -1):
+        split = selection.StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+        found = list(split.split(truth, truth, sites))
+        if all(len(held) and len(set(truth[rest])) == 2 for rest, held in found):
+            return found
+    return []
 
 
 def _as_they_are(words: Sequence[str]) -> Sequence[str]:
