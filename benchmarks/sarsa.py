@@ -1,6 +1,7 @@
 """What the updates of `sarsa` cost, beside best-first without learning.
 
     python benchmarks/sarsa.py WEB [--pages 10000] [--rounds 5] [--vectors FILE] [--topic WORDS]
+        [--root URL]
     python benchmarks/sarsa.py --growth [--sizes 10000,100000,1000000] [--only NAME,NAME]
 
 The first crawls WEB (a folder that `spoor web import` wrote) by best-first and by each update, in
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--topic", default="security")
+    parser.add_argument("--root", help="where the crawl begins, of a web of several roots")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--only", default=",".join(POLICIES), help="with --growth: of these")
     parser.add_argument("--sizes", default="10000,100000,1000000")
@@ -80,11 +82,13 @@ def main() -> None:
     elif told.web is None:
         parser.error("name a web, or give --growth")
     else:
-        crawls(told.web, vectors, told.topic, told.pages, told.rounds)
+        crawls(told.web, told.root, vectors, told.topic, told.pages, told.rounds)
 
 
-def crawls(web: Path, vectors: Vectors | None, words: str, pages: int, rounds: int) -> None:
-    world, root = open_scope(web, None, "web")
+def crawls(
+    web: Path, root: str | None, vectors: Vectors | None, words: str, pages: int, rounds: int
+) -> None:
+    world, root = open_scope(web, root, "web")
     judge = Keywords(words.split(), threshold=1e-9)
     took: dict[str, list[float]] = {name: [] for name in POLICIES}
     least: dict[str, list[float]] = {}

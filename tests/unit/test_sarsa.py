@@ -19,7 +19,7 @@ from spoor.errors import InputError
 from spoor.judges.facts import Label
 from spoor.learn.categories import find_categories
 from spoor.learn.linear import ENCODINGS, GRID, Values
-from spoor.learn.relevance import tenth
+from spoor.learn.relevance import Relevance, tenth
 from spoor.learn.state import pack, unpack
 from spoor.policies.sarsa import (
     FIRST_VECTORS,
@@ -30,7 +30,18 @@ from spoor.stores.memory import MemoryFrontier
 from spoor.testing.policies import check_policy
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.text import Vectors
-from spoor.types import NO_PARENT, Choice, KnownWeb, Outcome, Sightings, State, Task, Topic
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Choice,
+    KnownWeb,
+    Link,
+    Outcome,
+    Sightings,
+    State,
+    Task,
+    Topic,
+)
 
 TOPIC = Topic(
     "kiln pottery", categories={"earth": "clay granite orchard", "trade": "ledger engine"}
@@ -343,7 +354,7 @@ def test_values_of_all_at_once_are_those_one_by_one(
     for state, action, amount in steps:
         # The change has five buckets only.
         key = state - state // 10**5 % 10 * 10**5 + state // 10**5 % 5 * 10**5
-        values.step(values.states.number(key), values.actions.number(action), amount)
+        values.step(values.states[key], values.actions[action], amount)
     f, g = values.all()
     assert f.tolist() == [values.f(at) for at in range(len(values.states.places))]
     assert g.tolist() == [values.g(at) for at in range(len(values.actions.places))]
@@ -370,15 +381,41 @@ def test_a_topic_without_a_vector_is_measured_by_counts() -> None:
     assert "no word of the topic is in drawn at random" in policy.relevance.source
 
 
+def test_words_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    relevance = Relevance(["kiln pottery"], vectors())
+    read: list[Any] = []
+    of_words = relevance._of_words
+    monkeypatch.setattr(relevance, "_of_words", lambda texts: read.append(texts) or of_words(texts))
+
+    def shown(*urls: str, before: str = "") -> Sightings:
+        links = [Link(url, Anchor("glaze ledger", before)) for url in urls]
+        numbers = list(range(len(links)))
+        hosts = ["a.example"] * len(links)
+        return Sightings(links, numbers, numbers, [True] * len(links), 0, 0.0, 1, urls, hosts)
+
+    first = shown("http://a.example/", "http://b.example/")
+    page, (one, other) = relevance.of_page("clay kiln", first)
+    assert [len(texts) for texts in read] == [3]
+    assert one == other
+    # A page of the same title, the same links, others of the same words: nothing is left to do.
+    assert relevance.of_page("clay kiln", first) == (page, [one, one])
+    assert relevance.of_page("clay kiln", shown("http://c.example/")) == (page, [one])
+    assert len(read) == 1
+    # What stands around a link is read with it.
+    _, (around,) = relevance.of_page("clay kiln", shown("http://c.example/", before="harbour"))
+    assert [len(texts) for texts in read] == [3, 1]
+    assert around != one
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_prior_goes_by_the_words_of_the_link_alone(encoding: str) -> None:
     values = Values(2, encoding)
     values.begin(30.0)
-    worth = [values.g(values.actions.number(10_000 * tenth + 1_234)) for tenth in range(10)]
+    worth = [values.g(values.actions[10_000 * tenth + 1_234]) for tenth in range(10)]
     assert worth[0] == 0.0
     assert worth[9] == pytest.approx(30.0, abs=1e-6)
     assert worth == sorted(worth)
-    assert values.f(values.states.number(9_399_999)) == 0.0
+    assert values.f(values.states[9_399_999]) == 0.0
 
 
 def test_weights_are_kept_from_task_to_task() -> None:

@@ -28,6 +28,8 @@ STATE = ("relevance", "change", "all parents", "relevant parents", "distance")
 ACTION = ("relevance", "all parents", "relevant parents")
 
 Column = tuple[int, float, int, float]
+Touches = tuple[list[int], list[int]]
+"""Weights and places of the table that move with a digit, or with all of a vector."""
 
 
 def columns(feature: str, encoding: str) -> list[Column]:
@@ -119,24 +121,32 @@ class Values:
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
         w, table = self._w, self._table
-        places = self.states.places[state] + self.actions.places[action]
         amount = _to_grid(amount)
         if self._exact:
-            for place in places:
-                weights, shared = self._touched[place]
+            for keys, number in ((self.states, state), (self.actions, action)):
+                weights, shared = keys.touches.get(number) or self._touched_by(keys, number)
                 for at in weights:
                     w[at] += amount
-                for other in shared:
-                    table[other] += amount
+                for at in shared:
+                    table[at] += amount
             return
-        for row, place in enumerate(places):
+        for row, place in enumerate(self.states.places[state] + self.actions.places[action]):
             first, x_first, second, x_second = self._columns[row][place - self._begins[row]]
             for column, x in ((first, x_first), (second, x_second)):
                 at = row * WIDTH + column
                 w[at] = _to_grid(w[at] + amount * x)
             self._tabulate(row)
 
-    def _touches(self) -> Iterator[tuple[int, tuple[list[int], list[int]]]]:
+    def _touched_by(self, keys: Keys, number: int) -> Touches:
+        """What a step in a vector moves, all of its digits together."""
+        of_digits = [self._touched[place] for place in keys.places[number]]
+        found = keys.touches[number] = (
+            [at for weights, _ in of_digits for at in weights],
+            [at for _, shared in of_digits for at in shared],
+        )
+        return found
+
+    def _touches(self) -> Iterator[tuple[int, Touches]]:
         """For each place in the table its weights, and the places that share one: twice where both
         are shared."""
         for row, (rows, begin) in enumerate(zip(self._columns, self._begins, strict=True)):
@@ -159,37 +169,37 @@ class Values:
         return self.states.sums(sums[:threes]), self.actions.sums(sums[threes:])
 
 
-class Keys:
-    """Distinct feature vectors by number, in the order of their first sight.
+class Keys(dict[int, int]):
+    """Distinct feature vectors by number, in the order of their first sight: `keys[key]` is that
+    of the vector whose digits `key` has in decimal, a new one where it is new.
 
     Their digits have places in a table of ten entries a digit from place `begin` to `end`. Three
     digits together index a table of a thousand sums; `width` is filled up to whole threes.
     """
 
     def __init__(self, width: int, begin: int) -> None:
+        super().__init__()
         self._width = width
         threes = -(-width // 3)
         self.end = begin + 30 * threes
         self.begins = range(self.end - 10 * width, self.end, 10)
         """Places of the digits 0."""
-        self._number: dict[int, int] = {}
         self.places: list[tuple[int, ...]] = []
         self.read: list[Callable[[Sequence[float]], tuple[float, ...]]] = []
         """What a table has at the places of each."""
+        self.touches: dict[int, Touches] = {}
+        """What a step moves, of those that one was made in."""
         self._parts = [array("q") for _ in range(threes)]
 
-    def number(self, key: int) -> int:
-        """Of the vector whose digits `key` has in decimal."""
-        known = self._number.get(key)
-        if known is None:
-            known = self._number[key] = len(self.places)
-            places = tuple(map(add, self.begins, map(int, f"{key:0{self._width}d}")))
-            self.places.append(places)
-            self.read.append(itemgetter(*places))
-            for part in reversed(self._parts):
-                key, three = divmod(key, 1000)
-                part.append(three)
-        return known
+    def __missing__(self, key: int) -> int:
+        number = self[key] = len(self.places)
+        places = tuple(map(add, self.begins, map(int, f"{key:0{self._width}d}")))
+        self.places.append(places)
+        self.read.append(itemgetter(*places))
+        for part in reversed(self._parts):
+            key, three = divmod(key, 1000)
+            part.append(three)
+        return number
 
     def sums(self, of_threes: Floats) -> Floats:
         """For each vector the sum of its threes; (threes, 1000)."""
@@ -201,7 +211,7 @@ class Keys:
 
     def digits(self) -> NDArray[np.int64]:
         """Of each vector, as one decimal number."""
-        return np.fromiter(self._number, dtype=np.int64, count=len(self._number))
+        return np.fromiter(self, dtype=np.int64, count=len(self))
 
 
 def _to_grid(weight: float) -> float:

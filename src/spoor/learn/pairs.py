@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from spoor.types import LinkId, State
 
 
-class Pairs:
-    """(s, a) pairs with the links that share them, in the order of their first entry.
+class Pairs(dict[tuple[int, int, int], int]):
+    """(s, a) pairs with the links that share them, in the order of their first entry:
+    `pairs[state, action, host]` is the number of one, which is entered where it is new.
 
     Pairs are kept by host, so that one whose host is busy costs nothing. A link stands in as many
     pairs as there are distinct (s, a) that its parents give it.
     """
 
     def __init__(self) -> None:
-        self._number: dict[tuple[int, int, int], int] = {}
+        super().__init__()
         self.state = array("q")
         self.action = array("q")
         self.host = array("q")
@@ -45,19 +46,16 @@ class Pairs:
             self.hosts.append(name)
         return number
 
-    def number(self, state: int, action: int, host: int) -> int:
-        """Of a pair, entered where it is new."""
-        key = (state, action, host)
-        known = self._number.get(key)
-        if known is None:
-            known = self._number[key] = len(self._links)
-            self.state.append(state)
-            self.action.append(action)
-            self.host.append(host)
-            self._links.append([])
-            self.size.append(0)
-            self._place.append(-1)
-        return known
+    def __missing__(self, pair: tuple[int, int, int]) -> int:
+        state, action, host = pair
+        number = self[pair] = len(self._links)
+        self.state.append(state)
+        self.action.append(action)
+        self.host.append(host)
+        self._links.append([])
+        self.size.append(0)
+        self._place.append(-1)
+        return number
 
     def enter(self, pair: int, link: LinkId, order: float) -> None:
         """A link joins a pair that it is not in; the least `order` leaves first, then the link
@@ -151,8 +149,7 @@ class Pairs:
         for name in state["hosts"]:
             pairs.host_number(name)
         rows = zip(*(state[key].tolist() for key in ("state", "action", "host")), strict=True)
-        for row in rows:
-            pairs.number(*row)
+        list(map(pairs.__getitem__, rows))
         links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
         for pair, size in enumerate(state["size"].tolist()):
             pairs.size[pair] = size

@@ -10,7 +10,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -29,12 +29,15 @@ _TITLE = 200
 """Characters of a text up to which it is likely to come again: a page of which only a title is
 known."""
 Key = tuple[str, str, str, str]
+Words = tuple[str, ...]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
 
 
 _CHARACTERS = 8
 """A word and its space have fewer, on average: where a text is cut before it is split."""
+TENTHS: tuple[int, ...] = (*range(10), 9)
+"""`tenth` without a call: `TENTHS[int(cosine * 10 + 1e-9)]`."""
 
 
 def tenth(cosine: float) -> int:
@@ -75,11 +78,12 @@ class Relevance:
     def look_through(self, texts: Sequence[str], vectors: Vectors | None) -> None:
         """From now on use these texts and vectors."""
         self.texts = tuple(texts)
-        self._powers = 10 ** np.arange(len(texts))[::-1]
         self.vectors = vectors
         # Navigation repeats the same words on every page.
         self._memo: dict[Key, Tenths] = {}
         self._pages: dict[str, list[float]] = {}
+        # Links of the same words, none around them: `next`, `home`.
+        self._phrases: dict[Words, Tenths] = {}
         self._remembers = _TITLE
         if isinstance(vectors, Recurring):
             self._remembers = sys.maxsize
@@ -92,8 +96,8 @@ class Relevance:
         self._rows: dict[str, int] = {}
         self._aims: Floats | None = None
         if vectors is not None and split and vectors.mean(split[0]) is not None:
-            # From 1, so that a word that is known is true.
-            self._rows = {word: row for row, word in enumerate(vectors.words(), 1)}
+            # From the end, so that every word that is known is true.
+            self._rows = {word: row for row, word in enumerate(vectors.words(), -len(vectors))}
             for word in STOP_WORDS & self._rows.keys():
                 del self._rows[word]
             aims = np.zeros((len(split), vectors.dimension))
@@ -123,44 +127,59 @@ class Relevance:
         if len(memo) > _MEMO or len(self._pages) > _MEMO:
             memo.clear()
             self._pages.clear()
+            self._phrases.clear()
         keys: list[Key] = []
-        fresh: dict[Key, list[str]] = {}
+        known: list[Tenths | None] = []
+        fresh: dict[Key, Words] = {}
         if seen is not None:
+            anchor_of = seen.anchor
             for at, url in enumerate(seen.urls):
-                anchor = seen.anchor(at)
+                anchor = anchor_of(at)
                 key = (url, anchor.text, anchor.before, anchor.after)
-                if key not in memo and key not in fresh:
-                    fresh[key] = self._link_words(url, anchor)
+                near = memo.get(key)
+                if near is None and key not in fresh:
+                    words = self._link_words(url, anchor)
+                    near = self._phrases.get(words)
+                    if near is None:
+                        fresh[key] = words
+                    else:
+                        memo[key] = near
                 keys.append(key)
-        kept = len(text) <= self._remembers
-        if not fresh and kept and text in self._pages:
-            return self._pages[text], [memo[key] for key in keys]
-        words = tokens(text[: self._words * _CHARACTERS])[: self._words]
-        cosines = self._of_words([words, *fresh.values()])
-        own: list[float] = cosines[0].tolist()
-        if kept:
-            self._pages[text] = own
-        if fresh:
-            tenths = np.minimum(9, (cosines * 10 + 1e-9).astype(np.int64)) @ self._powers
-            rows = zip(tenths.tolist(), cosines[:, 0].tolist(), strict=True)
-            next(rows)
-            memo.update(zip(fresh, rows, strict=True))
+                known.append(near)
+        own = self._pages.get(text)
+        texts: list[Sequence[str]] = list(fresh.values())
+        if own is None:
+            texts.append(tokens(text[: self._words * _CHARACTERS])[: self._words])
+        cosines = self._of_words(texts) if texts else []
+        if own is None:
+            own = cosines.pop()
+            if len(text) <= self._remembers:
+                self._pages[text] = own
+        if not fresh:
+            return own, cast("list[Tenths]", known)
+        for (key, words), near_to in zip(fresh.items(), cosines, strict=True):
+            tenths = 0
+            for cosine in near_to:
+                tenths = 10 * tenths + TENTHS[int(cosine * 10 + 1e-9)]
+            memo[key] = near = (tenths, near_to[0])
+            if not key[2] and not key[3]:
+                self._phrases[words] = near
         return own, [memo[key] for key in keys]
 
-    def _link_words(self, url: str, anchor: Anchor) -> list[str]:
+    def _link_words(self, url: str, anchor: Anchor) -> Words:
         parts = url_words(url)
-        words = [*parts.directories, *parts.file, *parts.query, *tokens(anchor.text)]
+        words = (*parts.directories, *parts.file, *parts.query, *tokens(anchor.text))
         if self._context:
             if anchor.before:
-                words += tokens(anchor.before)[-self._context :]
+                words += tuple(tokens(anchor.before)[-self._context :])
             if anchor.after:
-                words += tokens(anchor.after)[: self._context]
+                words += tuple(tokens(anchor.after)[: self._context])
         return words
 
-    def _of_words(self, texts: Sequence[Sequence[str]]) -> Floats:
-        """Cosines of R texts with the T topic texts: (R, T)."""
+    def _of_words(self, texts: Sequence[Sequence[str]]) -> list[list[float]]:
+        """Cosines of each of the texts with the topic texts."""
         if self._aims is None or self.vectors is None:
-            return np.array([self._by_counts(words) for words in texts])
+            return [self._by_counts(words) for words in texts]
         find = self._rows.get
         flat: list[int] = []
         starts: list[int] = []
@@ -172,22 +191,19 @@ class Relevance:
                 starts.append(end)
                 known.append(at)
                 end = len(flat)
+        none = [0.0] * len(self.texts)
+        found = [none] * len(texts)
         if not known:
-            return np.zeros((len(texts), len(self.texts)))
-        rows = np.array(flat)
-        rows -= 1
-        sums = np.add.reduceat(self.vectors.matrix.take(rows, axis=0), starts, dtype=np.float64)
-        norms = np.sqrt(np.vecdot(sums, sums))
-        norms[norms == 0.0] = 1.0
+            return found
+        sums = np.add.reduceat(self.vectors.matrix.take(flat, axis=0), starts, dtype=np.float64)
         # Row by row: the last bits of a matrix product may depend on how many rows there are.
-        cosines: Floats = np.vecdot(sums[:, None], self._aims)
-        cosines /= norms[:, None]
-        if len(known) < len(texts):
-            every = np.zeros((len(texts), len(self.texts)))
-            every[known] = cosines
-            cosines = every
-        np.maximum(cosines, 0.0, out=cosines)
-        return np.minimum(cosines, 1.0, out=cosines)
+        products = np.vecdot(sums[:, None], self._aims).tolist()
+        squares = np.vecdot(sums, sums).tolist()
+        # A page has few texts: lists of floats are faster than arrays of them.
+        for at, row, square in zip(known, products, squares, strict=True):
+            norm = math.sqrt(square) or 1.0
+            found[at] = [min(1.0, x / norm) if x > 0.0 else 0.0 for x in row]
+        return found
 
     def _by_counts(self, words: Sequence[str]) -> list[float]:
         counts = Counter(stem(_content(words)))

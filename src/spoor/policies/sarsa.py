@@ -27,7 +27,7 @@ from spoor.learn.model import pack_model, weights_of
 from spoor.learn.pairs import Pairs
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
-from spoor.learn.relevance import Recurring, Relevance, Tenths, tenth
+from spoor.learn.relevance import TENTHS, Recurring, Relevance, Tenths
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import Vectors, learn_vectors, tokens
@@ -80,9 +80,6 @@ class Visit(NamedTuple):
     """From the last relevant page on the crawl path; 0 if it is relevant itself."""
 
 
-_TENTHS: tuple[int, ...] = (*range(10), 9)
-
-
 class Parents:
     """Of every unvisited link, by number, what the pages that show it add up to."""
 
@@ -109,27 +106,36 @@ class Parents:
                 column = getattr(self, name)
                 column.extend(array(column.typecode, [empty.get(name, 0)]) * more)
 
-    def add(self, link: LinkId, parent: LinkId, visit: Visit) -> int:
-        """A page shows the link; a page that shows it twice is one parent. Returns its digits."""
-        if self.last[link] == parent:
-            return self.digits[link]
-        self.last[link] = parent
-        count = self.count[link] = self.count[link] + 1
-        total = self.sum[link] = self.sum[link] + visit.relevance
-        if visit.relevant:
-            self.relevant[link] += 1
-            self.relevant_sum[link] += visit.relevance
-        relevant = self.relevant[link]
-        if visit.weighted > self.weighted[link]:
-            self.weighted[link] = visit.weighted
-        if visit.distance < self.distance[link]:
-            self.distance[link] = visit.distance
-        # `tenth`, without the calls: a link is seen on many pages.
-        digits = 10 * _TENTHS[int(total / count * 10 + 1e-9)]
-        if relevant:
-            digits += _TENTHS[int(self.relevant_sum[link] / relevant * 10 + 1e-9)]
-        self.digits[link] = digits
-        return digits
+    def add(
+        self, links: Sequence[LinkId], parent: LinkId, visit: Visit
+    ) -> tuple[list[int], list[bool]]:
+        """A page shows these links; it is one parent of a link that it shows twice. Returns the
+        digits of each, and whether they have just changed."""
+        # Many links, and most of them seen before: no look-up is made twice.
+        counts, sums, lasts, digits_of = self.count, self.sum, self.last, self.digits
+        near, weighted, distance = visit.relevance, visit.weighted, visit.distance
+        all_digits: list[int] = []
+        changed: list[bool] = []
+        for link in links:
+            before = digits = digits_of[link]
+            if lasts[link] != parent:
+                lasts[link] = parent
+                count = counts[link] = counts[link] + 1
+                total = sums[link] = sums[link] + near
+                if visit.relevant:
+                    self.relevant[link] += 1
+                    self.relevant_sum[link] += near
+                if weighted > self.weighted[link]:
+                    self.weighted[link] = weighted
+                if distance < self.distance[link]:
+                    self.distance[link] = distance
+                digits = 10 * TENTHS[int(total / count * 10 + 1e-9)]
+                if relevant := self.relevant[link]:
+                    digits += TENTHS[int(self.relevant_sum[link] / relevant * 10 + 1e-9)]
+                digits_of[link] = digits
+            all_digits.append(digits)
+            changed.append(digits != before)
+        return all_digits, changed
 
     def save(self) -> State:
         return {name: np.array(getattr(self, name)) for name in self.FIELDS}
@@ -322,13 +328,13 @@ class Sarsa:
         if self._halving:
             epsilon *= 0.5 ** (self._choices / self._halving)
         self._choices += 1
-        best = self._best(offer)
-        pair = best
+        pair, greedy = self._best(offer)
+        link = greedy
         if self._rng.random() < epsilon:  # Alg. 1 line 16
             pair = self._any(offer)  # Alg. 1 line 17
-        link = self.pairs.head(pair)
+            link = self.pairs.head(pair)
         state, action = self.pairs.state[pair], self.pairs.action[pair]
-        probability = self._probability(offer, link, self.pairs.head(best), epsilon)
+        probability = self._probability(offer, link, greedy, epsilon)
         f, g = self.values.f(state), self.values.g(action)
         self._take(link)
         self._in_flight[link] = (state, action)
@@ -339,8 +345,8 @@ class Sarsa:
         )
         return Choice(link, probability, why)
 
-    def _best(self, offer: Offer) -> int:
-        """The pair with the highest Q that has a link on offer."""  # Alg. 1 line 19
+    def _best(self, offer: Offer) -> tuple[int, LinkId]:
+        """The pair with the highest Q that has a link on offer; and that."""  # Alg. 1 line 19
         pairs = self.pairs
         while True:
             if self._queue is None:
@@ -350,7 +356,7 @@ class Sarsa:
                 pair, _ = self._queue.peek(_Anywhere(offer))
             link = pairs.head(pair)
             if link in offer:
-                return pair
+                return pair, link
             self._take(link)  # gone without being chosen here: another was redirected to it
 
     def _any(self, offer: Offer) -> int:
@@ -403,22 +409,20 @@ class Sarsa:
         self, link: LinkId, near: Sequence[float], judgement: Judgement
     ) -> tuple[Visit, float]:
         """The state of a fetched page, near to topic and categories as given; its reward."""
-        relevance = near[0]
-        parents = self.parents
-        known = link < len(parents.count) and parents.count[link] > 0
-        before = parents.weighted[link] if known else relevance
-        change = change_bucket(relevance - before, *self._deltas)
+        relevance, parents = near[0], self.parents
+        digits, before, distance = 0, relevance, FARTHEST
+        if link < len(parents.count) and parents.count[link]:
+            digits, before = parents.digits[link], parents.weighted[link]
+            distance = min(FARTHEST, parents.distance[link] + 1)
         weighted = self._beta * relevance + (1 - self._beta) * before
-        distance = min(FARTHEST, (parents.distance[link] if known else FARTHEST) + 1)
         if judgement.relevant:
             distance = 0
-        key = 10 * tenth(relevance) + change
+        key = 10 * TENTHS[int(relevance * 10 + 1e-9)]
+        key += change_bucket(relevance - before, *self._deltas)
         for category in near[1:]:
-            key = 10 * key + tenth(category)
-        key = 1000 * key + 10 * (parents.digits[link] if known else 0) + distance
-        visit = Visit(
-            self.values.states.number(key), judgement.relevant, relevance, weighted, distance
-        )
+            key = 10 * key + TENTHS[int(category * 10 + 1e-9)]
+        state = self.values.states[1000 * key + 10 * digits + distance]
+        visit = Visit(state, judgement.relevant, relevance, weighted, distance)
         wanted, near_1, near_2, other = self._rewards
         if judgement.relevant:
             return visit, wanted
@@ -433,31 +437,31 @@ class Sarsa:
         outlink, in page order; the page is now a parent of each."""
         if seen is None:
             return []
-        parents, number, stands_in = self.parents, self.values.actions.number, self._stands_in
-        parents.reach(max(seen.links))
+        actions, stands_in = self.values.actions, self._stands_in
+        self.parents.reach(max(seen.links))
+        of_parents = self.parents.add(seen.links, parent, visit)
         found: list[tuple[LinkId, str, int, int]] = []
-        for link, host, (key, near) in zip(seen.links, seen.hosts, words, strict=True):
-            before = parents.digits[link]
-            digits = parents.add(link, parent, visit)
+        for link, host, (key, near), digits, changed in zip(
+            seen.links, seen.hosts, words, *of_parents, strict=True
+        ):
             if link in stands_in:
-                if digits != before:
+                if changed:
                     self._move(link, digits)
             elif link in self._in_flight or link in self._seeds:
                 continue
             elif self._nearest:
                 self._orders.setdefault(link, -near)
-            found.append((link, host, key, number(100 * key + digits)))
+            found.append((link, host, key, actions[100 * key + digits]))
         return found
 
     def _move(self, link: LinkId, digits: int) -> None:
         """The link's parents are others now: it leaves its pairs for those of its new action."""
-        pairs, number = self.pairs, self.values.actions.number
+        pairs, actions = self.pairs, self.values.actions
         stands_in = self._stands_in[link]
         for packed, pair in stands_in.items():
             self._leave(pair, link)
             state, key = divmod(packed, self._above)
-            action = number(100 * key + digits)
-            stands_in[packed] = pairs.number(state, action, pairs.host[pair])
+            stands_in[packed] = pairs[state, actions[100 * key + digits], pairs.host[pair]]
         order = self._orders.get(link, 0.0)
         for pair in stands_in.values():
             pairs.enter(pair, link, order)
@@ -491,20 +495,22 @@ class Sarsa:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
         pairs, stands_in, orders = self.pairs, self._stands_in, self._orders
         state, above = visit.state, visit.state * self._above
-        fresh: dict[int, None] = {}
+        fresh: dict[int, tuple[str, int]] = {}
         for link, host, key, action in found:
-            pair = pairs.number(state, action, pairs.host_number(host))
+            pair = pairs[state, action, pairs.host_number(host)]
+            fresh[pair] = host, action
             its = stands_in.get(link)
             if its is None:
                 stands_in[link] = {above + key: pair}
-                pairs.enter(pair, link, orders.get(link, 0.0))
-            elif above + key not in its:
+            elif above + key in its:
+                continue
+            else:
                 its[above + key] = pair
-                pairs.enter(pair, link, orders.get(link, 0.0))
-            fresh[pair] = None
-        if self._queue is not None:
-            for pair in fresh:
-                self._push(pair)
+            pairs.enter(pair, link, orders.get(link, 0.0) if orders else 0.0)
+        if self._queue is not None and fresh:
+            f, g = self.values.f(state), self.values.g
+            for pair, (host, action) in fresh.items():
+                self._queue.push(pair, host, f + g(action))
 
     # -- links and their pairs
 
@@ -553,8 +559,7 @@ class Sarsa:
         restore_generator(self._rng, state["rng"])
         self.values.set(state["w"])
         for keys, known in ((self.values.states, "states"), (self.values.actions, "actions")):
-            for key in state[known].tolist():
-                keys.number(key)
+            list(map(keys.__getitem__, state[known].tolist()))
         self.pairs = Pairs.restored(state["pairs"])
         self.parents.load(state["parents"])
         if self._queue is not None:
