@@ -23,6 +23,7 @@ import pytest
 from spoor.cli.explain import of_page
 from spoor.cli.main import run
 from spoor.drivers.http.folder import reading
+from spoor.drivers.ray.driver import _started
 from spoor.errors import InputError
 from spoor.lab.live_page import LivePage
 from spoor.lab.reading import RunReader, report_of_run
@@ -256,6 +257,19 @@ def look_and_label(
     assert found["spoor_budget_pages"] == 100_000
     assert found['spoor_shard_up{shard="1"}'] == 1
     assert found["spoor_exchange_links_total"] > 0
+
+
+def test_a_ray_that_does_not_start_is_told_in_one_line() -> None:
+    class Slow:
+        def init(self, **told: object) -> None:
+            # Ray's own kind, and its words.
+            raise Exception("The current node timed out during startup. This could happen")
+
+    with (
+        pytest.raises(InputError, match="no Ray on this machine: The current node timed out"),
+        _started(Slow(), None, 2),
+    ):
+        pass
 
 
 CLUSTER = """

@@ -249,7 +249,7 @@ def _started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
         else:
             common.pop("include_dashboard")
             ray.init(address=cluster, **common)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+    except Exception as error:  # Ray raises bare ones, too: a start that took too long
         where = "on this machine" if cluster is None else f"at {cluster}"
         what = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
         raise InputError(f"no Ray {where}: {what}") from error
