@@ -16,7 +16,7 @@ from spoor.crawl import Crawl
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.judges.facts import Label
-from spoor.lab.whatif import Log, Taken, estimate, read_log, weights_of
+from spoor.lab.whatif import Log, Taken, doubly_robust, estimate, read_log, weights_of
 from spoor.stores.memory import MemoryFrontier
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -48,27 +48,55 @@ def test_an_estimate_by_hand() -> None:
     )
     told = estimate(log, "breadth-first")
     # C was not fetched. A stands for 1 page, B for 4/3 (relevant), D for what is left of 3.
-    assert told.found == pytest.approx(4 / 3)
+    assert told.weighted == pytest.approx(4 / 3)
     assert (told.replayed, told.pages, told.run_found, told.chosen) == (3, 3, 1, 2)
-    assert told.stands_for == pytest.approx(3.0)
     w = np.array([1, 4 / 3, 2 / 3])
     assert told.effective == pytest.approx(9 / (w @ w))
+    assert told.weighted_low <= told.weighted <= told.weighted_high
     assert told.low <= told.found <= told.high
     assert any("too few" in line for line in told.warnings)
+    # Of the known web it takes A, C (never fetched) and B: B is relevant, C may be.
+    assert (told.unseen, told.worst, told.best) == (1, 1, 2)
+
+
+def test_a_doubly_robust_sum_by_hand() -> None:
+    chances = {A: 0.1, B: 0.5, C: 0.2, D: 0.9}
+    weights, relevant = {A: 1.0, B: 4.0}, {A: False, B: True}
+    told = doubly_robust([A, B, C], chances, weights, relevant)
+    # The model says 0.8; the residuals −0.1 and 0.5, weighing 1 and 4, are +0.38 a page.
+    assert told.found == pytest.approx(0.8 + 3 * (1.0 * -0.1 + 4.0 * 0.5) / 5.0)
+    assert (told.size, told.unseen) == (3, 1)
+    # A model that is right about what the run saw needs no correction, whatever the weights are.
+    right = doubly_robust([A, B, C], {A: 0.0, B: 1.0, C: 0.2}, weights, relevant)
+    assert right.found == pytest.approx(1.2)
+    assert right.error == pytest.approx(np.sqrt(0.2 * 0.8))
+    # A model that says the same of every page is corrected to the weighted share.
+    dull = doubly_robust([A, B], {A: 0.3, B: 0.3}, weights, relevant)
+    assert dull.found == pytest.approx(2 * 4 / 5)
+
+
+def test_links_out_of_reach_are_no_part_of_the_web() -> None:
+    pages = [taken(A, (B, C, D), 1.0), taken(B, (), 0.5, True)]
+    for told in (Log([A], pages, open={C}), Log([A], pages, failed={D})):
+        assert estimate(told, "breadth-first").best == 1.0, "A, then B: two pages, one relevant"
+    log = Log([A], [*pages, taken("http://a.example/e", (), 0.5)], open=set())
+    known = estimate(log, "breadth-first")
+    assert (known.unseen, known.reached) == (0, 2)
+    assert (known.worst, known.best) == (1, 2), "of three pages it can reach two"
 
 
 def test_redirects_lead_to_the_page_that_answered() -> None:
     log = Log([C], [taken(A, (D,), 1.0), taken(B, (), 0.5, True)], redirects={C: A, D: B})
     told = estimate(log, "breadth-first")
     assert told.replayed == 2
-    assert told.found == pytest.approx(1.0)
+    assert told.weighted == pytest.approx(1.0)
 
 
 def test_what_ran_out_is_told() -> None:
     pages = [taken(A, (B,), 1.0), taken(B, (), 0.99), taken(C, (), 0.99), taken(D, (), 0.99)]
     told = estimate(Log([A], pages), "breadth-first")
-    assert told.stands_for < 3
-    assert any("stand for only 2 of 4 pages" in line for line in told.warnings)
+    assert told.reached == 2
+    assert any("only 2 pages by the links that this run saw" in line for line in told.warnings)
 
 
 @pytest.mark.parametrize(
@@ -103,10 +131,12 @@ def crawl(world: GeneratedWorld, name: str, seed: int, pages: int) -> list[Taken
 
 
 def test_estimates_hold_the_truth_on_webs_known_whole() -> None:
-    """Six webs, a random run on a third of each; what best-first and random itself find in as many
-    pages lies in nearly all intervals, and best-first is told to be the better one."""
-    inside, better = 0, 0
-    for seed in range(6):
+    """Four webs, a random run on a third of each; what best-first and random itself find in as many
+    pages lies in nearly all intervals and between worst and best, best-first is told to be the
+    better one, and the doubly robust estimates are nearer than those by weights alone."""
+    inside, between, better = 0, 0, 0
+    errors = np.zeros(2)
+    for seed in range(4):
         world = GeneratedWorld(GeneratedSettings(pages=450, hosts=1, seed=seed, target_share=0.15))
         pages = 150
         log = Log(world.roots(), crawl(world, "random", seed, pages), Topic(name="pottery"))
@@ -115,9 +145,13 @@ def test_estimates_hold_the_truth_on_webs_known_whole() -> None:
             real = sum(item.judgement.relevant for item in crawl(world, name, 9, pages))
             told[name] = estimate(log, name)
             inside += told[name].low <= real <= told[name].high
+            between += told[name].worst <= real <= told[name].best
+            errors += abs(told[name].found - real), abs(told[name].weighted - real)
         better += told["best-first"].found > told["random"].found
-    assert inside >= 10, "of 12"
-    assert better >= 5, "of 6"
+    assert inside >= 7, "of 8"
+    assert between >= 7, "of 8"
+    assert better >= 3, "of 4"
+    assert errors[0] <= errors[1]
 
 
 def test_a_run_that_saw_everything_knows_the_truth() -> None:
@@ -169,9 +203,15 @@ def test_whatif_of_a_live_run(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert told["pages"] == 30
     assert told["low"] <= told["found"] <= told["high"] <= 30
+    assert 0 <= told["worst"] <= told["best"] <= 30
+    assert log.open is not None
+    assert not {item.page.url for item in log.taken}.intersection(log.open)
     assert 0 < told["effective"] <= told["replayed"] <= 30
     assert spoor(["lab", "whatif", str(run), "--policy", "best-first"]) == 0
-    assert "95 % interval" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "95 % interval" in shown
+    assert "worst … best" in shown
+    assert max(map(len, shown.partition("warning")[0].splitlines()[1:])) <= 80
 
 
 def test_whatif_refuses_in_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
