@@ -30,9 +30,9 @@ from spoor.drivers.http.serve import serving
 from spoor.drivers.http.ui import Ui
 from spoor.lab import snapshot as snapshot_module
 from spoor.lab.live_page import LivePage
-from spoor.lab.reading import RunReader, read_run, report_of_run, snippet
+from spoor.lab.reading import RunReader, left, read_run, report_of_run, snippet
 from spoor.lab.report import in_words, render
-from spoor.lab.snapshot import is_running, snapshot
+from spoor.lab.snapshot import Snapshot, is_running, snapshot
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
@@ -308,6 +308,14 @@ def test_a_snippet_shows_where_the_topic_is() -> None:
     assert len(" ".join(piece for piece, _ in pieces).split()) <= 12 + 2
     assert snippet("", frozenset({"kiln"})) == []
     assert snippet("a b c", frozenset()) == [("a b c", False)]
+
+
+def test_a_crawl_without_open_links_has_nothing_left() -> None:
+    told = left([1] * 30, Snapshot(0.0, requests=30, pages=30, open_links=0))
+    assert told is not None
+    assert (told.lead[:23], told.numbers) == ("No link is left open: t", ())
+    later = left([1] * 40, Snapshot(0.0, requests=30, pages=30, open_links=0))
+    assert later is None or later.numbers, "links were found since"
 
 
 def test_what_was_learned_in_words() -> None:

@@ -344,6 +344,8 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
     """What is thought to be left; None where nothing can be said."""
     if known is None or known.open_links is None:
         return None
+    if known.open_links == 0 and len(relevant) <= known.pages:
+        return Left("No link is left open: this crawl has come to all that its scope lets it see.")
     requests = max(known.requests, len(relevant))
     estimate = Harvest(map(bool, relevant)).estimate(known.open_links, requests)
     if estimate is None:
