@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_LINKS = 5_000
 MAX_TEXT = 1 << 20
+MAX_SOURCE = 1 << 22
+"""Characters of HTML that are read: a tree takes forty bytes for each, and most of a second."""
 MAX_DEPTH = 512
 """Deeper elements are left out: browsers stop at about the same depth."""
 
@@ -251,8 +253,8 @@ def parse(
     """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header.
 
     HTML and XHTML give text and links; other text gives its text; anything else gives neither and
-    the flag `not-html`. More than `max_links` links or `max_text` characters are cut (flag
-    `truncated`). Never raises for what a page contains; O(bytes).
+    the flag `not-html`. More than `max_links` links, `max_text` characters, or `MAX_SOURCE` of
+    source are cut (flag `truncated`). Never raises for what a page contains; O(bytes).
     """
     media = content_type.partition(";")[0].strip().lower()
     flags = {"truncated"} if truncated else set()
@@ -278,6 +280,9 @@ def parse(
     source, encoding, clean = decode(body, content_type)
     if not clean:
         flags.add("undecodable")
+    if len(source) > MAX_SOURCE:
+        flags.add("truncated")
+        source = source[:MAX_SOURCE]
     walk = _Walk(
         url, joiner or Joiner(), max_links, max_text, heading_room=8 * len(source), flags=flags
     )

@@ -21,7 +21,7 @@ from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.drivers.http.exchange import Client, Exchange, _inflater
 from spoor.drivers.http.gate import Gate
-from spoor.drivers.http.live import Live
+from spoor.drivers.http.live import READ_OF_ENDLESS, Live
 from spoor.drivers.http.settings import MIB, HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.policies.breadth_first import BreadthFirst
@@ -136,6 +136,21 @@ def test_a_bomb_below_the_limit_ends_by_its_ratio() -> None:
 
     told = exchange(lambda asked: slowly(), body_limit=16 * MIB)
     assert told.truncated == "ratio"
+    assert len(told.body) < 3 * MIB, "it ends as soon as that can be said"
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_bomb_is_no_page(encoding: str) -> None:
+    answer = compressed(packed(b"<p>clay</p>" * (12 << 17), encoding), encoding)
+    assert failed(answer) == ("limit", False)
+
+
+def test_of_a_body_that_was_cut_the_beginning_is_read() -> None:
+    told = outcomes(lambda asked: endless(f"{OK}\r\n", b"<p>more</p>" * 1000))["/"]
+    assert isinstance(told, Fetched)
+    assert "truncated" in told.page.flags
+    assert told.size == 10 * MIB
+    assert READ_OF_ENDLESS // 3 < len(told.page.text) < READ_OF_ENDLESS
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -277,8 +292,8 @@ def test_an_endless_stream_of_nothing_ends_at_the_limit() -> None:
     """Empty gzip members: there is always more to read, and never a byte of text."""
     nothing = gzip.compress(b"") * 2000
     told = exchange(lambda asked: endless(f"{OK}Content-Encoding: gzip\r\n\r\n", nothing))
-    assert (told.truncated, told.body) == ("length", b"")
-    assert len(told.raw) < 2 * LIMIT
+    assert (told.truncated, told.body) == ("encoding", b"")
+    assert len(told.raw) < LIMIT, "parts without end end before their bytes do"
 
 
 def test_endless_headers_are_a_failure_of_the_kind_limit() -> None:

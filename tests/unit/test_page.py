@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.page import MAX_DEPTH, decode, encoding_of, parse
+from spoor.page import MAX_DEPTH, MAX_SOURCE, decode, encoding_of, parse
 from spoor.types import Anchor, Link, Page
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
@@ -291,6 +291,9 @@ def test_what_is_too_much_is_cut_and_flagged() -> None:
     assert short.text == " ".join(["word"] * 10)
     assert short.flags == {"truncated"}
     assert page("x", truncated=True).flags == {"truncated"}
+    long = page(f"<a href=a>a</a><!--{'-' * MAX_SOURCE}--><a href=b>b</a>")
+    assert [link.anchor.text for link in long.links] == ["a"]
+    assert long.flags == {"truncated"}
 
 
 def test_what_is_too_deep_is_left_out_and_flagged() -> None:

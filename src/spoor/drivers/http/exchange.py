@@ -24,6 +24,10 @@ KEEP = 2.0
 and short enough that a crawl of thousands of hosts does not run out of file descriptors."""
 
 _CHUNK = 1 << 16
+_STEP = 1 << 10
+"""Compressed bytes between two looks at what they have become."""
+_MOST_PARTS = 2_000
+"""Of one body: parts that hold nothing cost as much as those that hold something."""
 _HEAD = 2
 _MOST_ENCODINGS = 4
 _HEADERS_ALLOWED = 500
@@ -116,6 +120,8 @@ class _Members:
                     piece = self._decoder.unused_data.lstrip(b"\0")
                     self._decoder = None
                     self._parts += 1
+                    if self._parts > _MOST_PARTS:
+                        raise ValueError("too many parts")
             if len(out) >= room:
                 break
         return bytes(out[:room])
@@ -305,22 +311,43 @@ class Client:
             return b"", b"", "encoding"
         try:
             async for chunk in reply.content.iter_chunked(_CHUNK):
+                before = len(raw)
                 raw += chunk
-                for inflater in inflaters:
-                    chunk = inflater.feed(chunk, limit + 1)
-                    if len(chunk) > limit:
-                        break
-                body += chunk
+                for at in range(0, len(chunk) if inflaters else 0, _STEP):
+                    some = chunk[at : at + _STEP]
+                    fed = before + at + len(some)
+                    most = min(limit, max(MIB, int(self._settings.ratio_limit * fed)))
+                    for inflater in inflaters:
+                        some = inflater.feed(some, most + 1)
+                        if len(some) > most:
+                            break
+                    body += some
+                    if len(body) > most:
+                        cut = "length" if len(body) > limit else "ratio"
+                        return bytes(raw), _first(body, limit), cut
                 # What is received counts too: a stream may go on for ever and stand for nothing.
-                if len(body) > limit or len(raw) > limit:
-                    return bytes(raw), bytes(body[:limit]), "length"
-                if len(body) > MIB and len(body) > self._settings.ratio_limit * len(raw):
-                    return bytes(raw), bytes(body), "ratio"
+                if len(raw) > limit:
+                    return _both(raw, body, inflaters, limit, "length")
         except ValueError:
-            return bytes(raw), bytes(body), "encoding"
+            return _both(raw, body, inflaters, limit, "encoding")
         except TimeoutError:
-            return bytes(raw), bytes(body), "time"
+            return _both(raw, body, inflaters, limit, "time")
         except aiohttp.ClientError:
-            return bytes(raw), bytes(body), "disconnect"
+            return _both(raw, body, inflaters, limit, "disconnect")
         whole = all(inflater.whole for inflater in inflaters)
-        return bytes(raw), bytes(body), "" if whole else "encoding"
+        return _both(raw, body, inflaters, limit, "" if whole else "encoding")
+
+
+def _first(data: bytearray, limit: int) -> bytes:
+    return bytes(memoryview(data)[:limit])
+
+
+def _both(
+    raw: bytearray, body: bytearray, inflaters: list[_Inflater], limit: int, why: str
+) -> tuple[bytes, bytes, str]:
+    """What was received, what it stands for (the same bytes where it was not compressed), and why
+    it was cut."""
+    if inflaters:
+        return bytes(raw), _first(body, limit), why
+    same = _first(raw, limit)
+    return same, same, why

@@ -25,7 +25,7 @@ from spoor.drivers.http.dates import last_modified
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
 from spoor.drivers.http.lanes import Lanes
-from spoor.drivers.http.settings import HttpSettings
+from spoor.drivers.http.settings import MIB, HttpSettings
 from spoor.errors import PausedError
 from spoor.page import parse
 from spoor.protocols import Engine
@@ -55,6 +55,9 @@ ROBOTS_AGAIN = 5.0
 long, up to a day (RFC 9309, 2.4)."""
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for such hosts."""
+READ_OF_ENDLESS = 1 << 18
+"""Bytes that are read of a body of more than a MiB that was cut: who sends without end shall not
+cost a crawl more than others do."""
 DAY = 24 * 3600.0
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
@@ -142,8 +145,9 @@ class Source:
                 flags=frozenset({"sitemap", "not-html"}),
                 fetched_at=self.fetched_at,
             )
+        endless = self.truncated and len(self.body) > MIB
         page = parse(
-            self.body,
+            self.body[:READ_OF_ENDLESS] if endless else self.body,
             self.url,
             content_type=self.content_type,
             status=self.status,
@@ -404,6 +408,9 @@ class Live:
                 retry_after=self._retry_after(exchange) if busy else None,
                 seconds=seconds,
             )
+        if exchange.truncated == "ratio":
+            why = f"a decompression bomb: it grows more than {self.settings.ratio_limit:g}-fold"
+            return Failed(ticket, "limit", why, status, seconds=seconds)
         if exchange.truncated in ("time", "disconnect") and not exchange.body:
             kind = "timeout" if exchange.truncated == "time" else "connection"
             return Failed(ticket, kind, "the body broke off", status, transient=True)
