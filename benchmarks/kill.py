@@ -204,7 +204,7 @@ def _point(
     opening = point in POINTS[: POINTS.index("exchange recorded")] and point != "created"
     if opening:
         subprocess.run([*worker, "sending", str(3 + 5 * number), *settle], check=False)
-    often = 1 if opening or point in ("created", "log emptied") else 2 + 5 * number
+    often = 1 if opening or point in ("created", "log emptied") else 2 + 3 * number
     if point.startswith(("state ", "links ", "frontier ")) and not opening:
         often = 1 + number % 2  # at the beginning, at the end
     process = subprocess.run([*worker, point, str(often), *settle], check=False)

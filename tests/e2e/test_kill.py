@@ -33,9 +33,9 @@ def web() -> Iterator[CountedWeb]:
         yield counted
 
 
-def finish(web: CountedWeb, path: Path) -> set[str]:
+def finish(web: CountedWeb, path: Path, policy: str = "trail") -> set[str]:
     """Go on to the end, in this process; the pages of the run."""
-    run = open_run(path, web.root, web.port)
+    run = open_run(path, web.root, web.port, policy=policy)
     try:
         assert run.run() == "no open link left"
     finally:
@@ -148,6 +148,25 @@ def test_short_of_room(
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert finish(web, tmp_path / "run") == whole
+
+
+def test_256_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
+    """Hosts that take their time: it pauses with a line, and goes on with nothing lost."""
+    path, pages, hosts, policy = tmp_path / "run", 500, 100, "breadth-first"
+    with served(pages, hosts=hosts) as web:
+        whole = finish(web, tmp_path / "whole", policy)
+    with served(pages, hosts=hosts, latency=2.0) as slow:
+        many = ("--per-host", "8", "--in-flight", "400", "--policy", policy)
+        shell = ["bash", "-c", 'ulimit -n 256 && exec "$@"', "bash", *slow.command(path, *many)]
+        done = subprocess.run(shell, check=False, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "too many open files" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    before = check_run(path)
+    assert 0 < len(before) < len(whole)
+    with served(pages, hosts=hosts) as web:
+        assert finish(web, path, policy) == whole
+        assert not before & web.asked.keys(), "what had come is not asked for again"
 
 
 def in_own_mounts(script: str, *command: str) -> subprocess.CompletedProcess[str]:
