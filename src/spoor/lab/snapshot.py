@@ -96,13 +96,14 @@ def settings_of(path: Path) -> dict[str, Any]:
 
 
 def crawl_of(path: Path) -> tuple[Crawl, str]:
-    """The crawl of a run's settings, nothing loaded, and the words of its topic. Raises InputError
-    where its topic, model or vectors are no longer to be had."""
+    """The crawl of a run's settings, nothing loaded, and what its topic is called. Raises
+    InputError where its topic, model or vectors are no longer to be had."""
     told = settings_of(path)
     topic = told["crawl"]["topic"] or None
     file = told["crawl"]["topic_file"]
     judge, subject = wanted(topic, Path(file) if file else None, told["crawl"]["want"])
-    return make_crawl(told, judge, subject), subject.topic.text if subject else ""
+    called = (subject.topic.name or subject.topic.text) if subject else ""
+    return make_crawl(told, judge, subject), called
 
 
 @dataclass(frozen=True, slots=True)
