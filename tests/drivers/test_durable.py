@@ -307,11 +307,11 @@ def test_a_run_is_refused_with_another_topic_in_the_same_file(
 ) -> None:
     file = tmp_path / "topic.toml"
     file.write_text('keywords = ["pottery"]')
-    open_run(tmp_path / "run", web.root, web.port, topic_file=str(file)).folder.close()
-    open_run(tmp_path / "run", web.root, web.port, topic_file=str(file)).folder.close()
+    open_run(tmp_path / "run", web.root, web.port, topic="", topic_file=str(file)).folder.close()
+    open_run(tmp_path / "run", web.root, web.port, topic="", topic_file=str(file)).folder.close()
     file.write_text('keywords = ["chess"]')
     with pytest.raises(InputError, match=r"topic\.toml changed since .*run was begun"):
-        open_run(tmp_path / "run", web.root, web.port, topic_file=str(file))
+        open_run(tmp_path / "run", web.root, web.port, topic="", topic_file=str(file))
 
 
 def test_a_whole_delay_passes_before_the_first_request(web: CountedWeb, tmp_path: Path) -> None:

@@ -128,13 +128,14 @@ def open_run(
     delay: float = 0.0,
     seed: int = 0,
     traps: bool = True,
+    topic: str = TOPIC,
     **settings: Any,
 ) -> Run:
     """A run of the web served at this port. `at` is told each point of `folder.POINTS` as it is
     reached. The caller closes the run's folder."""
     told = run_settings(
         [root],
-        topic=TOPIC,
+        topic=topic,
         policy=policy,
         pages=pages,
         scope="anywhere",
