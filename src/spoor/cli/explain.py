@@ -53,9 +53,10 @@ def explain(
     typer.echo(f"{state['policy']} for {state['topic']!r}, over {state['features']}")
     for name, features in groups.items():
         typer.echo(f"\n{name}")
-        width = max(len(feature) for feature, _ in features)
-        for feature, weight in features:
-            typer.echo(f"  {shown(feature):<{width}}  {weight:+.5g}")
+        named = [(shown(feature) or "(none)", weight) for feature, weight in features]
+        width = max(len(feature) for feature, _ in named)
+        for feature, weight in named:
+            typer.echo(f"  {feature:<{width}}  {weight:+.5g}")
     for line in next_lines(state.get("next", ())):
         typer.echo(line)
 
