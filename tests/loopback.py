@@ -9,6 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import NamedTuple
 
+from aiohttp import web
+
+from spoor.drivers.http.serve import Server, serving
+from spoor.worlds.generated import GeneratedWorld
+
 ADDRESS = "127.0.0.1"
 
 
@@ -126,3 +131,31 @@ def beside(serving: Callable[[], AbstractAsyncContextManager[object]]) -> Iterat
     finally:
         loop.call_soon_threadsafe(over.set)
         thread.join(30)
+
+
+class Logged(Server):
+    """`spoor web serve` of a generated web, with a log."""
+
+    def __init__(self, world: GeneratedWorld) -> None:
+        def source(url: str) -> str | None:
+            found = world.document(url)
+            return None if found is None else found[1]
+
+        super().__init__(world, source=source, roots=world.roots())
+        self.asked: list[str] = []
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.asked.append(f"http://{request.host}{request.path_qs}")
+        return await super().handle(request)
+
+    @property
+    def pages(self) -> list[str]:
+        return [url for url in self.asked if not url.endswith("/robots.txt")]
+
+
+@contextmanager
+def logged(world: GeneratedWorld) -> Iterator[Logged]:
+    """It at work, in a thread of its own."""
+    server = Logged(world)
+    with beside(lambda: serving(server)):
+        yield server

@@ -14,18 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
 
 import spoor
-from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, reply, site
+from loopback import ADDRESS, MISSING, Answer, Asked, Logged, Loopback, logged, page, reply, site
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.drivers.http.live import Admission, Live
 from spoor.drivers.http.run import StopRule
-from spoor.drivers.http.serve import Server, serving
 from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.replay import Replay
 from spoor.judges.keywords import Keywords
@@ -44,30 +42,9 @@ Capture = pytest.CaptureFixture[str]
 # ---------------------------------------------------------------- a generated web, by the command
 
 
-class Logged(Server):
-    """`spoor web serve`, with a log."""
-
-    def __init__(self) -> None:
-        def source(url: str) -> str | None:
-            found = WORLD.document(url)
-            return None if found is None else found[1]
-
-        super().__init__(WORLD, source=source, roots=WORLD.roots())
-        self.asked: list[str] = []
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        self.asked.append(f"http://{request.host}{request.path_qs}")
-        return await super().handle(request)
-
-    @property
-    def pages(self) -> list[str]:
-        return [url for url in self.asked if not url.endswith("/robots.txt")]
-
-
 @pytest.fixture
 def served() -> Iterator[Logged]:
-    server = Logged()
-    with beside(lambda: serving(server)):
+    with logged(WORLD) as server:
         yield server
 
 

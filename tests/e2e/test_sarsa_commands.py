@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loopback import ADDRESS, beside
+from loopback import ADDRESS, Logged, logged
 from spoor.cli.main import run
-from spoor.drivers.http.serve import Server, serving
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 WANTED = "pottery, kiln, glaze, clay, porcelain, stoneware"
@@ -22,13 +21,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Server]:
-    def source(url: str) -> str | None:
-        found = WORLD.document(url)
-        return None if found is None else found[1]
-
-    server = Server(WORLD, source=source, roots=WORLD.roots())
-    with beside(lambda: serving(server)):
+def served() -> Iterator[Logged]:
+    with logged(WORLD) as server:
         yield server
 
 
@@ -47,7 +41,7 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def crawl(server: Server, out: Path, *more: str) -> list[str]:
+def crawl(server: Logged, out: Path, *more: str) -> list[str]:
     return [
         *("crawl", WORLD.url_of(0), "--topic", WANTED, "--policy", "sarsa", "--out", str(out)),
         *("--connect-to", f"{ADDRESS}:{server.port}", "--scope", "anywhere", "--delay", "0"),
@@ -64,7 +58,7 @@ def said(capsys: Capture, *command: str) -> dict[str, Any]:
 
 
 def test_a_live_crawl_with_vectors(
-    served: Server, vectors: Path, tmp_path: Path, capsys: Capture
+    served: Logged, vectors: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     out = tmp_path / "run"
     command = crawl(served, out, "--vectors", str(vectors), "--param", "update=synchronous")
@@ -84,7 +78,7 @@ def test_a_live_crawl_with_vectors(
 
 
 def test_a_live_crawl_learns_vectors_where_none_are_given(
-    served: Server, tmp_path: Path, capsys: Capture
+    served: Logged, tmp_path: Path, capsys: Capture
 ) -> None:
     out = tmp_path / "run"
     assert said(capsys, *crawl(served, out, "--pages", "80"))["fetched"] == 80

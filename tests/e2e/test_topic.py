@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from loopback import ADDRESS, MISSING, Asked, Logged, Loopback, beside, logged, reply
 from spoor.cli.main import run
-from spoor.drivers.http.serve import Server, serving
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 WORLD = GeneratedWorld(GeneratedSettings(pages=150, hosts=3, seed=5, target_share=0.3))
@@ -28,30 +26,9 @@ OTHERS = [WORLD.url_of(at) for at in range(150) if WORLD.label_of(at) != "potter
 Capture = pytest.CaptureFixture[str]
 
 
-class Logged(Server):
-    """`spoor web serve`, with a log."""
-
-    def __init__(self) -> None:
-        def source(url: str) -> str | None:
-            found = WORLD.document(url)
-            return None if found is None else found[1]
-
-        super().__init__(WORLD, source=source, roots=WORLD.roots())
-        self.asked: list[str] = []
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        self.asked.append(f"http://{request.host}{request.path_qs}")
-        return await super().handle(request)
-
-    @property
-    def pages(self) -> list[str]:
-        return [url for url in self.asked if not url.endswith("/robots.txt")]
-
-
 @pytest.fixture
 def served() -> Iterator[Logged]:
-    server = Logged()
-    with beside(lambda: serving(server)):
+    with logged(WORLD) as server:
         yield server
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Protocol, Self
+from contextlib import ExitStack
+from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live as RichLive
 from rich.table import Table
 from rich.text import Text
 
-from spoor.cli.screen import PLAIN_EVERY, sparkline
+from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.learn.remaining import Estimate, in_words
@@ -27,43 +26,12 @@ _WINDOW = 50
 """Pages over which the harvest rate is taken."""
 
 
-class Screen(Protocol):
-    """What a run shows itself on."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-    def step(self, fetch: Fetch, step: Outcome | Deferred) -> None: ...
-    def say(self, what: str) -> None: ...
-
-
 Ask = Callable[[], Estimate | None]
 """What is left of the crawl."""
 
 
-def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
-    """The screen that fits where standard error goes."""
-    console = Console(stderr=True)
-    if quiet:
-        return _Quiet()
-    return _Panel(crawl, estimate, console) if console.is_terminal else _Plain(crawl)
-
-
-class _Quiet:
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
+class Screen(ExitStack):
+    """What a run shows itself on; this one shows nothing."""
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         pass
@@ -72,8 +40,17 @@ class _Quiet:
         pass
 
 
-class _Plain(_Quiet):
+def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
+    """The screen that fits where standard error goes."""
+    console = Console(stderr=True)
+    if quiet:
+        return Screen()
+    return _Panel(crawl, estimate, console) if console.is_terminal else _Plain(crawl)
+
+
+class _Plain(Screen):
     def __init__(self, crawl: Crawl) -> None:
+        super().__init__()
         self._crawl = crawl
         self._began = self._last = time.monotonic()
         self._before = crawl.counts.pages
@@ -85,7 +62,7 @@ class _Plain(_Quiet):
             self.say(progress_line(self._crawl, self._before, now - self._began))
 
     def say(self, what: str) -> None:
-        print(shown(what), file=sys.stderr, flush=True)  # noqa: T201
+        say(what)
 
 
 def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
@@ -101,8 +78,9 @@ def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
     return line
 
 
-class _Panel(_Quiet):
+class _Panel(Screen):
     def __init__(self, crawl: Crawl, estimate: Ask, console: Console) -> None:
+        super().__init__()
         self._crawl = crawl
         self._estimate = estimate
         self._began = time.monotonic()
@@ -116,16 +94,8 @@ class _Panel(_Quiet):
         )
 
     def __enter__(self) -> Self:
-        self._live.start()
+        self.enter_context(self._live)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
 
     def say(self, what: str) -> None:
         self._said = shown(what)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from spoor.display import shown
+
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
@@ -15,6 +17,11 @@ PLAIN_EVERY = 10.0
 
 class Tell(Protocol):
     def __call__(self, done: int, found: int | None = None, /) -> None: ...
+
+
+def say(what: str) -> None:
+    """A line for a person, which may quote what came from outside."""
+    print(shown(what), file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

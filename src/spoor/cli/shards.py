@@ -6,8 +6,8 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import typer
@@ -16,7 +16,7 @@ from rich.live import Live as RichLive
 from rich.table import Table
 from rich.text import Text
 
-from spoor.cli.screen import PLAIN_EVERY
+from spoor.cli.screen import PLAIN_EVERY, say
 from spoor.display import shown
 from spoor.drivers.http.run import StopRule
 from spoor.drivers.ray import crawl
@@ -67,10 +67,11 @@ def echo(summary: Mapping[str, Any], *, as_json: bool, described: str) -> None:
     )
 
 
-class Screen:
+class Screen(ExitStack):
     """A table of the shards on a terminal, plain lines elsewhere."""
 
     def __init__(self, *, quiet: bool) -> None:
+        super().__init__()
         console = Console(stderr=True)
         self._quiet = quiet
         self._watched: Watched | None = None
@@ -86,17 +87,8 @@ class Screen:
 
     def __enter__(self) -> Self:
         if self._live is not None:
-            self._live.start()
+            self.enter_context(self._live)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def show(self, watched: Watched) -> None:
         """As things stand."""
@@ -104,11 +96,11 @@ class Screen:
         if self._quiet or self._live is not None:
             return
         for line in watched.said[self._said :]:
-            _say(line)
+            say(line)
         self._said = len(watched.said)
         if time.monotonic() - self._last >= PLAIN_EVERY:
             self._last = time.monotonic()
-            _say(line_of(watched))
+            say(line_of(watched))
 
     def _render(self) -> Group:
         if self._watched is None:
@@ -116,10 +108,6 @@ class Screen:
         watched = self._watched
         said = [Text(shown(line)) for line in watched.said]
         return Group(Text(line_of(watched)), table_of(watched), *said)
-
-
-def _say(line: str) -> None:
-    print(shown(line), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def line_of(watched: Watched) -> str:

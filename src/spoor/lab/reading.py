@@ -17,7 +17,7 @@ from typing import Any
 from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import noted, reading
-from spoor.drivers.http.run import wanted
+from spoor.drivers.http.run import wanted_by
 from spoor.drivers.shards.union import folders, standing
 from spoor.errors import InputError
 from spoor.files import write_whole
@@ -306,10 +306,8 @@ def _still_open(db: sqlite3.Connection, known: Snapshot, *, in_shards: bool) -> 
 
 def _terms(settings: Mapping[str, Any]) -> frozenset[str]:
     """Stems of the words of a run's topic."""
-    told = settings["crawl"]
     try:
-        file = Path(told["topic_file"]) if told["topic_file"] else None
-        subject = wanted(told["topic"] or None, file, told["want"])[1]
+        subject = wanted_by(settings)[1]
     except InputError:  # its file is no longer there
         return frozenset()
     words = [] if subject is None else tokens(subject.topic.text)

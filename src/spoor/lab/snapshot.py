@@ -17,7 +17,7 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import read_settings, reading
 from spoor.drivers.http.labels import labelled_since
-from spoor.drivers.http.run import make_crawl, wanted
+from spoor.drivers.http.run import make_crawl, wanted_by
 from spoor.drivers.http.standby import Standby
 from spoor.drivers.shards.union import folders, has_begun
 from spoor.errors import CallerError, InputError, SpoorError
@@ -99,9 +99,7 @@ def crawl_of(path: Path) -> tuple[Crawl, str]:
     """The crawl of a run's settings, nothing loaded, and what its topic is called. Raises
     InputError where its topic, model or vectors are no longer to be had."""
     told = settings_of(path)
-    topic = told["crawl"]["topic"] or None
-    file = told["crawl"]["topic_file"]
-    judge, subject = wanted(topic, Path(file) if file else None, told["crawl"]["want"])
+    judge, subject = wanted_by(told)
     called = (subject.topic.name or subject.topic.text) if subject else ""
     return make_crawl(told, judge, subject), called
 

@@ -65,7 +65,7 @@ from spoor import registry
 from spoor.archive.warc_in import Warc
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import read_settings, reading
-from spoor.drivers.http.run import wanted
+from spoor.drivers.http.run import wanted_by
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.lab.snapshot import open_urls
@@ -659,8 +659,7 @@ def read_log(path: Path) -> Log:
     ]
     if not taken:
         raise InputError(f"{path}: none of its pages is in its archive; crawl without --no-warc")
-    topic_file = Path(told["topic_file"]) if told["topic_file"] else None
-    _, subject = wanted(told["topic"] or None, topic_file, told["want"])
+    _, subject = wanted_by(settings)
     return Log(
         told["seeds"],
         taken,

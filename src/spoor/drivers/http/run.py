@@ -73,6 +73,13 @@ def wanted(
     return found
 
 
+def wanted_by(settings: Mapping[str, Any]) -> tuple[Judge, TopicFile | None]:
+    """As `wanted`, of a run's settings."""
+    told = settings["crawl"]
+    file = Path(told["topic_file"]) if told["topic_file"] else None
+    return wanted(told["topic"] or None, file, told["want"])
+
+
 def make_crawl(
     settings: Mapping[str, Any],
     judge: Judge,

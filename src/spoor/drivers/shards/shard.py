@@ -14,7 +14,7 @@ from typing import Any
 
 from spoor.drivers.http.folder import BusyError, RunFolder
 from spoor.drivers.http.metrics import Download
-from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
+from spoor.drivers.http.run import Run, make_crawl, make_http, wanted_by
 from spoor.drivers.shards.desk import Desk
 from spoor.drivers.shards.hub import Order, Report
 from spoor.drivers.shards.post import Post
@@ -48,16 +48,13 @@ class Shard:
         watched: bool = False,
     ) -> None:
         mine = {**settings, "pages": 0}  # the budget is lent
-        told = settings["crawl"]
-        topic_file = Path(told["topic_file"]) if told["topic_file"] else None
-        judge, subject = wanted(told["topic"] or None, topic_file, told["want"])
-        crawl = make_crawl(mine, judge, subject, Post(me, shards))
+        crawl = make_crawl(mine, *wanted_by(settings), Post(me, shards))
         folder = _folder(folder_of(path, me), mine, warc)
         try:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
                 (folder.path / "labels.jsonl").symlink_to(Path("..", "labels.jsonl"))
-            self.run = Run(folder, crawl, make_http(settings), told["seeds"])
+            self.run = Run(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
             self.desk = Desk(crawl, self.run.journal, self.run.journal.call)
             if self.desk.post.shards != shards:
                 self.run.journal.call("split", self.run.now(), shards)
