@@ -45,7 +45,7 @@ def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
     coming = crawl.next(0.0)
     assert isinstance(coming, Fetch)
     text = shown()
-    assert "relevant pages; about" in text
+    assert "relevant pages, if" in text
     assert "in the next hundred pages" in text
     assert f"→ {coming.url}" in text
     assert coming.choice.why[0][0][:20] in text

@@ -126,7 +126,7 @@ def test_a_run_ends_where_little_is_left_or_little_comes() -> None:
 def test_words() -> None:
     told = estimate(Range(3, 1234.4, 9999), Range(2, 10, 40))
     assert in_words(told) == [
-        "about 1,234 (3 to 9,999) relevant pages",
+        "about 1,234 (3 to 9,999) relevant pages, if the rest is like what was seen",
         "about 10 (2 to 40) in the next hundred pages, 15 requests each",
     ]
     assert told.cost == (3.75, 15.0, 75.0)

@@ -152,6 +152,8 @@ def in_words(estimate: Estimate) -> list[str]:
     """An estimate for a person, a line each of what is left and of what comes next."""
     lines = [f"{estimate.left} relevant pages"]
     if estimate.left.high:
+        # Nothing that a crawl has seen tells of parts of a site that it has not met.
+        lines[0] += ", if the rest is like what was seen"
         line = f"{estimate.next} in the next hundred pages"
         if math.isfinite(estimate.cost.middle):
             line += f", {estimate.cost.middle:,.0f} requests each"
