@@ -208,7 +208,7 @@ def test_a_crawl_ends_where_little_is_left_by_estimate(
     assert told["stopped_because"] == "no open link left"
     assert told["estimate"]["left"] == [0, 0, 0]
     assert run(["label", str(out), rows(out, "SELECT url FROM pages")[0][0], "yes"]) == 0
-    assert "the policy learns it when the crawl goes on" in capsys.readouterr().out
+    assert "its policy learns it when the crawl goes on" in capsys.readouterr().out
 
 
 def test_a_live_crawl_is_the_replayed_one(served: Logged, tmp_path: Path, capsys: Capture) -> None:

@@ -31,7 +31,7 @@ def label(
     verdict: Annotated[Verdict, typer.Argument(help="Whether it is wanted.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say that the page URL of RUN is wanted or is not; its policy learns the correction."""
+    """Say that the page URL of RUN is wanted or is not; its policy learns that where it can."""
     from spoor.drivers.http.labels import label as say
     from spoor.lab.reading import report_of_run
 
@@ -46,7 +46,11 @@ def label(
     if told.running:
         typer.echo("  the crawl that is running takes it in within a second")
     else:
-        typer.echo("  its results and report follow; the policy learns it when the crawl goes on")
+        typer.echo("  its results and report follow")
+    if not told.learned:
+        typer.echo("  its policy does not learn from it: it cannot take a judgement back")
+    elif not told.running:
+        typer.echo("  its policy learns it when the crawl goes on")
 
 
 def _word(relevant: bool) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from spoor.learn.latest import keep
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import tokens
-from spoor.types import Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import Choice, Judgement, LinkId, Outcome, Page, Sightings, State, Task
 from spoor.urls import words as url_words
 
 CHECKS = 8
@@ -43,6 +44,8 @@ class HostBandit:
         self._counts: dict[str, list[int]] = {}
         """How often each feature stood with irrelevant pages, and with relevant ones."""
         self._pages = [0, 0]
+        self._done: dict[LinkId, tuple[str, tuple[str, ...], float, bool]] = {}
+        """Of the pages learned from last: host, features, reward, whether it was relevant."""
         self._told: tuple[dict[str, list[int]], list[int]] = ({}, [0, 0])
         """What other shards counted, which is in the two above as well."""
 
@@ -110,7 +113,8 @@ class HostBandit:
     # -- learning
 
     def learn(self, outcome: Outcome) -> None:
-        host, features = self._of.pop(outcome.choice.link)
+        link = outcome.choice.link
+        host, features = self._of.pop(link)
         counts = self._hosts.setdefault(host, [0.0, 0.0])
         counts[0] += 1.0
         counts[1] += outcome.reward
@@ -120,6 +124,20 @@ class HostBandit:
         self._pages[relevant] += 1
         for feature in features:
             self._counts.setdefault(feature, [0, 0])[relevant] += 1
+        keep(self._done, link, (host, features, outcome.reward, relevant))
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """The page is counted as what a person says that it is."""
+        if link not in self._done:
+            return
+        host, features, reward, relevant = self._done[link]
+        self._hosts[host][1] += after.reward - reward
+        self._pages[relevant] -= 1
+        self._pages[after.relevant] += 1
+        for feature in features:
+            self._counts[feature][relevant] -= 1
+            self._counts[feature][after.relevant] += 1
+        self._done[link] = (host, features, after.reward, after.relevant)
 
     # -- what shards tell one another
 
@@ -155,6 +173,7 @@ class HostBandit:
             "of": [[link, host, list(features)] for link, (host, features) in self._of.items()],
             "counts": [[feature, *counts] for feature, counts in self._counts.items()],
             "pages": list(self._pages),
+            "done": [[link, *row] for link, row in self._done.items()],
         }
 
     def load(self, state: State) -> None:
@@ -165,6 +184,10 @@ class HostBandit:
         self._of = {link: (host, tuple(features)) for link, host, features in state["of"]}
         self._counts = {feature: list(counts) for feature, *counts in state["counts"]}
         self._pages = list(state["pages"])
+        self._done = {
+            link: (host, tuple(features), reward, relevant)
+            for link, host, features, reward, relevant in state.get("done", [])
+        }
         told, pages = state["told"]
         self._told = ({feature: list(counts) for feature, *counts in told}, list(pages))
 

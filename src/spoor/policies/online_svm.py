@@ -14,13 +14,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoor.learn.latest import keep
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
 from spoor.text import STOP_WORDS, stem, tokens
-from spoor.types import NO_PARENT, Anchor, Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Choice,
+    Judgement,
+    LinkId,
+    Outcome,
+    Sightings,
+    State,
+    Task,
+)
 from spoor.urls import words as url_words
 
 if TYPE_CHECKING:
@@ -31,8 +42,6 @@ if TYPE_CHECKING:
 CLASSES = 3
 FAR = 2
 """Class of a link that leads to nothing within one link; 0 leads to a relevant page itself."""
-LATEST = 5_000
-"""Fetched links that a training learns from."""
 RARE = 2
 """Words of fewer links are not selected."""
 DROPPED = 1_000.0
@@ -54,6 +63,8 @@ class Example:
     """`anchor …` and `around …`, stems."""
     hops: int = FAR
     """Its class."""
+    parents: tuple[LinkId, ...] = ()
+    """Pages that showed it."""
 
 
 def words_of(url: str, anchor: Anchor, context: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -109,8 +120,9 @@ class OnlineSvm:
         self._queue = HostQueue()
         self._links: OpenLinks | None = None
         self._pages = 0
-        self._flying: dict[LinkId, tuple[Example, tuple[LinkId, ...]]] = {}
+        self._flying: dict[LinkId, Example] = {}
         self._done: dict[LinkId, Example] = {}
+        """What a training learns from."""
         self._columns: dict[str, int] = {}
         self._w: Floats = np.zeros((1, CLASSES))
         """Its last row is the bias."""
@@ -138,9 +150,9 @@ class OnlineSvm:
         assert self._links is not None
         link, value = self._queue.pop(offer)
         seen = self._links.sightings(link)
-        example = Example(*words_of(seen[0].url, seen[0].anchor, self._context))
         parents = tuple(dict.fromkeys(sighting.parent for sighting in seen))
-        self._flying[link] = (example, parents)
+        words = words_of(seen[0].url, seen[0].anchor, self._context)
+        self._flying[link] = Example(*words, parents=parents)
         what = "score of its words" if self._platt else "score of the page it stands on"
         if value < -DROPPED / 2:
             what, value = f"dropped, as its page is not relevant; {what}", value + DROPPED
@@ -148,20 +160,31 @@ class OnlineSvm:
 
     def learn(self, outcome: Outcome) -> None:
         link = outcome.choice.link
-        example, parents = self._flying.pop(link)
+        example = self._flying.pop(link)
         if outcome.judgement is None:
             return
-        self._done[link] = example
-        if len(self._done) > LATEST:
-            del self._done[next(iter(self._done))]
+        keep(self._done, link, example)
         if outcome.judgement.relevant:
             example.hops = 0
-            for parent in parents:
+            for parent in example.parents:
                 source = self._done.get(parent)
                 if source is not None:
                     source.hops = min(source.hops, 1)
         self._pages += 1
         if self._pages % self._every == 0:
+            self._train()
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """The page and those that showed it get the classes that they have now, and the classifier
+        is trained again if it was before."""
+        if link not in self._done:
+            return
+        self._done[link].hops = 0 if after.relevant else FAR
+        shown = {parent for one in self._done.values() if one.hops == 0 for parent in one.parents}
+        for at, one in self._done.items():
+            if one.hops:
+                one.hops = 1 if at in shown else FAR
+        if self._platt:
             self._train()
 
     # -- the classifier
@@ -247,10 +270,7 @@ class OnlineSvm:
             "rng": generator_state(self._rng),
             "queue": self._queue.save(),
             "pages": self._pages,
-            "flying": [
-                [link, _row(example), list(parents)]
-                for link, (example, parents) in self._flying.items()
-            ],
+            "flying": [[link, _row(example)] for link, example in self._flying.items()],
             "done": [[link, _row(example)] for link, example in self._done.items()],
             "words": list(self._columns),
             "w": self._w,
@@ -261,9 +281,7 @@ class OnlineSvm:
         restore_generator(self._rng, state["rng"])
         self._queue.load(state["queue"])
         self._pages = state["pages"]
-        self._flying = {
-            link: (_example(row), tuple(parents)) for link, row, parents in state["flying"]
-        }
+        self._flying = {link: _example(row) for link, row in state["flying"]}
         self._done = {link: _example(row) for link, row in state["done"]}
         self._columns = {word: at for at, word in enumerate(state["words"])}
         self._w = np.array(state["w"])
@@ -271,8 +289,8 @@ class OnlineSvm:
 
 
 def _row(example: Example) -> list[Any]:
-    return [list(example.url), list(example.near), example.hops]
+    return [list(example.url), list(example.near), example.hops, list(example.parents)]
 
 
 def _example(row: list[Any]) -> Example:
-    return Example(tuple(row[0]), tuple(row[1]), row[2])
+    return Example(tuple(row[0]), tuple(row[1]), row[2], tuple(row[3]))

@@ -21,7 +21,17 @@ from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.text import tokens
-from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import (
+    NO_PARENT,
+    Choice,
+    Judgement,
+    LinkId,
+    Outcome,
+    Page,
+    Sightings,
+    State,
+    Task,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +51,7 @@ SHOWN = 40
 class Transition(NamedTuple):
     """One followed link: (a, r, the actions that its page offers)."""
 
+    link: LinkId
     action: Row
     reward: float
     after: Sequence[Row]
@@ -143,13 +154,23 @@ class QLearning:
         link = outcome.choice.link
         row = self._rows.pop(link)
         after = self._shown.pop(link, [])
-        self._memory.append(Transition(row, outcome.reward, after))
+        self._memory.append(Transition(link, row, outcome.reward, after))
         drawn = self._rng.integers(len(self._memory), size=self._batch).tolist()
         self._replay([self._memory[at] for at in drawn])
         self._pages += 1
         if self._pages % self._switch == 0:
             self._target.w[:] = self._online.w
             self._value_anew()
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """Of a page that is still remembered: its reward is put right, and one step of learning
+        takes the difference in."""
+        for at, transition in enumerate(self._memory):
+            if transition.link == link:
+                self._memory[at] = transition._replace(reward=after.reward)
+                change = after.reward - transition.reward
+                self._online.step(transition.action, self._alpha * change)
+                self._value_anew()
 
     def _replay(self, batch: Sequence[Transition]) -> None:
         rows = [row for transition in batch for row in transition.after]
@@ -185,6 +206,7 @@ class QLearning:
             "rows": join(self._rows.values()),
             "shown": [[link, join(rows)] for link, rows in self._shown.items()],
             "actions": join(transition.action for transition in memory),
+            "remembered": [transition.link for transition in memory],
             "rewards": [transition.reward for transition in memory],
             "after": [len(transition.after) for transition in memory],
             "after_rows": join(row for transition in memory for row in transition.after),
@@ -201,9 +223,13 @@ class QLearning:
         after = iter(split(state["after_rows"]))
         self._memory.clear()
         self._memory.extend(
-            Transition(action, reward, [next(after) for _ in range(count)])
-            for action, reward, count in zip(
-                split(state["actions"]), state["rewards"], state["after"], strict=True
+            Transition(link, action, reward, [next(after) for _ in range(count)])
+            for link, action, reward, count in zip(
+                state.get("remembered", [NO_PARENT] * len(state["rewards"])),
+                split(state["actions"]),
+                state["rewards"],
+                state["after"],
+                strict=True,
             )
         )
         self._pages = state["pages"]

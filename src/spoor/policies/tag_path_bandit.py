@@ -17,11 +17,12 @@ import numpy as np
 
 from spoor.learn.bags import HostBag
 from spoor.learn.hashed import HashedLinear, grams
+from spoor.learn.latest import keep
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Choice, Judgement, LinkId, Outcome, Sightings, State, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,6 +192,8 @@ class TagPathBandit:
         self._found: list[float] = []
         # The arm that an answer will be credited to, and that its links inherit.
         self._credit: dict[LinkId, int] = {}
+        self._done: dict[LinkId, tuple[int | None, str, float]] = {}
+        """Of the pages learned from last: arm, URL, reward."""
 
     def observe(self, seen: Sightings) -> None:
         arm_of_page = self._credit.get(seen.parent)
@@ -252,8 +255,22 @@ class TagPathBandit:
         arm = self._credit.pop(outcome.choice.link, None)
         if arm is not None:
             self._found[arm] += outcome.reward
-        if self._urls and outcome.page is not None:
-            self._urls.learn(outcome.page.url, outcome.reward > 0)
+        if outcome.page is not None:
+            url = outcome.page.url
+            if self._urls:
+                self._urls.learn(url, outcome.reward > 0)
+            keep(self._done, outcome.choice.link, (arm, url, outcome.reward))
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """The arm's reward is put right; the classifier of URLs is told once more."""
+        if link not in self._done:
+            return
+        arm, url, reward = self._done[link]
+        if arm is not None:
+            self._found[arm] += after.reward - reward
+        if self._urls:
+            self._urls.learn(url, after.reward > 0)
+        self._done[link] = (arm, url, after.reward)
 
     def save(self) -> State:
         return {
@@ -266,6 +283,7 @@ class TagPathBandit:
             "tried": list(self._tried),
             "found": list(self._found),
             "credit": [[link, arm] for link, arm in self._credit.items()],
+            "done": [[link, *row] for link, row in self._done.items()],
         }
 
     def load(self, state: State) -> None:
@@ -279,3 +297,4 @@ class TagPathBandit:
         self._tried = list(state["tried"])
         self._found = list(state["found"])
         self._credit = dict(state["credit"])
+        self._done = {link: (arm, url, reward) for link, arm, url, reward in state.get("done", [])}

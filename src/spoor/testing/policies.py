@@ -292,6 +292,7 @@ class _Subject:
                         policy.relearn(link, *_CORRECTED[link % 2])
                     corrected.append(pack(policy.save()))
                 self.demand(corrected[0] == corrected[1], "relearn differs after a load")
+                self.demand(corrected[0] != mine, "relearn leaves all that was learned as it was")
                 policy.load(unpack(mine))
         if isinstance(policy, Mergeable):
             with self.stage("merging"):

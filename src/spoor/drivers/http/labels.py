@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from spoor import registry
 from spoor.drivers.http.folder import BusyError, RunFolder, noted, read_settings, reading
 from spoor.drivers.http.journal import events_of, label_event, packed
 from spoor.drivers.shards.union import folders, has_begun, results
@@ -36,6 +37,8 @@ class Label:
     running: bool
     """A crawl is running, and takes it in within a second; if not, the page is judged anew at once
     and the policy learns it when the crawl goes on."""
+    learned: bool
+    """Whether the policy is one that learns from it."""
 
 
 def label(run: Path, url: str, relevant: bool) -> Label:
@@ -57,6 +60,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
             results(run, shards)
         return said
     was = _judged(run, name)
+    learned = _learns(settings["crawl"]["policy"])
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
         file = os.open(run / "labels.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -71,12 +75,20 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     try:
         folder = RunFolder(run, told, warc=False)
     except BusyError:
-        return Label(name, relevant, was, running=True)
+        return Label(name, relevant, was, running=True, learned=learned)
     try:
         _take_in(folder)
     finally:
         folder.close()
-    return Label(name, relevant, was, running=False)
+    return Label(name, relevant, was, running=False, learned=learned)
+
+
+def _learns(policy: str) -> bool:
+    """Whether a policy takes changed judgements in; one that is not installed here may."""
+    try:
+        return hasattr(registry.find("policies", policy), "relearn")
+    except InputError:
+        return True
 
 
 def labelled_since(db: sqlite3.Connection, seq: int) -> list[tuple[str, Judgement, Judgement]]:

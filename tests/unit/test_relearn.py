@@ -1,0 +1,122 @@
+"""Policies that take a changed judgement in end where they would be had it been so at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spoor.policies.host_bandit import HostBandit
+from spoor.policies.online_svm import OnlineSvm
+from spoor.policies.q_learning import QLearning
+from spoor.policies.tag_path_bandit import TagPathBandit
+from spoor.protocols import Attached
+from spoor.stores.memory import MemoryFrontier
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Fetched,
+    Judgement,
+    Link,
+    Outcome,
+    Page,
+    Task,
+    Topic,
+)
+
+YES, NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
+WORDS = ("kiln", "glaze", "ledger")
+
+
+def taught(policy: Any, verdicts: Sequence[Judgement]) -> Any:
+    """A policy that saw one page of links and learned all of them, in the order of its choice."""
+    frontier = MemoryFrontier()
+    if isinstance(policy, Attached):
+        policy.attach(frontier)
+    links = [
+        Link(
+            f"http://{'ab'[at % 2]}.example/{WORDS[at % 3]}/{at}.html",
+            Anchor(WORDS[at % 3], tag_path=f"html/body/{WORDS[at % 3]}/a", position=at),
+        )
+        for at in range(len(verdicts))
+    ]
+    policy.observe(frontier.add(links, NO_PARENT, 0.0, 0))
+    while frontier.open_count:
+        choice = policy.choose(frontier.offer(0.0))
+        url, _ = frontier.take(choice.link, 0.0)
+        frontier.settle(choice.link, 0.0)
+        verdict = verdicts[choice.link]
+        policy.learn(Outcome(choice, Fetched(0, Page(url)), verdict, verdict.reward))
+    return policy
+
+
+def made(kind: type, **params: Any) -> Any:
+    return kind(Task(np.random.default_rng(0), Topic(name="kiln")), **params)
+
+
+FIRST = [YES, NO, NO, YES, NO, YES, NO, NO, NO, YES, YES, NO]
+AFTER = [YES, YES, NO, NO, NO, YES, NO, NO, YES, YES, YES, NO]
+
+
+def corrected(policy: Any) -> Any:
+    taught(policy, FIRST)
+    for link, (before, after) in enumerate(zip(FIRST, AFTER, strict=True)):
+        if before != after:
+            policy.relearn(link, before, after)
+    return policy
+
+
+def test_the_counts_of_a_host_bandit_are_put_right() -> None:
+    one, other = corrected(made(HostBandit)).save(), taught(made(HostBandit), AFTER).save()
+    assert one["pages"] == other["pages"]
+    for key in ("hosts", "counts", "done"):
+        assert sorted(one[key]) == sorted(other[key])
+
+
+def test_an_arm_of_the_tag_path_bandit_is_put_right() -> None:
+    one, other = (
+        corrected(made(TagPathBandit, batch=0)).save(),
+        taught(made(TagPathBandit, batch=0), AFTER).save(),
+    )
+    for key in ("tried", "found", "done"):
+        assert sorted(one[key]) == sorted(other[key])
+
+
+def test_its_classifier_of_urls_is_told_once_more() -> None:
+    policy = corrected(made(TagPathBandit, batch=1))
+    seen = policy.save()["urls"]["seen"]
+    assert sum(seen) == len(FIRST) + sum(a != b for a, b in zip(FIRST, AFTER, strict=True))
+
+
+def test_the_examples_of_an_online_svm_are_put_right() -> None:
+    one = corrected(made(OnlineSvm, every=100)).save()
+    other = taught(made(OnlineSvm, every=100), AFTER).save()
+    assert sorted(one["done"]) == sorted(other["done"])
+
+
+def test_a_trained_svm_is_trained_again_at_once() -> None:
+    policy = taught(made(OnlineSvm, every=4), FIRST)
+    before = policy.save()["w"].copy()
+    policy.relearn(1, NO, YES)
+    assert not np.array_equal(policy.save()["w"], before)
+
+
+def test_q_learning_puts_the_reward_right_and_learns_the_difference() -> None:
+    policy = taught(made(QLearning), FIRST)
+    [row] = [one.action for one in policy._memory if one.link == 1]
+    before = policy._online.value(row)
+    policy.relearn(1, NO, YES)
+    assert [one.reward for one in policy._memory if one.link == 1] == [1.0]
+    # x has length 1, so a step of α times the error moves its value by just that.
+    assert policy._online.value(row) == pytest.approx(before + 0.1)
+
+
+@pytest.mark.parametrize("kind", [HostBandit, TagPathBandit, OnlineSvm, QLearning])
+def test_a_page_that_is_not_known_teaches_nothing(kind: type) -> None:
+    policy = taught(made(kind), FIRST)
+    policy.relearn(1_000, NO, YES)
+    fresh = taught(made(kind), FIRST)
+    for key, value in fresh.save().items():
+        assert str(policy.save()[key]) == str(value)
