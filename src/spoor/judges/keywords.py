@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from spoor.errors import InputError
 from spoor.text import stem, tokens
@@ -46,26 +47,15 @@ class Keywords:
             raise InputError("no field of a page has a weight; give one, as in title = 1.0")
         self._fields = dict(fields)
         self._phrases = {
-            phrase: words for phrase in phrases if (words := self._words(tokens(phrase)))
+            phrase: words for phrase in phrases if (words := _words(tokens(phrase), self._language))
         }
         if not self._phrases:
             raise InputError("no keyword has a letter or digit in it; give at least one word")
         self.threshold = threshold
         self._best = max(self._fields.values())
 
-    def _words(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(stem(words, self._language) if self._language else words)
-
     def judge(self, page: Page) -> Judgement:
-        parts = {
-            "title": self._words(tokens(page.title)),
-            # Between two headings stands a word that no phrase has.
-            "headings": self._words(
-                [word for heading in page.headings for word in (*tokens(heading), "")]
-            ),
-            "url": self._words([word for part in url_words(page.url) for word in part]),
-            "text": self._words(tokens(page.text)[:_TEXT_WORDS]),
-        }
+        parts = _parts(self._language, page.title, tuple(page.headings), page.url, page.text)
         why: list[tuple[str, float]] = []
         total = 0.0
         for phrase, words in self._phrases.items():
@@ -95,6 +85,25 @@ class Keywords:
                 times = f" {found} times" if found > 1 else ""
                 best, reason = weight, f"in its {field}{times}"
         return best, reason
+
+
+def _words(words: Sequence[str], language: str | None) -> tuple[str, ...]:
+    return tuple(stem(words, language) if language else words)
+
+
+@lru_cache(maxsize=1)  # a topic may have many judges, and each sees the same page
+def _parts(
+    language: str | None, title: str, headings: tuple[str, ...], url: str, text: str
+) -> Mapping[str, tuple[str, ...]]:
+    """The words of each part of a page."""
+    told = {
+        "title": tokens(title),
+        # Between two headings stands a word that no phrase has.
+        "headings": [word for heading in headings for word in (*tokens(heading), "")],
+        "url": [word for part in url_words(url) for word in part],
+        "text": tokens(text)[:_TEXT_WORDS],
+    }
+    return {name: _words(words, language) for name, words in told.items()}
 
 
 def occurrences(phrase: tuple[str, ...], words: Sequence[str]) -> int:
