@@ -15,6 +15,7 @@ import zstandard
 
 from spoor.cli.main import run
 from spoor.drivers.http import gate
+from spoor.drivers.http.folder import FORMAT
 
 SEED = "http://a.example/"
 ROW = {"url": SEED, "html": "<title>A</title><a href=/b>pottery</a>", "root": True}
@@ -411,7 +412,10 @@ def test_the_other_commands_refuse(case: str, web: Path, capsys: Capture) -> Non
 
 
 SETTINGS: dict[str, tuple[Callable[[str], str], str]] = {
-    "of another version": (lambda text: text.replace("format = 1", "format = 7"), "run format 7"),
+    "of another version": (
+        lambda text: text.replace(f"format = {FORMAT}", "format = 7"),
+        "run format 7",
+    ),
     "damaged": (lambda text: text[: len(text) // 2] + "=", "spoor.toml is damaged"),
     "of something else": (lambda text: "format = 1\n", "spoor.toml is damaged"),
 }

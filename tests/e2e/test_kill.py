@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import RunFolder
+from spoor.drivers.http.folder import FORMAT, RunFolder
 from spoor.errors import PausedError
 from spoor.testing.kills import CountedWeb, check_run, open_run, served
 
@@ -261,7 +261,9 @@ def test_refusals_are_told_at_once(web: CountedWeb, tmp_path: Path) -> None:
         ("is of run format 99", "99", ()),
     ):
         if harm:
-            (path / "spoor.toml").write_text(toml.replace("format = 1\n", f"format = {harm}\n"))
+            (path / "spoor.toml").write_text(
+                toml.replace(f"format = {FORMAT}\n", f"format = {harm}\n")
+            )
         done = subprocess.run(web.command(path, *more), check=False, capture_output=True, text=True)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
         assert said in done.stderr

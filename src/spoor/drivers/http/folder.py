@@ -32,7 +32,8 @@ from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 if TYPE_CHECKING:
     from spoor.drivers.http.exchange import Exchange
 
-FORMAT = 1
+FORMAT = 2
+"""Of a run's folder. 2: a watch keeps a journal, as a crawl does."""
 
 POINTS = (
     "opened",
