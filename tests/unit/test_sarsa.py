@@ -385,7 +385,12 @@ def test_words_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch
     relevance = Relevance(["kiln pottery"], vectors())
     read: list[Any] = []
     of_words = relevance._of_words
-    monkeypatch.setattr(relevance, "_of_words", lambda texts: read.append(texts) or of_words(texts))
+
+    def noted(texts: Any) -> Any:
+        read.append(texts)
+        return of_words(texts)
+
+    monkeypatch.setattr(relevance, "_of_words", noted)
 
     def shown(*urls: str, before: str = "") -> Sightings:
         links = [Link(url, Anchor("glaze ledger", before)) for url in urls]
