@@ -109,7 +109,7 @@ def test_a_run_that_was_cut_goes_on(here: Path) -> None:
     assert not (here / "out" / "small").exists(), "no report of half an experiment"
 
     again = command(here)
-    out, errors = again.communicate(timeout=120)
+    out, errors = again.communicate(timeout=400)
     assert again.returncode == 0, errors
     assert "report.html" in out
     done = cells(here)

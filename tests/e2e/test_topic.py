@@ -53,7 +53,7 @@ def test_a_topic_from_examples(
     make = ("topic", "make", "--out", "pots.topic", *at(served))
     said = told(capsys, *make, "--positive", "wanted.txt", "--negative", "others.txt")
     assert "classifier, from 20 positive and 30 negative pages" in said
-    assert "(5 folds, not by site)" in said
+    assert "held-out sites (3 in 3 folds)" in said
     # Each page once, and robots.txt of each host before.
     assert sorted(served.pages) == sorted([*WANTED[:20], *OTHERS[:30]])
     assert len(served.asked) - len(served.pages) == len({url.split("/")[2] for url in served.pages})

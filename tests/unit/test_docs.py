@@ -140,7 +140,7 @@ def run(command: str) -> tuple[int, str]:
         start_new_session=True,
     )
     try:
-        errors = process.communicate(timeout=120)[1]
+        errors = process.communicate(timeout=400)[1]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         raise
