@@ -244,6 +244,7 @@ def parse(
     labels: frozenset[str] = frozenset(),
     site: str = "",
     fetched_at: float | None = None,
+    modified: float | None = None,
     truncated: bool = False,
     robots: str = "",
     max_links: int = MAX_LINKS,
@@ -276,6 +277,7 @@ def parse(
             labels=labels,
             site=site,
             fetched_at=fetched_at,
+            modified=modified,
         )
     source, encoding, clean = decode(body, content_type)
     if not clean:
@@ -310,6 +312,7 @@ def parse(
         labels=labels,
         site=site,
         fetched_at=fetched_at,
+        modified=modified,
     )
 
 

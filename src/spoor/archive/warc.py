@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import uuid
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+from isal.igzip_lib import COMP_GZIP, MEM_LEVEL_SMALL, compress
 
 from spoor.errors import InputError
 
@@ -185,9 +185,10 @@ class WarcWriter:
         record.set_bytes_content(content)
         plain = io.BytesIO()
         record.write(plain, checksum_data=True)
-        # A member of its own: readers refuse a file that is one as a whole. By zlib in one call,
-        # since the library's own gzip writer costs ten times as much for a small record.
-        member = zlib.compress(plain.getbuffer(), 1, 16 + zlib.MAX_WBITS)
+        # A member of its own: readers refuse a file that is one as a whole. By igzip: to as many
+        # bytes as zlib, in a tenth of its time for a small record, most of which goes into making
+        # its tables, and in a fifth for a large one. More memory for it makes none smaller.
+        member = compress(plain.getbuffer(), 1, COMP_GZIP, MEM_LEVEL_SMALL)
         place = Place(self._name, self._end, len(member))
         self._waiting += member
         self._end += place.length

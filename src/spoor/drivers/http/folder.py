@@ -550,6 +550,8 @@ class RunFolder:
                     ("pages", 19, rows.pages),
                     ("failures", 8, rows.failures),
                 ):
+                    if not new:
+                        continue
                     first = getattr(ends, table) + 1
                     marks = ", ".join("?" * columns)
                     db.executemany(
@@ -557,10 +559,11 @@ class RunFolder:
                         [(seq, *row) for seq, row in enumerate(new, first)],
                     )
                     setattr(ends, table, first - 1 + len(new))
-                db.executemany(
-                    "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE seq = ?", rows.labels
-                )
-                db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.notes.items())
+                if rows.labels:
+                    relabelled = "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE seq = ?"
+                    db.executemany(relabelled, rows.labels)
+                if rows.notes:
+                    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.notes.items())
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))

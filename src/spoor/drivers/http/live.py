@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import itertools
 import signal
 import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import aiohttp
@@ -152,6 +154,7 @@ class Source:
             content_type=self.content_type,
             status=self.status,
             fetched_at=self.fetched_at,
+            modified=self.modified,
             truncated=self.truncated,
             robots=self.robots,
             joiner=joiner,
@@ -159,7 +162,7 @@ class Source:
         if self.sitemaps:
             listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]
             page = replace(page, links=[*page.links, *listed])
-        return page if self.modified is None else replace(page, modified=self.modified)
+        return page
 
 
 @dataclass(slots=True)
@@ -251,7 +254,8 @@ class Live:
             per_address=settings.per_address,
         )
         try:
-            return await self._loop()
+            with _few_collections():
+                return await self._loop()
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -489,6 +493,18 @@ class Live:
                 return DISALLOW_ALL  # nobody knows what the rest forbids
             return from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
         return ALLOW_ALL
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python look for garbage in cycles seldom: a page leaves hardly any, and what is alive,
+    all of which it goes through now and then, is much; it took one part in fifteen of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _origin(url: str) -> str:
