@@ -3,7 +3,7 @@
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
 other lines show what it prints and are not compared. A line that ends with ` &` goes on until the page is
-done. A block whose fence says `no-run` is shown only, and says why in the text around it.
+done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                     continue
                 ended, errors = run(command)
                 assert ended == 0, f"{page.name}:{line}: {command}\n{errors}"
+
+
+def test_fences_are_such_as_the_site_reads() -> None:
+    """Another word after the language, and the site's generator takes the fence for text, and the
+    headings up to the next fence for code."""
+    for page in PAGES:
+        for info in re.findall(r"^```(.+)$", page.read_text("utf-8"), re.MULTILINE):
+            assert re.fullmatch(r"\w+( \{\.no-run\})?", info), f"{page}: ```{info}"
 
 
 SECTIONS = "algorithm chrono container io iterator locale memory numeric string thread".split()
