@@ -223,11 +223,16 @@ def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier | No
     return found
 
 
+def _parts(path: Path) -> Sequence[Path]:
+    """The folders that hold a run's states: its own, or those of its shards that have begun."""
+    return [*filter(has_begun, folders(path))] or [path]
+
+
 def open_urls(path: Path) -> frozenset[str] | None:
     """URLs that a run knew of and had not asked for at its last checkpoint; None where nobody can
     tell, before the first one or while they lie on the disk of a crawl that goes on."""
     every: set[str] = set()
-    for shard in [*filter(has_begun, folders(path))] or (path,):
+    for shard in _parts(path):
         found = last_checkpoint(shard)
         with ExitStack() as after:
             frontier = None if found is None else _frontier(shard, found.state["frontier"], after)
@@ -309,7 +314,7 @@ class OpenLink:
 
 def open_link(path: Path, url: str) -> OpenLink | None:
     """An open link as it stood at the last checkpoint of a run; None where it is not one."""
-    for shard in [*filter(has_begun, folders(path))] or (path,):
+    for shard in _parts(path):
         found = last_checkpoint(shard)
         if found is None:
             continue

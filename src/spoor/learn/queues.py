@@ -19,7 +19,7 @@ class HostQueue:
 
     A host that is busy is set aside until it is free again, so `pop` costs O(log links) for each
     host that became busy since it was last looked at, not O(hosts). A value that changes is pushed
-    anew; the old entry is dropped when it comes up. Memory: some 170 bytes a link.
+    anew; the old entry is dropped when it comes up. Memory: 150 to 270 bytes a link.
     """
 
     __slots__ = ("_aside", "_best", "_heaps", "_stale", "_tops", "_waiting")
