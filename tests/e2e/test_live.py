@@ -191,6 +191,30 @@ def test_a_run_says_what_it_would_ask_for_and_why(
     assert rows(out, "SELECT url FROM pages ORDER BY seq DESC LIMIT 1")[0][0] == coming[0]
 
 
+def test_a_run_is_read_from_any_folder_and_moves_with_its_files(
+    served: Logged, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "wanted.toml").write_text(f'name = "{WANTED}"\n', "utf-8")
+    begin = [*crawl(served, Path("runs/one"), 20), "--topic-file", "wanted.toml"]
+    at = begin.index("--topic")
+    del begin[at : at + 2]
+    monkeypatch.chdir(home)
+    told = said(capsys, begin)
+    assert told["fetched"] == 20
+    monkeypatch.chdir(tmp_path)
+    assert said(capsys, ["explain", "home/runs/one", "--json"])["next"]
+    home.rename(tmp_path / "moved")
+    assert said(capsys, ["explain", "moved/runs/one", "--json"])["topic"] == WANTED
+    assert str(tmp_path) not in (tmp_path / "moved/runs/one/spoor.toml").read_text("utf-8")
+    monkeypatch.chdir(tmp_path / "moved")
+    begin[begin.index("--pages") + 1] = "25"
+    told = said(capsys, begin)
+    assert told["resumed"]
+    assert told["fetched"] == 25
+
+
 def test_a_crawl_ends_where_little_is_left_by_estimate(
     served: Logged, tmp_path: Path, capsys: Capture
 ) -> None:

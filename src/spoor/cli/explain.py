@@ -50,7 +50,8 @@ def explain(
         coming = [asdict(link) for link in state.get("next", ())]
         typer.echo(json.dumps({**about, "learned": groups, "next": coming}))
         return
-    typer.echo(f"{state['policy']} for {state['topic']!r}, over {state['features']}")
+    called = state.get("called", state["topic"])
+    typer.echo(f"{state['policy']} for {called!r}, over {state['features']}")
     for name, features in groups.items():
         typer.echo(f"\n{name}")
         named = [(shown(feature) or "(none)", weight) for feature, weight in features]
@@ -142,8 +143,8 @@ def next_lines(links: Sequence[NextLink]) -> list[str]:
     """What a run would ask for next, best first, with reasons."""
     lines = ["", "what it would ask for next"] if links else []
     for link in links:
-        why = "; ".join(f"{reason} {share:+.2f}" for reason, share in link.why[:3])
-        lines += [f"  {shown(link.url)}", *([f"    {shown(why)}"] if why else [])]
+        lines.append(f"  {shown(link.url)}")
+        lines += [f"    {shown(reason)}  {share:+.2f}" for reason, share in link.why[:3]]
     return lines
 
 

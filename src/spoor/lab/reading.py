@@ -242,7 +242,7 @@ class RunReader:
             standing=standing(self.path),
             refused=refused,
             failures=failures,
-            settings=flat(self.settings),
+            settings=flat({**self.settings, "folder": ""}),
         )
 
     def _latest(self, db: sqlite3.Connection) -> list[int]:

@@ -7,6 +7,7 @@ The state is loaded into a crawl of this process and that one is asked; the run 
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -92,7 +93,7 @@ def settings_of(path: Path) -> dict[str, Any]:
     told = read_settings(path)
     if "topic" not in told.get("crawl", {}):
         raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its news.jsonl")
-    return told
+    return {**told, "folder": os.path.join(path, told.get("folder", ""))}
 
 
 def crawl_of(path: Path) -> tuple[Crawl, str]:

@@ -64,11 +64,11 @@ from scipy.stats import binomtest
 from spoor import registry
 from spoor.archive.warc_in import Warc
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import read_settings, reading
+from spoor.drivers.http.folder import reading
 from spoor.drivers.http.run import wanted_by
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
-from spoor.lab.snapshot import open_urls
+from spoor.lab.snapshot import open_urls, settings_of
 from spoor.protocols import LookAhead, Policy
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import STOP_WORDS, Vectors, stem, tokens
@@ -628,7 +628,7 @@ def _crawl(
 
 def read_log(path: Path) -> Log:
     """What a live run did, from its folder. Raises InputError for one without pages or archive."""
-    settings = read_settings(path)
+    settings = settings_of(path)
     told = settings["crawl"]
     with reading(path) as db:
         rows = db.execute(

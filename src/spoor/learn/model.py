@@ -1,7 +1,7 @@
 """Models: what a training of a policy left, with what it was trained for.
 
-A model is a State {"policy", "features", "topic", "about", "weights"}; `spoor.learn.state` writes
-and reads it with a format version and a digest.
+A model is a State {"policy", "features", "topic", "called", "about", "weights"};
+`spoor.learn.state` writes and reads it with a format version and a digest.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def pack_model(policy: str, features: str, topic: Topic, weights: State, **about
         "policy": policy,
         "features": features,
         "topic": topic.text,
+        "called": topic.name or topic.text,
         "about": about,
         "weights": weights,
     }
@@ -46,7 +47,8 @@ def weights_of(task: Task, policy: str, features: str) -> Mapping[str, Any] | No
     mine, its = set(tokens(task.topic.text)), set(tokens(model["topic"]))
     if mine and its and mine != its:
         raise InputError(
-            f"the model was trained for {model['topic']!r}, not for {task.topic.text!r}; "
+            f"the model was trained for {model.get('called', model['topic'])!r}, not for "
+            f"{task.topic.name or task.topic.text!r}; "
             "give that topic, or train anew"
         )
     weights: Mapping[str, Any] = model["weights"]

@@ -259,7 +259,7 @@ class RunFolder:
         for file in left:
             if file.exists() and file.stat().st_size:
                 raise self._damaged(f"no state in it, but {file.name} is there")
-        begun = json.dumps({"format": FORMAT, **self.settings})
+        begun = json.dumps({"format": FORMAT, **kept(self.path, self.settings)})
         self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT};")
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (version("spoor"),))
@@ -659,6 +659,14 @@ def _response(exchange: Exchange) -> bytes:
     lines.append(f"Content-Length: {len(exchange.raw)}")
     head = "\r\n".join(lines) + "\r\n\r\n"
     return head.encode("utf-8", "surrogateescape") + exchange.raw
+
+
+def kept(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as the run folder `path` keeps them: the working folder as seen from there, so that
+    both can be moved together."""
+    if "folder" not in settings:
+        return dict(settings)
+    return {**settings, "folder": os.path.relpath(settings["folder"], path)}
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Apart from the run itself, so that a command that is refused for them has import
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,7 @@ def run_settings(
 ) -> dict[str, Any]:
     """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
     manners, the budget and where the frontier lies may. With `traps` nothing is kept out of them.
+    Files are named from the working `folder`, which is kept too.
     `frontier`: in `memory`, on `disk`, or `auto`: on disk once it is large."""
     if topic and topic_file:
         raise InputError("give --topic or --topic-file, not both")
@@ -141,6 +143,7 @@ def run_settings(
         },
         "pages": pages,
         "frontier": frontier,
+        "folder": os.getcwd(),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +30,7 @@ from spoor.drivers.http.settings import HttpSettings
 from spoor.drivers.http.standby import Standby
 from spoor.errors import InputError
 from spoor.judges.spec import judge_and_topic
-from spoor.judges.topic import TopicFile, read_topic, topic_of
+from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.learn.state import read
 from spoor.protocols import Attached, Engine, Judge, Keeps, Post
@@ -75,9 +76,29 @@ def wanted(
 
 def wanted_by(settings: Mapping[str, Any]) -> tuple[Judge, TopicFile | None]:
     """As `wanted`, of a run's settings."""
-    told = settings["crawl"]
+    told = located(settings)
     file = Path(told["topic_file"]) if told["topic_file"] else None
     return wanted(told["topic"] or None, file, told["want"])
+
+
+def located(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run crawls by; each file that it names as seen from the folder where it was begun,
+    or, where that has none of the name, as it is named."""
+    told, folder = dict(settings["crawl"]), settings.get("folder", "")
+
+    def place(name: str) -> str:
+        there = os.path.join(folder, name)
+        return there if name and os.path.isfile(there) else name
+
+    for key in ("topic_file", "model", "vectors"):
+        told[key] = place(told[key])
+    if told["topic"].endswith(SUFFIXES):
+        told["topic"] = place(told["topic"])
+    told["want"] = [
+        f"topic:{place(spec.removeprefix('topic:'))}" if spec.startswith("topic:") else spec
+        for spec in told["want"]
+    ]
+    return told
 
 
 def make_crawl(
@@ -88,7 +109,7 @@ def make_crawl(
 ) -> Crawl:
     """The crawl of a run's settings; with a `post`, one shard of it. Raises InputError as the
     registry does."""
-    told = settings["crawl"]
+    told = located(settings)
     name = told["policy"]
     if name in registry.LAB_ONLY:
         raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")

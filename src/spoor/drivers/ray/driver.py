@@ -21,7 +21,7 @@ from typing import Any
 
 import tomli_w
 
-from spoor.drivers.http.folder import FORMAT, read_settings, reading
+from spoor.drivers.http.folder import FORMAT, kept, read_settings, reading
 from spoor.drivers.http.metrics import Watcher, watchers
 from spoor.drivers.http.run import StopRule
 from spoor.drivers.shards import union
@@ -203,7 +203,9 @@ def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack
         raise InputError(f"{path} was begun without shards; go on without --shards")
     told = read_settings(path) if (path / "spoor.toml").exists() else None
     # As for any run, `crawl` stays as it was begun; each shard compares it.
-    begun = {key: value for key, value in settings.items() if told is None or key != "crawl"}
+    begun = {
+        key: value for key, value in kept(path, settings).items() if told is None or key != "crawl"
+    }
     if told is None or {**told, **begun, "shards": shards} != told:
         whole = {"format": FORMAT, **(told or {}), **begun, "shards": shards}
         write_whole(path / "spoor.toml", tomli_w.dumps(whole))
