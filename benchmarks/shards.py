@@ -1,11 +1,10 @@
-"""A crawl in shards on Ray: what dies and what that loses, what the exchange costs, what splitting
-costs in harvest.
+"""A crawl in shards on Ray: what dies and what that loses, what the exchange costs. (What splitting
+costs in harvest: `spoor lab run shards`.)
 
     .venv/bin/python benchmarks/shards.py kills --kills 30
     .venv/bin/python benchmarks/shards.py faults
     .venv/bin/python benchmarks/shards.py cost --pages 1500
     .venv/bin/python benchmarks/shards.py latency
-    .venv/bin/python benchmarks/shards.py simulate WEB TARGET... [--pages N]
     .venv/bin/python benchmarks/shards.py peers PYTHON
 
 `kills` ends processes of a crawl with SIGKILL at random moments (an actor, the raylet that stands
@@ -32,7 +31,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -410,37 +408,6 @@ def _crawling(out: Path) -> float:
     return max(times) - min(times)
 
 
-# ---------------------------------------------------------------- harvest
-
-
-def simulate(web: str, targets: list[str], pages: int, policies: list[str], most: int) -> None:
-    """Harvest of shards with and without merging against one shard on the same budget."""
-    from spoor.judges.spec import words_of
-    from spoor.lab.cell import Cell, prepare
-    from spoor.lab.shards import simulate as split
-    from spoor.lab.webs import open_web
-    from spoor.types import Topic
-
-    topic = Topic(name=words_of(targets))
-    seeds = open_web(Path(web)).roots()
-    cell = Cell(web, tuple(targets), policies[0], seeds[0], topic, pages=pages, scope="web")
-    ground = prepare(cell)
-    for policy in policies:
-        count = 1
-        while count <= most:
-            for merge in (0, 10 * count) if count > 1 else (0,):
-                told = split(
-                    replace(cell, policy=policy),
-                    count,
-                    merge_pages=merge,
-                    ground=ground,
-                    seeds=seeds,
-                )
-                told["merging"] = bool(merge)
-                print(json.dumps(told), flush=True)
-            count *= 2
-
-
 # ---------------------------------------------------------------- beside scrapy-redis
 
 SPIDER = """
@@ -622,12 +589,6 @@ def main() -> None:
     one = commands.add_parser("peers")
     one.add_argument("python")
     one.add_argument("--pages", type=int, default=1000)
-    one = commands.add_parser("simulate")
-    one.add_argument("web")
-    one.add_argument("targets", nargs="+")
-    one.add_argument("--pages", type=int, default=1500)
-    one.add_argument("--policy", action="append")
-    one.add_argument("--most", type=int, default=64)
     told = parser.parse_args()
     if told.what == "kills":
         print(
@@ -642,10 +603,8 @@ def main() -> None:
         # half of the web: a web crawled to its end measures the shard with the most hosts.
         budget = ("--pages", str(told.pages))
         cost(2 * told.pages, [1, 4], 1, told.latency / 1000, "--in-flight", "2", *budget)
-    elif told.what == "peers":
-        peers(told.python, told.pages)
     else:
-        simulate(told.web, told.targets, told.pages, told.policy or ["trail"], told.most)
+        peers(told.python, told.pages)
 
 
 if __name__ == "__main__":

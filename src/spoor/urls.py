@@ -125,14 +125,19 @@ def registrable_domain(name: str) -> str:
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Which of `shards` owns a host: by its registrable domain, the same on every machine.
+    """Which of `shards` owns a host: by its registrable domain, the same on every machine."""
+    return divided(registrable_domain(name), shards)
 
-    Rendezvous hashing: with one shard more, 1/shards of the domains move, and to it. O(shards).
+
+def divided(name: str, shards: int) -> int:
+    """Which of `shards` owns what has this name.
+
+    Rendezvous hashing: with one shard more, 1/shards of the names move, and to it. O(shards).
     """
-    domain = registrable_domain(name).encode()
+    told = name.encode()
 
     def weight(shard: int) -> bytes:
-        return hashlib.blake2b(domain, digest_size=8, key=shard.to_bytes(4, "big")).digest()
+        return hashlib.blake2b(told, digest_size=8, key=shard.to_bytes(4, "big")).digest()
 
     return max(range(shards), key=weight)
 

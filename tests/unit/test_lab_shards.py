@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from spoor.errors import CallerError
+from spoor.cli.main import run as spoor
+from spoor.errors import CallerError, InputError
+from spoor.lab import results, shard_experiment
 from spoor.lab.cell import Cell, replay_cell
-from spoor.lab.shards import simulate
+from spoor.lab.experiment import find, read
+from spoor.lab.shards import division, simulate
 from spoor.stores.memory import MemoryFrontier
 from spoor.stores.sqlite import SqliteFrontier
 from spoor.types import NO_PARENT, Anchor, Link, Topic
+from spoor.urls import shard_of
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TARGET = ("label:pottery",)
@@ -39,7 +46,7 @@ def test_shards_that_can_learn_together_do(web: str) -> None:
     told = simulate(cell(web, "trail"), 4, merge_pages=20)
     assert told["fetched"] == 150
     assert told["mergeable"]
-    assert told["merged"] >= 1
+    assert told["merges"] >= 1
     assert told["model_bytes_per_page"] > 0
     assert told["links_per_page"] > 0
     assert 0.25 <= told["busiest"] < 0.5
@@ -49,7 +56,147 @@ def test_shards_that_cannot_learn_together_say_so(web: str) -> None:
     told = simulate(cell(web, "best-first"), 4, merge_pages=20)
     assert told["fetched"] == 150
     assert not told["mergeable"]
-    assert told["merged"] == 0
+    assert told["merges"] == 0
+
+
+def test_divisions_are_draws_of_equal_worth() -> None:
+    names = [f"www{at}.{name}.example" for name in ("a", "b", "c", "d") for at in range(50)]
+    assert [division()(name, 5) for name in names] == [shard_of(name, 5) for name in names]
+    assert len({division("domain", 3)(name, 5) for name in names if ".a." in name}) == 1
+    by_host = [Counter(division("host", draw)(name, 4) for name in names) for draw in range(4)]
+    assert all(min(counts.values()) > 25 and len(counts) == 4 for counts in by_host)
+    assert len({tuple(sorted(counts.items())) for counts in by_host}) > 1
+
+
+SMALL = """
+kind = "shards"
+title = "Small"
+seeds = 2
+pages = 80
+[settings]
+shards = [4]
+merge = 10
+[[webs]]
+name = "here"
+path = "web"
+[[webs]]
+name = "generated"
+generated = { pages = 120, hosts = 8 }
+[[targets]]
+want = ["label:pottery"]
+topic = "pottery, kiln, glaze, clay"
+[[policies]]
+policy = "trail"
+seeds = 1
+[[policies]]
+policy = "best-first"
+seeds = 1
+"""
+
+
+def experiment_file(folder: Path, web: str, text: str = SMALL) -> Path:
+    file = folder / "small.toml"
+    file.write_text(text.replace('"web"', json.dumps(web)), encoding="utf-8")
+    return file
+
+
+def test_an_experiment_with_shards_is_run_once_and_written(
+    web: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = experiment_file(tmp_path, web), tmp_path / "out"
+    assert spoor(["lab", "run", str(file), "--out", str(out), "--jobs", "1", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    ours = [(cell["web"], cell["contender"], cell["seed"]) for cell in cells]
+    assert len(set(ours)) == len(ours) == 2 * (1 + 2 * 2 + 1 + 2)
+    assert ours[:4] == [
+        ("here", "trail, 1 shard", 0),
+        ("here", "trail, 4 shards", 0),
+        ("here", "trail, 4 shards, together", 0),
+        ("here", "trail, 4 shards", 1),
+    ]
+    one = {(cell["web"], cell["name"]): cell for cell in cells if cell["shards"] == 1}
+    alone = simulate(
+        Cell(web, TARGET, "best-first", topic=Topic("pottery, kiln, glaze, clay"), pages=80), 1
+    )
+    assert one["here", "best-first"]["found"] == alone["found"]
+    assert {cell["fetched"] for cell in cells} == {80}
+    assert any(cell["merges"] for cell in cells if cell["together"])
+    assert not any(cell["merges"] for cell in cells if not cell["together"])
+    kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
+    lost = sorted(kept)[::3]
+    for name in lost:
+        (out / "cells" / name).unlink()
+    (out / "cells" / sorted(kept)[1]).write_text("{", encoding="utf-8")
+    done: list[int] = []
+    again = shard_experiment.run(
+        shard_experiment.plan(read(file, "small"), out), out, tell=done.append
+    )
+    assert [timeless(cell) for cell in again] == [timeless(cell) for cell in cells]
+    assert (done[0], done[-1]) == (len(cells) - len(lost) - 1, len(cells))
+    new = {
+        path.name
+        for path in (out / "cells").iterdir()
+        if path.stat().st_mtime_ns not in kept.values()
+    }
+    assert new == {*lost, sorted(kept)[1]}
+    page = (out / "small" / "report.md").read_text("utf-8")
+    assert "| here | trail | 4 | 20 |" in page
+    assert {path.name for path in (out / "small").glob("*.svg")} == {"here.svg", "generated.svg"}
+    assert spoor(["lab", "compare", str(out / "small")]) == 0
+    assert "trail, 4 shards, together" in capsys.readouterr().out
+    assert results.read(out / "small").kind == "shards"
+
+
+def timeless(cell: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in cell.items() if key not in ("cpu_seconds", "merge_ms_per_page")
+    }
+
+
+def test_the_harvest_by_hand() -> None:
+    def row(shards: int, together: bool, seed: int, found: int) -> dict[str, Any]:
+        where = {"web": "w", "name": "p", "target": "t", "shards": shards, "seed": seed}
+        return {**where, "together": together, "found": found, "fetched": 100}
+
+    rows = [row(1, False, 0, 50)]
+    rows += [row(2, False, seed, found) for seed, found in enumerate((40, 44))]
+    rows += [row(2, True, seed, found) for seed, found in enumerate((46, 50))]
+    _, one, two = shard_experiment.harvest(rows)
+    assert one == ["w", "p", "1", "100", "50.0 %", "–", "–", "–", "–"]
+    # t of one degree of freedom: 12.706 · 2.828 / √2
+    assert two[4:] == [
+        "42.0 %",
+        "-8.0 (-33.4 … +17.4)",
+        "48.0 %",
+        "-2.0 (-27.4 … +23.4)",
+        "+6.0 (+6.0 … +6.0)",
+    ]
+
+
+def test_the_packaged_experiment_has_its_webs_and_numbers() -> None:
+    (experiment,) = find("shards")
+    assert {web.name for web in experiment.webs} >= {"generated", "webkb", "company-sites"}
+    assert experiment.settings["shards"]["other"] == [1, 2, 4, 8, 16, 32, 64]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SMALL.replace("merge = 10", "merg = 10"), "unknown setting 'merg' .did you mean 'merge'"),
+        (
+            SMALL.replace("shards = [4]", "shards = [0]"),
+            "shards: a whole number from 1 on, not 0",
+        ),
+        (SMALL.replace("shards = [4]", ""), "settings name shards, as in"),
+        (SMALL.replace("merge = 10", 'by = "page"'), "by is domain or host, not 'page'"),
+        (SMALL.replace('policy = "trail"', 'policy = "trial"'), "unknown policy 'trial'"),
+        (SMALL.partition("[[targets]]")[0], "name webs, targets and policies"),
+    ],
+)
+def test_bad_experiments_with_shards(web: str, tmp_path: Path, text: str, said: str) -> None:
+    experiment = read(experiment_file(tmp_path, web, text), "small")
+    with pytest.raises(InputError, match=said):
+        shard_experiment.plan(experiment, tmp_path)
 
 
 @pytest.mark.parametrize("store", ["memory", "disk"])

@@ -53,7 +53,15 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
-    from spoor.lab import fleet_experiment, pages, papers, results, sweep, task_experiment
+    from spoor.lab import (
+        fleet_experiment,
+        pages,
+        papers,
+        results,
+        shard_experiment,
+        sweep,
+        task_experiment,
+    )
     from spoor.lab.experiment import find
 
     jobs = jobs or os.cpu_count() or 1
@@ -72,6 +80,10 @@ def run(
             plans = task_experiment.plan(experiment, out)
             with progress(f"trials of {name}", len(plans), quiet=as_json) as tell:
                 cells = task_experiment.run(plans, out, jobs=jobs, tell=tell)
+        elif experiment.kind == "shards":
+            plans = shard_experiment.plan(experiment, out)
+            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
+                cells = shard_experiment.run(plans, out, jobs=jobs, tell=tell)
         else:
             plans = sweep.plan(experiment, out)
             with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
@@ -193,14 +205,29 @@ def whatif(
 def show(experiment: Experiment, cells: list[dict[str, Any]]) -> None:
     """What an experiment says, on a terminal or in plain text."""
     from spoor.lab import fleet_experiment as fleets
+    from spoor.lab import shard_experiment as split
     from spoor.lab import task_experiment as tasks
 
     if experiment.kind == "fleets":
         typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
     elif experiment.kind == "tasks":
         typer.echo(f"{experiment.title}\n\n{tasks.table(cells)}")
+    elif experiment.kind == "shards":
+        show_grid(experiment.title, split.harvest(cells))
     else:
         show_harvest(experiment.title, cells)
+
+
+def show_grid(title: str, rows: list[list[str]]) -> None:
+    """A table on a terminal or in plain text; its first row is the head."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 160)
+    grid = Table(*rows[0], title=title, box=None, pad_edge=False)
+    for row in rows[1:]:
+        grid.add_row(*row)
+    console.print(grid)
 
 
 def show_harvest(title: str, cells: list[dict[str, Any]]) -> None:

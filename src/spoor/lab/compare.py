@@ -31,7 +31,7 @@ PAIRS = ("crawl", "site", "seed")
 
 CORRECTIONS = ("holm", "fdr", "none")
 
-MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found"}
+MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found", "shards": "found"}
 """What is compared where nothing is said, by the kind of an experiment."""
 
 LESS_IS_BETTER = ("requests_to", "age_hours", "delay_hours", "seconds", "cpu_seconds", "peak_rss")

@@ -62,11 +62,11 @@ def gap_closed(
     return (own - breadth_first) / (oracle - breadth_first)
 
 
-def breadth_first_order(graph: WebGraph, root: int) -> list[int]:
-    """Pages that can be reached from `root`, in the order of their discovery."""
+def breadth_first_order(graph: WebGraph, *roots: int) -> list[int]:
+    """Pages that can be reached from the roots, in the order of their discovery."""
     seen = np.zeros(len(graph.urls), dtype=bool)
-    seen[root] = True
-    order = [root]
+    order = list(dict.fromkeys(roots))
+    seen[order] = True
     queue = deque(order)
     while queue:
         page = queue.popleft()

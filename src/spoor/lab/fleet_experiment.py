@@ -25,7 +25,7 @@ from spoor.lab.experiment import Experiment, data_folder
 from spoor.lab.foragers import cell, graph_figures
 from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest
-from spoor.lab.workers import spread
+from spoor.lab.workers import finish
 from spoor.worlds.graph import degrees
 
 Tell = Callable[[int], None]
@@ -85,61 +85,32 @@ def run(
     plan: Sequence[dict[str, Any]], out: Path, *, jobs: int = 1, tell: Tell = lambda done: None
 ) -> list[dict[str, Any]]:
     """Run every cell that is not kept in `out` yet; the figures of all, in the plan's order."""
-    try:
-        (out / "cells").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}") from error
-    kept = [_kept(out, params) for params in plan]
     # One process runs all fleets of a web: it makes the web once.
-    batches: dict[str, list[int]] = {}
-    for number, params in enumerate(plan):
-        if kept[number] is None:
-            batches.setdefault(json.dumps(params["web"]), []).append(number)
-    done = sum(figures is not None for figures in kept)
-    tell(done)
-    left = [_file(out, plan[number]) for batch in batches.values() for number in batch]
-    numbers = list(batches.values())
-    for place, rows in spread(
+    return finish(
         _batch,
-        [[plan[number] for number in batch] for batch in numbers],
+        plan,
         out,
+        file=lambda params: _file(out, params),
+        ground=lambda params: json.dumps(params["web"]),
         jobs=jobs,
-        look=lambda: tell(done + sum(file.exists() for file in left)),
-    ):
-        for number, figures in zip(numbers[place], rows, strict=True):
-            kept[number] = figures
-    tell(len(kept))
-    return [figures for figures in kept if figures is not None]
+        tell=tell,
+    )
 
 
-def _batch(
-    batch: Sequence[dict[str, Any]], out: Path, done: Callable[[], None]
-) -> list[dict[str, Any]]:
-    rows = []
+def _batch(batch: Sequence[dict[str, Any]], out: Path, done: Callable[[], None]) -> None:
     for params in batch:
-        rows.append(_work(params, out))
+        _work(params, out)
         done()
-    return rows
 
 
-def _work(params: dict[str, Any], out: Path) -> dict[str, Any]:
+def _work(params: dict[str, Any], out: Path) -> None:
     figures = {"web": params["name"], **cell(params)}
-    file = _file(out, params)
-    write_whole(file, json.dumps(figures))
-    return figures
+    write_whole(_file(out, params), json.dumps(figures))
 
 
 def _file(out: Path, params: Mapping[str, Any]) -> Path:
     said = json.dumps([params, code_digest()], sort_keys=True)
     return out / "cells" / f"fleet-{hashlib.sha256(said.encode()).hexdigest()[:24]}.json"
-
-
-def _kept(out: Path, params: Mapping[str, Any]) -> dict[str, Any] | None:
-    try:
-        figures: dict[str, Any] = json.loads(_file(out, params).read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return figures
 
 
 # ---------------------------------------------------------------- what they say

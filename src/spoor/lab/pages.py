@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from spoor import registry
 from spoor.display import printable
-from spoor.lab import compare, fleet_experiment, tables, task_experiment
+from spoor.lab import compare, fleet_experiment, shard_experiment, tables, task_experiment
 from spoor.lab.pictures import curves
 from spoor.lab.results import Results
 
@@ -155,8 +155,7 @@ def slug(text: str) -> str:
 
 def report(results: Results) -> Page:
     """What an experiment found: its table with intervals, who beats whom, and its curves."""
-    parts = {"harvest": harvest_blocks, "tasks": task_blocks, "fleets": fleet_blocks}
-    blocks = [*parts[results.kind](results), *settings_blocks(results)]
+    blocks = [*blocks_of(results), *settings_blocks(results)]
     return Page(results.title, results.about, blocks, foot=foot([results]))
 
 
@@ -166,6 +165,17 @@ def foot(results: Sequence[Results]) -> str:
     said = ", ".join(f"Spoor {version} (code {code})" for version, code in sorted(made))
     names = ", ".join(f"`{item.name}`" for item in results)
     return f"Made by `spoor lab run` and `spoor lab report` from {names}; {said}."
+
+
+def blocks_of(results: Results) -> Iterator[Block]:
+    """Tables and pictures of an experiment, by its kind."""
+    parts = {
+        "harvest": harvest_blocks,
+        "tasks": task_blocks,
+        "fleets": fleet_blocks,
+        "shards": shard_blocks,
+    }
+    return parts[results.kind](results)
 
 
 def harvest_blocks(results: Results) -> Iterator[Block]:
@@ -341,6 +351,26 @@ FLEET_FIGURES = {
     "fig3-freshness": "freshness (Fig. 3)",
     "fig3-age": "age (Fig. 3)",
 }
+
+
+def shard_blocks(results: Results) -> Iterator[Block]:
+    """Tables and pictures of crawls in shards."""
+    yield Heading("What splitting costs, and learning together gives")
+    yield Prose(
+        "Harvest: the share of the pages fetched that are wanted, with the same pages in all. "
+        "Means over targets and divisions of the hosts; differences in points, with 95 % intervals "
+        "over these (Student's t below ten, bootstrap from ten on), which speak of this web and "
+        "not of others."
+    )
+    head, *rows = shard_experiment.harvest(results.rows)
+    yield Grid(head, rows)
+    yield Heading("What the exchange costs")
+    yield Prose("A page fetched, learning together where the policy can; means.")
+    head, *rows = shard_experiment.traffic(results.rows)
+    yield Grid(head, rows)
+    for web in dict.fromkeys(row["web"] for row in results.rows):
+        caption = f"{web}: harvest against the number of shards, with the same pages in all"
+        yield Picture(slug(web), shard_experiment.picture(results.rows, web), caption)
 
 
 def _parts_of(text: str) -> Iterator[Block]:

@@ -124,13 +124,8 @@ def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
 
 def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
     """The table of an experiment, perhaps with its pictures, without what is said of each pair."""
-    kinds = {
-        "harvest": pages.harvest_blocks,
-        "tasks": pages.task_blocks,
-        "fleets": pages.fleet_blocks,
-    }
     skipping = False
-    for block in kinds[item.kind](item):
+    for block in pages.blocks_of(item):
         if isinstance(block, Heading):
             skipping = block.text == "Who beats whom"
         elif isinstance(block, Picture):

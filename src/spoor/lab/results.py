@@ -30,7 +30,7 @@ class Results:
 
     name: str
     kind: str
-    """`harvest`, `tasks` or `fleets`."""
+    """`harvest`, `tasks`, `fleets` or `shards`."""
     title: str
     about: str
     rows: Cells

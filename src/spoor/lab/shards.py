@@ -23,9 +23,11 @@ from spoor.drivers.shards.hub import Hub, Report
 from spoor.drivers.shards.post import Post
 from spoor.judges.spec import judge_of
 from spoor.lab.cell import Cell, Ground, prepare
+from spoor.lab.figures import area
 from spoor.protocols import Frontier, Judge, Policy, World
 from spoor.stores.memory import MemoryFrontier
 from spoor.types import Fetch, Outcome, Task, Topic
+from spoor.urls import divided, registrable_domain
 
 Make = Callable[[Post], Crawl]
 
@@ -33,8 +35,8 @@ Make = Callable[[Post], Crawl]
 class LocalShard:
     """One shard in this process; its replies come at once."""
 
-    def __init__(self, me: int, shards: int, make: Make, world: World) -> None:
-        self.crawl = make(Post(me, shards))
+    def __init__(self, post: Post, make: Make, world: World) -> None:
+        self.crawl = make(post)
         self.desk = Desk(self.crawl, self.crawl, self._call)
         self.merge_seconds = 0.0
         self._world = world
@@ -106,17 +108,19 @@ def simulate(
     every: int = 4,
     ground: Ground | None = None,
     seeds: Sequence[str] | None = None,
+    by: str = "domain",
+    draw: int = 0,
 ) -> dict[str, Any]:
     """Replay a cell in so many shards; its figures, ready for JSON. `seeds`: in place of its root.
 
     `merge_pages`: pages of all shards between two merges of what they learned; 0 for never.
-    `every`: rounds between two exchanges.
+    `every`: rounds between two exchanges. `by` and `draw`: which division of the hosts.
     """
     ground = prepare(cell) if ground is None else ground
     judge = judge_of(cell.targets)
     pages = cell.pages or ground.reachable
     begin = [ground.root] if seeds is None else seeds
-    targets = ground.targets_reachable if seeds is None else int(ground.graph.targets.sum())
+    owner = division(by, draw)
 
     def make(post: Post) -> Crawl:
         rng = np.random.default_rng([cell.seed, post.me])
@@ -125,7 +129,8 @@ def simulate(
         return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), post, begin)
 
     began = time.process_time()
-    members = [LocalShard(at, shards, make, ground.world) for at in range(shards)]
+    posts = [Post(at, shards, owner=owner) for at in range(shards)]
+    members = [LocalShard(post, make, ground.world) for post in posts]
     hub = Hub(shards, pages, merge_pages=merge_pages)
     found: list[bool] = []
 
@@ -137,27 +142,43 @@ def simulate(
     reason = crawl.run()
     seconds = time.process_time() - began
     each = [shard.crawl.counts.pages for shard in members]
+    traffic, fetched = hub.traffic, max(1, len(found))
+    merging = sum(shard.merge_seconds for shard in members)
     return {
         "policy": cell.policy,
         "shards": shards,
-        "merged": hub.traffic.merges,
+        "merges": traffic.merges,
         "mergeable": calls.mergeable(members[0].crawl.policy) is not None,
         "reason": reason,
         "fetched": len(found),
         "found": sum(found),
-        "targets": targets,
-        "half": _pages_to(found, targets / 2),
+        "reachable": ground.reachable,
+        "targets_reachable": ground.targets_reachable,
+        "auc": area(found, ground.targets_reachable, pages),
         "rounds": int(crawl.now),
-        "busiest": max(each) / max(1, len(found)),
-        "orders_per_page": hub.traffic.orders / max(1, len(found)),
-        "links_per_page": hub.traffic.links / max(1, len(found)),
-        "bytes_per_page": hub.traffic.bytes / max(1, len(found)),
-        "model_bytes_per_page": hub.traffic.model_bytes / max(1, len(found)),
-        "merge_ms_per_page": 1000
-        * sum(shard.merge_seconds for shard in members)
-        / max(1, len(found)),
-        "cpu_ms_per_page": 1000 * seconds / max(1, len(found)),
+        "busiest": max(each) / fetched,
+        "idle": sum(not pages for pages in each),
+        "turns_per_page": traffic.orders / fetched,
+        "links_per_page": traffic.links / fetched,
+        "bytes_per_page": traffic.bytes / fetched,
+        "model_bytes_per_page": traffic.model_bytes / fetched,
+        "merge_ms_per_page": 1000 * merging / fetched,
+        "cpu_seconds": round(seconds, 3),
     }
+
+
+BY = ("domain", "host")
+
+
+def division(by: str = "domain", draw: int = 0) -> Callable[[str, int], int]:
+    """Which of so many shards owns a host. Draw 0 `by` domain is the division of a live crawl;
+    others are as good, and by `host` every host is taken for a domain of its own."""
+
+    def owner(name: str, shards: int) -> int:
+        unit = name if by == "host" else registrable_domain(name)
+        return divided(f"{draw} {unit}" if draw else unit, shards)
+
+    return owner
 
 
 def split_crawl(
@@ -167,12 +188,3 @@ def split_crawl(
     crawl = Crawl(policy, judge, frontier, pages=0, post=post)
     crawl.seed(seeds)
     return crawl
-
-
-def _pages_to(found: Sequence[bool], wanted: float) -> int | None:
-    total = 0
-    for at, hit in enumerate(found, 1):
-        total += hit
-        if total >= wanted:
-            return at
-    return None

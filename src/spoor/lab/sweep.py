@@ -28,7 +28,7 @@ from spoor.lab.figures import gap_closed
 from spoor.lab.record import record
 from spoor.lab.training import known_webs, train
 from spoor.lab.webs import open_web
-from spoor.lab.workers import spread
+from spoor.lab.workers import finish
 from spoor.learn.state import read, write
 from spoor.types import KnownWeb, State
 from spoor.worlds import company
@@ -92,26 +92,16 @@ def run(
     plan: Sequence[Planned], out: Path, *, jobs: int = 1, tell: Tell = lambda done: None
 ) -> list[dict[str, Any]]:
     """Run every cell that is not kept in `out` yet; the figures of all in the order of the plan."""
-    kept = [_kept(out, cell) for cell in plan]
     # Cells on one ground share the web, the oracle and the models: one process runs them together.
-    batches: dict[tuple[str, str, str], list[int]] = {}
-    for number, cell in enumerate(plan):
-        if kept[number] is None:
-            batches.setdefault((cell.folder, cell.root, cell.target), []).append(number)
-    done = sum(figures is not None for figures in kept)
-    tell(done)
-    left = [_file(out, plan[number]) for batch in batches.values() for number in batch]
-    for place, rows in spread(
+    return finish(
         _work,
-        [[plan[number] for number in batch] for batch in batches.values()],
+        plan,
         out,
+        file=lambda cell: _file(out, cell),
+        ground=lambda cell: (cell.folder, cell.root, cell.target),
         jobs=jobs,
-        look=lambda: tell(done + sum(file.exists() for file in left)),
-    ):
-        for number, row in zip(list(batches.values())[place], rows, strict=True):
-            kept[number] = row
-    tell(len(kept))
-    return [row for row in kept if row is not None]
+        tell=tell,
+    )
 
 
 def _plan(experiment: Experiment, out: Path) -> Iterator[Planned]:
@@ -211,9 +201,8 @@ def _roots(web: WebSpec, folder: Path) -> list[tuple[str, str]]:
     return [(site, open_web(folder, site=site).roots()[0]) for site in chosen]
 
 
-def _work(batch: Sequence[Planned], out: Path, told: Callable[[], None]) -> list[dict[str, Any]]:
+def _work(batch: Sequence[Planned], out: Path, told: Callable[[], None]) -> None:
     ground = prepare(_cell(batch[0]))
-    done: list[dict[str, Any]] = []
     oracle: float | None = None
     for number, planned in enumerate(batch):
         cell = _cell(planned)
@@ -232,10 +221,8 @@ def _work(batch: Sequence[Planned], out: Path, told: Callable[[], None]) -> list
             "contender": planned.contender.name,
             "trained": planned.contender.train,
         }
-        _keep(out, planned, figures)
-        done.append(figures)
+        write_whole(_file(out, planned), json.dumps(figures))
         told()
-    return done
 
 
 def with_oracle(figures: Mapping[str, Any], oracle: float) -> dict[str, Any]:
@@ -301,15 +288,16 @@ def _known(
     return known_webs([Path(folder)], want, only=only, without=[without])
 
 
-_SHOWN = "compare describe notebook pages papers pictures reading report results shards snapshot"
+_SHOWN = "compare describe notebook pages papers pictures reading report results snapshot"
+_SPLIT = ("drivers/shards", "lab/shards.py", "lab/shard_experiment.py")
 
 ASIDE = (
     "cli",
     "testing",
     "drivers/http",
     "drivers/scrapy",
-    "drivers/shards",
     "drivers/ray",
+    *_SPLIT,
     *(f"lab/{name}.py" for name in (*_SHOWN.split(), "tables", "whatif")),
 )
 """What no cell runs: a change of it leaves finished cells as they are."""
@@ -349,6 +337,12 @@ def store_digest() -> str:
     return "".join(_digest_of(part) for part in ("archive", "worlds/store.py", "page.py"))
 
 
+@cache
+def split_digest() -> str:
+    """What the code is that only crawls in shards run."""
+    return "".join(_digest_of(part) for part in _SPLIT)
+
+
 def _digest_of(part: str) -> str:
     root = Path(str(files("spoor"))) / part
     digest = hashlib.sha256()
@@ -370,15 +364,3 @@ def data_digest(folder: str) -> str:
 
 def _file(out: Path, cell: Planned) -> Path:
     return out / "cells" / f"{cell.key()}.json"
-
-
-def _kept(out: Path, cell: Planned) -> dict[str, Any] | None:
-    try:
-        figures: dict[str, Any] = json.loads(_file(out, cell).read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    return figures
-
-
-def _keep(out: Path, cell: Planned, figures: Mapping[str, Any]) -> None:
-    write_whole(_file(out, cell), json.dumps(figures))

@@ -39,7 +39,7 @@ from spoor.lab.fleet_experiment import interval
 from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest, data_digest, web_folder
 from spoor.lab.webs import LabWorld, open_web
-from spoor.lab.workers import spread
+from spoor.lab.workers import finish
 from spoor.learn.relevance import Recurring
 from spoor.stores.memory import MemoryFrontier
 from spoor.text import Vectors
@@ -178,30 +178,21 @@ def run(
     plan: Sequence[Trial], out: Path, *, jobs: int = 1, tell: Tell = lambda done: None
 ) -> list[dict[str, Any]]:
     """Run every trial that is not kept in `out` yet; one row a task, in the plan's order."""
-    try:
-        (out / "cells").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}") from error
     # One process runs all trials of a topic: it reads the web once.
-    batches: dict[str, list[Trial]] = {}
-    for trial in plan:
-        if not trial.file(out).exists():
-            batches.setdefault(trial.subject.name, []).append(trial)
-    done = len(plan) - sum(map(len, batches.values()))
-    tell(done)
-    left = [trial.file(out) for batch in batches.values() for trial in batch]
-
-    def look() -> None:
-        tell(done + sum(file.exists() for file in left))
-
-    for _ in spread(_work, list(batches.values()), out, jobs=jobs, look=look):
-        pass
-    look()
-    rows: list[dict[str, Any]] = []
-    for trial in plan:
-        kept = json.loads(trial.file(out).read_text("utf-8"))
-        rows += [{**row, "figure": trial.figure} for row in kept]
-    return rows
+    kept = finish(
+        _work,
+        plan,
+        out,
+        file=lambda trial: trial.file(out),
+        ground=lambda trial: trial.subject.name,
+        jobs=jobs,
+        tell=tell,
+    )
+    return [
+        {**row, "figure": trial.figure}
+        for trial, rows in zip(plan, kept, strict=True)
+        for row in rows
+    ]
 
 
 def _work(batch: Sequence[Trial], out: Path, done: Callable[[], None]) -> None:

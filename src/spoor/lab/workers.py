@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from spoor.errors import PausedError
+from spoor.errors import InputError, PausedError
 
+Cell = TypeVar("Cell")
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
 WATCH = 1.0
 """Seconds between two looks at which cells are there."""
+
+
+def finish(
+    work: Callable[[list[Cell], Path, Callable[[], None]], None],
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    file: Callable[[Cell], Path],
+    ground: Callable[[Cell], Hashable],
+    jobs: int,
+    tell: Callable[[int], None],
+) -> list[Any]:
+    """Run every cell whose file is not there yet; what the files of all hold, in their order.
+
+    Cells on the same `ground` are one batch: `work` writes the file of each, and says so. `tell`
+    hears how many are done. Raises InputError where `out` cannot be written to.
+    """
+    try:
+        (out / "cells").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+    files = [file(cell) for cell in cells]
+    left = [at for at, one in enumerate(files) if _kept(one) is None]
+    batches: dict[Hashable, list[Cell]] = {}
+    for at in left:
+        batches.setdefault(ground(cells[at]), []).append(cells[at])
+        files[at].unlink(missing_ok=True)  # a damaged one is none
+
+    def look() -> None:
+        tell(len(cells) - sum(not files[at].exists() for at in left))
+
+    look()
+    for _ in spread(work, list(batches.values()), out, jobs=jobs, look=look):
+        pass
+    look()
+    return [_kept(one) for one in files]
+
+
+def _kept(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def spread(

@@ -25,7 +25,7 @@ from spoor.drivers.http.folder import FORMAT, kept, read_settings, reading
 from spoor.drivers.http.metrics import Watcher, watchers
 from spoor.drivers.http.run import StopRule
 from spoor.drivers.shards import union
-from spoor.drivers.shards.hub import Hub, Report
+from spoor.drivers.shards.hub import MERGE_PAGES, Hub, Report
 from spoor.drivers.shards.numbers import numbers_of
 from spoor.drivers.shards.shard import Shard
 from spoor.errors import InputError, PausedError, SpoorError
@@ -34,9 +34,6 @@ from spoor.learn.remaining import Harvest
 
 TURN = 0.25
 """Seconds between two turns of a shard."""
-
-MERGE_PAGES = 25
-"""Pages a shard after which learning is shared for the first time."""
 
 SAY = 2.0
 """Seconds after which it is written down anew how the shards stand."""

@@ -29,6 +29,9 @@ ROOM = 20_000
 DELIVERED = 2_000
 """Links that a shard takes in with one order, about."""
 
+MERGE_PAGES = 25
+"""Pages a shard after which learning is shared for the first time."""
+
 GROWTH = 0.05
 """Share of the pages after which learning is merged again."""
 

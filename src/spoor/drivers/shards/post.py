@@ -43,9 +43,17 @@ DONE_AT_A_TIME = 500
 
 
 class Post:
-    """Of shard `me` of `shards`. `grant` is the part of the budget that it may use."""
+    """Of shard `me` of `shards`. `grant` is the part of the budget that it may use. `owner`: of a
+    host among so many shards; the lab tries other divisions."""
 
-    def __init__(self, me: int, shards: int, *, repeats: int = REPEATS) -> None:
+    def __init__(
+        self,
+        me: int,
+        shards: int,
+        *,
+        repeats: int = REPEATS,
+        owner: Callable[[str, int], int] = shard_of,
+    ) -> None:
         self.me = me
         self.shards = shards
         self.grant = 0
@@ -54,6 +62,7 @@ class Post:
         self.entered = 0
         """Links that came, ever."""
         self._repeats = repeats
+        self._division = owner
         self._owners: dict[str, int] = {}
         self._told: dict[int, int] = {}
         self._out: dict[int, deque[Parcel]] = {}
@@ -80,7 +89,7 @@ class Post:
         if shard is None:
             if len(self._owners) >= MEMORY:
                 self._owners.clear()
-            shard = self._owners[name] = shard_of(name, self.shards)
+            shard = self._owners[name] = self._division(name, self.shards)
         return shard
 
     def owns(self, url: str) -> bool:
