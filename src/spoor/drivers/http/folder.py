@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -435,8 +436,10 @@ class RunFolder:
             _response(exchange),
             _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         )
-        with self.pausing():
+        try:
             self._place = self._warc.write(captured)
+        except OSError as error:
+            raise self._pause(error) from error
         self.at("exchange recorded")
         return self._place
 
@@ -474,7 +477,7 @@ class RunFolder:
         assert judgement is not None
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
-        path_json, why_json, chosen_json = json.dumps(path), json.dumps(why), json.dumps(chosen)
+        path_json, why_json, chosen_json = _json(path), _json(why), _json(chosen)
         relevant = "true" if judgement.relevant else "false"
         place = self._describe(
             f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}, '
@@ -605,8 +608,11 @@ class RunFolder:
         try:
             yield
         except (OSError, sqlite3.OperationalError) as error:
-            what = error.strerror if isinstance(error, OSError) else str(error)
-            raise PausedError(_paused(self.path, what)) from error
+            raise self._pause(error) from error
+
+    def _pause(self, error: OSError | sqlite3.OperationalError) -> PausedError:
+        what = error.strerror if isinstance(error, OSError) else str(error)
+        return PausedError(_paused(self.path, what))
 
     def close(self) -> None:
         """Close the files; what came after the last commit is dropped at the next opening."""
@@ -640,11 +646,20 @@ _PERSON = "a person said so"
 _TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}
 
 
+_json = json.JSONEncoder(check_circular=False).encode
+"""Of what cannot hold itself."""
+
+
 def _request(exchange: Exchange) -> bytes:
     _, _, host, *rest = exchange.url.split("/", 3)
-    target = "/" + (rest[0] if rest else "")
-    headers = "".join(f"{name}: {value}\r\n" for name, value in exchange.request_headers)
-    return f"GET {target} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode("utf-8", "replace")
+    target = rest[0] if rest else ""
+    head = f"GET /{target} HTTP/1.1\r\nHost: {host}\r\n{_lines(exchange.request_headers)}\r\n"
+    return head.encode("utf-8", "replace")
+
+
+@lru_cache(maxsize=4)  # a run has one
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 
 def _response(exchange: Exchange) -> bytes:
@@ -652,13 +667,14 @@ def _response(exchange: Exchange) -> bytes:
     another name, as Common Crawl does."""
     lines = [f"HTTP/1.1 {exchange.status} {exchange.reason}"]
     for name, value in exchange.headers.items():
-        lower = name.lower()
-        if lower in ("transfer-encoding", "content-length"):
+        if name.lower() in _FRAMING:
             name = f"X-Crawler-{name}"
         lines.append(f"{name}: {value}")
-    lines.append(f"Content-Length: {len(exchange.raw)}")
-    head = "\r\n".join(lines) + "\r\n\r\n"
-    return head.encode("utf-8", "surrogateescape") + exchange.raw
+    lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
+    return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), exchange.raw))
+
+
+_FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 
 def kept(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:

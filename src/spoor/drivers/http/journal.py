@@ -75,6 +75,7 @@ class Journal:
         self._exchange: Exchange | None = None
         self._place: Place | None = None
         self._joiner = Joiner()
+        self._compressor = _compressor()
 
     # -- the calls of a driver
 
@@ -106,8 +107,7 @@ class Journal:
             if exchange is None:
                 row = page_row(reply.page)
             else:
-                source = Source.of(exchange, reply.page.modified)
-                row = [getattr(source, name) for name in _SOURCE]
+                row = Source.values(exchange, reply.page.modified)
                 row[_BODY] = len(exchange.body)
                 if place is None or exchange.truncated or not exchange.body:
                     self._bodies.append(exchange.body)
@@ -174,7 +174,7 @@ class Journal:
     def _packed(self) -> bytes:
         if not self._events:
             return b""
-        events = packed(self._events, self._bodies)
+        events = packed(self._events, self._bodies, self._compressor)
         self._events, self._bodies = [], []
         return events
 
@@ -267,11 +267,20 @@ def events_of(entry: bytes) -> list[Event]:
         raise InputError("an entry of the journal is damaged") from error
 
 
-def packed(events: Sequence[Event], bodies: Sequence[bytes] = ()) -> bytes:
-    """An entry of the journal."""
+def packed(
+    events: Sequence[Event],
+    bodies: Sequence[bytes] = (),
+    compressor: zstandard.ZstdCompressor | None = None,
+) -> bytes:
+    """An entry of the journal. Who makes many keeps a compressor: making one costs more than it
+    takes for a small entry."""
     head = json.dumps(events).encode()
     whole = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(whole)
+    return (compressor or _compressor()).compress(whole)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=1, write_checksum=True)
 
 
 def _parts(entry: bytes) -> tuple[list[Event], bytes]:

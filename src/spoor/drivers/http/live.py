@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import aiohttp
 
@@ -124,7 +125,12 @@ class Source:
 
     @classmethod
     def of(cls, exchange: Exchange, modified: float | None) -> Source:
-        return cls(
+        return cls(*cls.values(exchange, modified))
+
+    @staticmethod
+    def values(exchange: Exchange, modified: float | None) -> list[Any]:
+        """Of its fields, in their order."""
+        return [
             exchange.url,
             exchange.body,
             exchange.headers.get("Content-Type", ""),
@@ -135,7 +141,7 @@ class Source:
             modified,
             exchange.sitemap,
             exchange.sitemaps,
-        )
+        ]
 
     def page(self, joiner: Joiner) -> Page:
         if self.sitemap:
