@@ -34,6 +34,12 @@ _FORMATTING_TAG = re.compile(
     r"|[nN][oO][bB][rR]|[sS][mM][aA][lL][lL]|[sS][tT][rR][iI][kK][eE]|[sS][tT][rR][oO][nN][gG])"
     r"[\t\n\f\r />]"
 )
+_CLOSED = re.compile(
+    r"<(b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u)"
+    r"""(?:\ [a-z-]++="[^"<>]*+")*+>[^<]*+</\1>"""
+)
+"""A formatting element or span with text alone. Attributes that a tokeniser might read otherwise
+are in none."""
 _VOID = frozenset(
     """area base basefont bgsound br col embed frame hr image img input keygen link meta param
     source track wbr body head html""".split()
@@ -93,6 +99,11 @@ def flatten(source: str) -> tuple[str, bool]:
         if tags <= 1_000:
             return source, False
         formatting = len(_FORMATTING_TAG.findall(source))
+        if formatting * (tags - formatting) <= _MANY_REOPENED:
+            return source, False
+        # What holds nothing but text, and is closed, is not opened again; nor then what holds it.
+        rest = _CLOSED.sub("", _CLOSED.sub("", source))
+        formatting = len(_FORMATTING_TAG.findall(rest))
         if formatting * (tags - formatting) <= _MANY_REOPENED:
             return source, False
     return _Books(source).read()

@@ -133,6 +133,32 @@ def test_no_soup_gets_past_the_books(head: str, body: str) -> None:
     assert elements <= 12 * source.count("<") + 10
 
 
+closed = st.sampled_from(
+    [
+        *("<b>x</b>", '<i a="1">y</i>', "<code><span>z</span></code>", "<s></s>", "<u>x<p></u>"),
+        *('<b title=">x</b>">', "<b><i>x</b>", "<tt>x<td></tt>", "<b a='>'>x</b>", "</p>x", "x"),
+    ]
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(soup, st.lists(closed | tag, max_size=10).map("".join))
+def test_what_is_closed_at_once_is_not_opened_again(head: str, body: str) -> None:
+    source = head + body * 100
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nesting, "_MANY_REOPENED", 2_000)
+        flat, _ = flatten(source)
+    _, elements, _ = shape(flat)
+    assert elements <= 12 * source.count("<") + 2_000 + 10
+
+
+def test_a_long_table_of_code_needs_no_books(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nesting, "_Books", None)
+    row = '<tr><td><code>x</code><td><b>y <span class="z">z</span></b><td><a href="w">w</a></tr>\n'
+    source = f"<table>{row * 400}</table>"
+    assert flatten(source) == (source, False)
+
+
 @pytest.mark.data
 @pytest.mark.skipif(not TOKENIZER.exists(), reason="needs conformance/html5lib of SPOOR_DATA")
 def test_tokens_are_those_of_the_standard() -> None:
