@@ -9,7 +9,9 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import TYPE_CHECKING
 
 import charset_normalizer
@@ -233,6 +235,8 @@ class _Walk:
     """Elements that are open now, outermost first."""
     places: list[tuple[str, str]] = field(default_factory=list)
     """Tag path and region of the first of them, as far as somebody asked."""
+    known: dict[tuple[str, str, str], tuple[str, str]] = field(default_factory=dict)
+    """Those of (path and region of the parent, step)."""
 
 
 def parse(
@@ -327,50 +331,54 @@ def _robots_flags(directives: str) -> set[str]:
 
 def _walk(root: LexborNode, walk: _Walk) -> None:
     """Depth first without recursion: enter an element, its children, leave it."""
-    node: LexborNode | None = root
+    node, tag = root, root.tag or ""
     open_links: list[tuple[int, _Open]] = []
-    words, chain, places = walk.words, walk.chain, walk.places
-    while node is not None:
-        tag = node.tag or ""
-        child = None
+    chain, places = walk.chain, walk.places
+    tags: list[str] = []
+    """Of the chain."""
+    while True:
         if tag == "-text":
             _on_text(node.text_content, walk)
-        elif tag not in _SKIPPED or tag == "iframe":
-            if tag in _BLOCKS:
-                walk.glued = False
-            handled = _HANDLERS.get(tag)
-            if handled is not None:
-                link = handled(node, tag, walk)
-                if link is not None and tag == "a":
-                    open_links.append((len(chain), link))
-            if tag != "title" and tag != "iframe":
-                child = node.child
-                if child is not None and len(chain) >= MAX_DEPTH:
-                    walk.flags.add("too-deep")
-                    child = None
-        if child is not None:
-            chain.append(node)
-            node = child
-            continue
-        while True:
-            # Leave the element: its link ends here, and so does its line.
-            if open_links and open_links[-1][0] == len(chain):
-                open_links.pop()[1].end = len(words)
-                walk.glued = False
-            if tag in _BLOCKS:
-                walk.glued = False
-            following = node.next
-            if following is not None:
-                node = following
-                break
+        else:
+            child = None
+            if tag not in _SKIPPED or tag == "iframe":
+                if tag in _BLOCKS:
+                    walk.glued = False
+                handled = _HANDLERS.get(tag)
+                if handled is not None:
+                    link = handled(node, tag, walk)
+                    if link is not None and tag == "a":
+                        open_links.append((len(chain), link))
+                if tag != "title" and tag != "iframe":
+                    child = node.child
+                    if child is not None and len(chain) >= MAX_DEPTH:
+                        walk.flags.add("too-deep")
+                        child = None
+            if child is not None:
+                chain.append(node)
+                tags.append(tag)
+                node, tag = child, child.tag or ""
+                continue
+            _leave(tag, len(chain), open_links, walk)
+        while (following := node.next) is None:
             if not chain:
                 return
-            node = chain.pop()
+            node, tag = chain.pop(), tags.pop()
             if len(places) > len(chain):
                 places.pop()
             if not chain:
                 return
-            tag = node.tag or ""
+            _leave(tag, len(chain), open_links, walk)
+        node, tag = following, following.tag or ""
+
+
+def _leave(tag: str, depth: int, open_links: list[tuple[int, _Open]], walk: _Walk) -> None:
+    """An element ends, and with it its link and its line."""
+    if open_links and open_links[-1][0] == depth:
+        open_links.pop()[1].end = len(walk.words)
+        walk.glued = False
+    if tag in _BLOCKS:
+        walk.glued = False
 
 
 def _on_text(content: str | None, walk: _Walk) -> None:
@@ -413,7 +421,7 @@ def _on_link(node: LexborNode, tag: str, walk: _Walk) -> _Open | None:
         tag,
         len(walk.words),
         walk.above_now,
-        _place(node, walk),
+        _place(tag, attributes, walk),
         rel is not None and "nofollow" in rel.lower().split(),
         words,
     )
@@ -463,7 +471,7 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
         found = _REFRESH.match(content)
         target = walk.joiner.join(found[1].strip(), walk.base) if found else None
         if target is not None and ("url" in content.lower() or "/" in content):
-            place = _place(node, walk)
+            place = _place(tag, attributes, walk)
             walk.links.append(_Open(target, "refresh", len(walk.words), (), place, False))
     return
 
@@ -528,19 +536,20 @@ def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
     return links
 
 
-def _place(node: LexborNode, walk: _Walk) -> tuple[str, str]:
+def _place(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> tuple[str, str]:
     """Tag path and region of an element whose parents are the open ones; each parent's is found
     once."""
     places, chain = walk.places, walk.chain
     while len(places) < len(chain):
-        places.append(_below(places[-1] if places else ("", "main"), chain[len(places)]))
-    return _below(places[-1] if places else ("", "main"), node)
+        parent = chain[len(places)]
+        places.append(_below(parent.tag or "", parent.attributes, walk))
+    return _below(tag, attributes, walk)
 
 
-def _below(above: tuple[str, str], element: LexborNode) -> tuple[str, str]:
-    path, region = above
-    tag = element.tag or ""
-    attributes = element.attributes
+def _below(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> tuple[str, str]:
+    """Tag path and region of an element in the last of the places; one object for all that have
+    the same."""
+    path, region = walk.places[-1] if walk.places else ("", "main")
     step = tag
     if attributes:
         name = attributes.get("id")
@@ -553,6 +562,10 @@ def _below(above: tuple[str, str], element: LexborNode) -> tuple[str, str]:
         if role:
             region = _ROLES.get(role.lower(), region)
     region = _REGIONS.get(tag, region)
-    if path.count("/") < _PATH_ELEMENTS:
-        path = f"{path}/{step}" if path else step
-    return path, region
+    key = (path, step, region)
+    place = walk.known.get(key)
+    if place is None:
+        if path.count("/") < _PATH_ELEMENTS:
+            path = intern(f"{path}/{step}" if path else step)
+        place = walk.known[key] = (path, region)
+    return place
