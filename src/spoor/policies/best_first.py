@@ -18,7 +18,7 @@ from spoor.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.types import Anchor, Choice, Outcome, Sightings, State, Task
 from spoor.urls import words as url_words
 
-_MEMO = 100_000
+_MEMO = 16_384
 
 
 class BestFirst:

@@ -506,14 +506,23 @@ class Trail:
 
 
 class _Done:
-    """A fetched page as its links were, for credit that comes late."""
+    """A fetched page as its links were, for credit that comes late; of bytes, since two arrays of
+    a row take as much again for themselves."""
 
-    __slots__ = ("dense", "slots", "worth")
+    __slots__ = ("_dense", "_slots", "worth")
 
     def __init__(self, slots: NDArray[np.int32], dense: NDArray[np.float32], worth: float) -> None:
-        self.slots = slots
-        self.dense = dense
+        self._slots = slots.tobytes()
+        self._dense = dense.tobytes()
         self.worth = worth
+
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        return np.frombuffer(self._slots, dtype=np.int32).reshape(-1, COLUMNS)
+
+    @property
+    def dense(self) -> NDArray[np.float32]:
+        return np.frombuffer(self._dense, dtype=np.float32).reshape(-1, len(DENSE))
 
 
 class _Rows:
@@ -534,8 +543,7 @@ class _Rows:
             return None
         self._used += 1
         if self._used > len(self.slots):
-            self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-            self.dense = np.concatenate([self.dense, np.zeros_like(self.dense)])
+            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
         return self._used - 1
 
     def fill(self, rows: Sequence[int], told: Sequence[Row]) -> None:
@@ -561,6 +569,13 @@ class _Rows:
         self.dense[:count] = state["dense"]
         self._used = count
         return range(count)
+
+
+def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
+    """Room for as many rows more, which takes no memory before they come."""
+    more = np.zeros((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
+    more[: len(rows)] = rows
+    return more
 
 
 def _model(without: Sequence[str] = ()) -> MixedModel:
