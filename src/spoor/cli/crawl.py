@@ -82,7 +82,7 @@ def crawl(
     ] = 0,
     in_flight: InFlight = 16,
     frontier: Annotated[
-        str, typer.Option(help="memory, disk, or auto: on disk from 50,000 open links on.")
+        str, typer.Option(help="memory, disk, or auto: on disk from 10,000 open links on.")
     ] = "auto",
     scope: Scope = "domain",
     max_depth: Annotated[int | None, typer.Option(min=0, help="Links from a seed.")] = None,

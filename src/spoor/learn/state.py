@@ -53,9 +53,11 @@ def pack(state: State) -> bytes:
     body = io.BytesIO()
     body.write(len(header).to_bytes(8, "little"))
     body.write(header)
+    del header  # as large as the state, like the two that follow
     for array in arrays:
         np.save(body, array, allow_pickle=False)
-    packed = zstandard.ZstdCompressor(level=3).compress(body.getvalue())
+    with body.getbuffer() as whole:
+        packed = zstandard.ZstdCompressor(level=3).compress(whole)
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
 
 

@@ -58,9 +58,9 @@ COMMIT_SECONDS = 0.025
 CHECKPOINT_SECONDS = 20.0
 """Nothing is lost between two: they only shorten what is gone through again after a crash."""
 
-IN_MEMORY = 50_000
+IN_MEMORY = 10_000
 """Links up to which a frontier stays in memory where nothing is said: with more, each checkpoint
-takes seconds, since it writes them all."""
+takes long, since it writes them all, and each link a kilobyte."""
 
 
 def wanted(
