@@ -15,6 +15,7 @@ from spoor.judges.facts import Label
 from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
 from spoor.learn.mixed import MixedModel
 from spoor.learn.state import pack, unpack
+from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.trail import Trail
 from spoor.stores.memory import MemoryFrontier
 from spoor.testing.policies import generated_web
@@ -165,3 +166,34 @@ def test_host_bandits_count_together() -> None:
     assert sorted(one.share()["counts"]) == sorted(alone["counts"])
     other.merge([one.save()])
     assert sorted(other.save()["counts"]) == sorted(saved["counts"])
+
+
+def counting(kiln: tuple[int, int], pages: tuple[int, int]) -> IntelligentCrawling:
+    """A crawl of so many (pages, relevant ones); URLs of these of them spoke of a kiln."""
+    made = IntelligentCrawling(Task(np.random.default_rng(0)))
+    for at in range(kiln[0]):
+        made._ratios.learn("URL ‘kiln’", at < kiln[1])
+    made._pages, made._found = pages
+    return made
+
+
+def test_interest_ratios_are_counted_together() -> None:
+    one, other = counting((3, 2), (40, 5)), counting((9, 6), (60, 10))
+    own, theirs, share = one.share(), unpack(pack(other.share())), 16 / 102
+    assert one._ratios.log("URL ‘kiln’", share) == pytest.approx(log_ratio(3, 2, share))
+    one.merge([theirs])
+    assert one._ratios.log("URL ‘kiln’", share) == pytest.approx(log_ratio(12, 8, share))
+    candidate = Candidate("a.example", ["URL ‘kiln’"])
+    assert one._parts(candidate)[1] == pytest.approx(log_ratio(12, 8, share))
+    saved = pack(one.save())
+    # The same again, and its own: nothing more; what it heard it tells to nobody.
+    one.merge([theirs, unpack(pack(theirs)), one.share()])
+    assert pack(one.save()) == saved
+    assert one.share() == own
+    back = counting((0, 0), (0, 0))
+    back.load(unpack(saved))
+    assert pack(back.save()) == saved
+    assert back._parts(candidate) == one._parts(candidate)
+    # A shard that is gone is forgotten.
+    one.merge([])
+    assert one._parts(candidate)[1] == pytest.approx(log_ratio(3, 2, 6 / 42))

@@ -9,8 +9,10 @@ makes it that a page satisfies the predicate C. Card: docs/algorithms/intelligen
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
@@ -58,6 +60,8 @@ class Ratios:
     def __init__(self, significance: float) -> None:
         self._significance = significance
         self._counts: dict[str, list[int]] = {}
+        self._told: dict[str, list[int]] = {}
+        """What other shards counted."""
 
     def learn(self, event: str, relevant: bool) -> None:
         counts = self._counts.setdefault(event, [0, 0])
@@ -66,16 +70,35 @@ class Ratios:
 
     def log(self, event: str, share: float) -> float:
         """ln I(C, E), given P(C); 0 where it does not differ significantly from 0."""
-        n, found = self._counts.get(event, (0, 0))
+        n, found = self._counts.get(event, _NONE)
+        if event in self._told:
+            more, of_them = self._told[event]
+            n, found = n + more, found + of_them
         if abs(found - n * share) < self._significance * math.sqrt(n * share * (1.0 - share)):
             return 0.0
         return log_ratio(n, found, share)
 
+    def share(self) -> list[list[Any]]:
+        return [[event, *counts] for event, counts in self._counts.items()]
+
+    def merge(self, others: Iterable[Iterable[Sequence[Any]]]) -> None:
+        self._told = {}
+        for rows in others:
+            for event, n, found in rows:
+                counts = self._told.setdefault(event, [0, 0])
+                counts[0] += n
+                counts[1] += found
+
     def save(self) -> State:
-        return {"counts": [[event, *counts] for event, counts in self._counts.items()]}
+        told = [[event, *counts] for event, counts in self._told.items()]
+        return {"counts": self.share(), "told": told}
 
     def load(self, state: State) -> None:
         self._counts = {event: list(counts) for event, *counts in state["counts"]}
+        self.merge([state.get("told", ())])
+
+
+_NONE = (0, 0)
 
 
 def log_ratio(n: int, found: int, share: float) -> float:
@@ -119,6 +142,8 @@ class IntelligentCrawling:
         self._ratios = Ratios(significance)
         self._pages = 0
         self._found = 0
+        self._told = (0, 0)
+        """Pages that other shards learned from, and how many of them satisfied the predicate."""
 
     def observe(self, seen: Sightings) -> None:
         source = Source(_content(seen.page), seen.parent_score >= self._relevant)
@@ -139,7 +164,7 @@ class IntelligentCrawling:
 
     def _parts(self, candidate: Candidate) -> tuple[float, float, float, float]:
         """ln of each ratio, times its weight."""
-        share = (self._found + 1) / (self._pages + 2)
+        share = (self._found + self._told[1] + 1) / (self._pages + self._told[0] + 2)
         parents = [self._sources[parent] for parent in candidate.parents]
         ratio = self._ratios.log
         # 3.1 content of the pages that link to it
@@ -161,7 +186,7 @@ class IntelligentCrawling:
         return source.content[1]
 
     def _value_anew(self, links: dict[LinkId, None]) -> None:
-        if self._found:  # else there is nothing to go by
+        if self._found or self._told[1]:  # else there is nothing to go by
             for link in islice(links, SIBLINGS):
                 if link in self._queue:
                     candidate = self._of[link]
@@ -202,6 +227,25 @@ class IntelligentCrawling:
             else:
                 del self._sources[number]
 
+    # -- what shards tell one another
+
+    def share(self) -> State:
+        """What it counted itself."""
+        return {"counts": self._ratios.share(), "pages": [self._pages, self._found]}
+
+    def merge(self, others: Sequence[State]) -> None:
+        """Count with what others counted, in the place of what they told before; what is its own,
+        and what comes twice, counts once. Open links are valued anew in their turn."""
+        heard = [self.share()]
+        for state in others:
+            if not any(state["counts"] == known["counts"] for known in heard):
+                heard.append(state)
+        self._ratios.merge(state["counts"] for state in heard[1:])
+        pages = [state["pages"] for state in heard[1:]]
+        self._told = (sum(count for count, _ in pages), sum(found for _, found in pages))
+        for source in self._sources.values():
+            source.content = (-1, 0.0)
+
     def save(self) -> State:
         return {
             "queue": self._queue.save(),
@@ -214,6 +258,7 @@ class IntelligentCrawling:
             "ratios": self._ratios.save(),
             "pages": self._pages,
             "found": self._found,
+            "told": list(self._told),
         }
 
     def load(self, state: State) -> None:
@@ -231,6 +276,8 @@ class IntelligentCrawling:
         self._ratios.load(state["ratios"])
         self._pages = state["pages"]
         self._found = state["found"]
+        count, found = state.get("told", _NONE)
+        self._told = (count, found)
 
 
 def _content(page: Page | None) -> list[str]:
