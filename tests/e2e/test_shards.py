@@ -272,6 +272,24 @@ def test_a_ray_that_does_not_start_is_told_in_one_line() -> None:
         pass
 
 
+def test_a_cluster_that_wants_a_token_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ray:
+        def init(self, **settings: object) -> None:
+            raise ConnectionError(f"Failed to connect to Ray cluster at {settings['address']}")
+
+    def said(cluster: str | None) -> str:
+        with pytest.raises(InputError) as caught, _started(Ray(), cluster, 2):
+            raise AssertionError
+        return str(caught.value)
+
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    assert said("192.0.2.10:6379").startswith("no Ray at 192.0.2.10:6379: Failed to connect")
+    assert said("192.0.2.10:6379").endswith("wants RAY_AUTH_MODE=token in the environment")
+    assert "RAY_AUTH_MODE" not in said(None)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    assert "RAY_AUTH_MODE" not in said("192.0.2.10:6379")
+
+
 CLUSTER = """
 import sys, yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
