@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import os
 import uuid
-from base64 import b32encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha1
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from fastwarc.warc import ArchiveIterator
+from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from isal.igzip_lib import COMP_GZIP, MEM_LEVEL_SMALL, compress
 
 from spoor.errors import InputError
@@ -24,7 +23,8 @@ MOST_WAITING = 8 << 20
 """Bytes that may wait in memory for `sync`."""
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Where a record stands."""
 
     file: str
@@ -32,7 +32,8 @@ class Place(NamedTuple):
     length: int
 
 
-class Captured(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Captured:
     """One exchange as it goes into an archive."""
 
     url: str
@@ -67,8 +68,8 @@ class WarcWriter:
         self._new_id = new_id
         self._number = max((number_of(path) for path in folder.glob("pages*.warc.gz")), default=0)
         self._waiting = bytearray()
-        self._last: tuple[str, str] | None = None
-        """Of the exchange written last: its date, and what refers to it."""
+        self._last: tuple[Captured, dict[str, str]] | None = None
+        """The exchange written last, and what refers to it."""
         self.ends: dict[str, int] = {}
         """Where each file ends that was written to."""
         self._open()
@@ -98,19 +99,24 @@ class WarcWriter:
             self._open()
         if not self._end:
             self._info(captured.at)
-        date, target = _date(captured.at), f"WARC-Target-URI: {captured.url}\r\n"
         response_id = self._new_id()
-        concurrent = f"{target}WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
-        whole = (
-            f"{target}WARC-Truncated: {captured.truncated}\r\n" if captured.truncated else target
-        )
-        response, request = (
+        place = self._record(
+            WarcRecordType.response,
+            captured,
+            captured.response,
             "application/http; msgtype=response",
-            "application/http; msgtype=request",
+            response_id,
         )
-        place = self._record("response", date, response_id, response, whole, captured.response)
-        self._record("request", date, self._new_id(), request, concurrent, captured.request)
-        self._last = (date, concurrent)
+        concurrent = {"WARC-Concurrent-To": f"<urn:uuid:{response_id}>"}
+        self._record(
+            WarcRecordType.request,
+            captured,
+            captured.request,
+            "application/http; msgtype=request",
+            self._new_id(),
+            concurrent,
+        )
+        self._last = (captured, concurrent)
         if len(self._waiting) > MOST_WAITING:
             self.sync()
         return place
@@ -119,9 +125,16 @@ class WarcWriter:
         """Append what is known of the exchange written last, as JSON."""
         if self._last is None:
             return
-        (date, concurrent), self._last = self._last, None
-        content = metadata.encode("utf-8", "replace")
-        self._record("metadata", date, self._new_id(), "application/json", concurrent, content)
+        captured, concurrent = self._last
+        self._last = None
+        self._record(
+            WarcRecordType.metadata,
+            captured,
+            metadata.encode("utf-8", "replace"),
+            "application/json",
+            self._new_id(),
+            concurrent,
+        )
 
     def sync(self) -> None:
         """Bring everything onto the disk. Raises OSError where it does not fit; what part of it
@@ -143,35 +156,39 @@ class WarcWriter:
             self._file.close()
 
     def _info(self, at: float) -> None:
-        fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n".encode()
+        fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n"
+        captured = Captured("", at, b"", b"")
         kind = "application/warc-fields"
-        self._record("warcinfo", _date(at), self._new_id(), kind, "", fields)
+        self._record(WarcRecordType.warcinfo, captured, fields.encode(), kind, self._new_id())
 
     def _record(
         self,
-        kind: str,
-        date: str,
-        identifier: uuid.UUID,
-        content_type: str,
-        more: str,
+        kind: WarcRecordType,
+        captured: Captured,
         content: bytes,
+        content_type: str,
+        identifier: uuid.UUID,
+        more: dict[str, str] | None = None,
     ) -> Place:
-        """Append a record; `more` is the lines of its head that not all have.
-
-        The bytes are those of FastWARC's writer, which takes three times as long (a test compares
-        the two).
-        """
-        digest = b32encode(sha1(content, usedforsecurity=False).digest()).decode()
-        head = (
-            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Date: {date}\r\n"
-            f"WARC-Record-ID: <urn:uuid:{identifier}>\r\nContent-Length: {len(content)}\r\n"
-            f"Content-Type: {content_type}\r\n{more}WARC-Block-Digest: sha1:{digest}\r\n\r\n"
-        )
-        plain = b"".join((head.encode("utf-8", "replace"), content, b"\r\n\r\n"))
+        record = WarcRecord()
+        record.init_headers(kind, f"uuid:{identifier}".encode())
+        headers = record.headers
+        headers.status_line = "WARC/1.1"
+        headers["WARC-Date"] = _date(captured.at)
+        headers["Content-Type"] = content_type
+        if captured.url:
+            headers["WARC-Target-URI"] = captured.url
+        for name, value in (more or {}).items():
+            headers[name] = value
+        if captured.truncated and kind == WarcRecordType.response:
+            headers["WARC-Truncated"] = captured.truncated
+        record.set_bytes_content(content)
+        plain = io.BytesIO()
+        record.write(plain, checksum_data=True)
         # A member of its own: readers refuse a file that is one as a whole. By igzip: to as many
         # bytes as zlib, in a tenth of its time for a small record, most of which goes into making
         # its tables, and in a fifth for a large one. More memory for it makes none smaller.
-        member = compress(plain, 1, COMP_GZIP, MEM_LEVEL_SMALL)
+        member = compress(plain.getbuffer(), 1, COMP_GZIP, MEM_LEVEL_SMALL)
         place = Place(self._name, self._end, len(member))
         self._waiting += member
         self._end += place.length
@@ -179,8 +196,9 @@ class WarcWriter:
         return place
 
 
+@lru_cache(maxsize=1)  # the records of one exchange have one
 def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
