@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spoor.cli.main import run as spoor
+from spoor.drivers.shards.hub import MERGE_PAGES
 from spoor.errors import CallerError, InputError
 from spoor.lab import results, shard_experiment
 from spoor.lab.cell import Cell, replay_cell
@@ -156,7 +157,7 @@ def timeless(cell: dict[str, Any]) -> dict[str, Any]:
 def test_the_harvest_by_hand() -> None:
     def row(shards: int, together: bool, seed: int, found: int) -> dict[str, Any]:
         where = {"web": "w", "name": "p", "target": "t", "shards": shards, "seed": seed}
-        return {**where, "together": together, "found": found, "fetched": 100}
+        return {**where, "together": together, "merges": 1, "found": found, "fetched": 100}
 
     rows = [row(1, False, 0, 50)]
     rows += [row(2, False, seed, found) for seed, found in enumerate((40, 44))]
@@ -171,12 +172,16 @@ def test_the_harvest_by_hand() -> None:
         "-2.0 (-27.4 … +23.4)",
         "+6.0 (+6.0 … +6.0)",
     ]
+    # The pages ended before anybody told anything: there is nothing to compare.
+    rows = [{**row, "merges": 0} for row in rows]
+    assert shard_experiment.harvest(rows)[2][6:] == ["–", "–", "–"]
 
 
 def test_the_packaged_experiment_has_its_webs_and_numbers() -> None:
-    (experiment,) = find("shards")
+    experiment, longer = find("shards")
     assert {web.name for web in experiment.webs} >= {"generated", "webkb", "company-sites"}
     assert experiment.settings["shards"]["other"] == [1, 2, 4, 8, 16, 32, 64]
+    assert (longer.pages or 0) >= 2 * MERGE_PAGES * max(longer.settings["shards"])
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,7 @@ def shard_blocks(results: Results) -> Iterator[Block]:
         "Harvest: the share of the pages fetched that are wanted, with the same pages in all. "
         "Means over targets and divisions of the hosts; differences in points, with 95 % intervals "
         "over these (Student's t below ten, bootstrap from ten on), which speak of this web and "
-        "not of others."
+        "not of others. A dash: the policy cannot share, or the pages ended before it did."
     )
     head, *rows = shard_experiment.harvest(results.rows)
     yield Grid(head, rows)

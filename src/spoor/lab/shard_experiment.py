@@ -238,14 +238,18 @@ HEAD = (
 def harvest(rows: Rows) -> list[list[str]]:
     """By web, policy and number of shards: the share of the pages fetched that are wanted, each
     shard by itself and learning together, and how it differs, in points: means over targets and
-    divisions with their 95 % intervals. The first row is the head."""
+    divisions with their 95 % intervals; nothing of learning together where the pages ended before
+    it. The first row is the head."""
     lines = [list(HEAD)]
     for web, name in dict.fromkeys((row["web"], row["name"]) for row in rows):
         mine = [row for row in rows if (row["web"], row["name"]) == (web, name)]
         one = {target: share for (target, _), share in _shares(mine, 1, False).items()}
         for shards in sorted({row["shards"] for row in mine}):
-            pages = np.mean([row["fetched"] for row in mine if row["shards"] == shards]) / shards
-            alone, together = (_shares(mine, shards, how) for how in (False, True))
+            some = [row for row in mine if row["shards"] == shards]
+            pages = np.mean([row["fetched"] for row in some]) / shards
+            alone, together = (_shares(some, shards, how) for how in (False, True))
+            if not any(row["merges"] for row in some):
+                together = {}
             differences = (
                 {key: share - one[key[0]] for key, share in alone.items()} if shards > 1 else {},
                 {key: share - one[key[0]] for key, share in together.items()},
