@@ -190,6 +190,16 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(slots=True)
+class _Place:
+    """Where elements of one page stand: one for all that have the same path."""
+
+    path: str
+    region: str
+    below: dict[object, _Place] = field(default_factory=dict)
+    """By tag, or by all that tells elements apart."""
+
+
+@dataclass(slots=True)
 class _Open:
     """A link whose place on the page is known and whose words may still come."""
 
@@ -198,8 +208,7 @@ class _Open:
     begin: int
     """Number of words before it."""
     headings: tuple[str, ...]
-    place: tuple[str, str]
-    """Tag path and region."""
+    place: _Place
     nofollow: bool
     words: str = ""
     """What stands for its text where it has none (image, area, frame)."""
@@ -233,10 +242,11 @@ class _Walk:
     flags: set[str] = field(default_factory=set)
     chain: list[LexborNode] = field(default_factory=list)
     """Elements that are open now, outermost first."""
-    places: list[tuple[str, str]] = field(default_factory=list)
-    """Tag path and region of the first of them, as far as somebody asked."""
-    known: dict[tuple[str, str, str], tuple[str, str]] = field(default_factory=dict)
-    """Those of (path and region of the parent, step)."""
+    tags: list[str] = field(default_factory=list)
+    """Of them."""
+    places: list[_Place] = field(default_factory=list)
+    """Of the first of them, as far as somebody asked."""
+    top: _Place = field(default_factory=lambda: _Place("", "main"))
 
 
 def parse(
@@ -332,60 +342,63 @@ def _robots_flags(directives: str) -> set[str]:
 def _walk(root: LexborNode, walk: _Walk) -> None:
     """Depth first without recursion: enter an element, its children, leave it."""
     node, tag = root, root.tag or ""
-    open_links: list[tuple[int, _Open]] = []
-    chain, places = walk.chain, walk.places
-    tags: list[str] = []
-    """Of the chain."""
+    chain, tags, places = walk.chain, walk.tags, walk.places
+    open_links: list[_Open] = []
+    depth, innermost = 0, -1
+    """Of the chain, and where in it the last of the open links stands."""
+    depths = [innermost]
     while True:
+        child = None
         if tag == "-text":
-            _on_text(node.text_content, walk)
-        else:
-            child = None
-            if tag not in _SKIPPED or tag == "iframe":
-                if tag in _BLOCKS:
-                    walk.glued = False
-                handled = _HANDLERS.get(tag)
-                if handled is not None:
-                    link = handled(node, tag, walk)
-                    if link is not None and tag == "a":
-                        open_links.append((len(chain), link))
-                if tag != "title" and tag != "iframe":
-                    child = node.child
-                    if child is not None and len(chain) >= MAX_DEPTH:
-                        walk.flags.add("too-deep")
-                        child = None
-            if child is not None:
-                chain.append(node)
-                tags.append(tag)
-                node, tag = child, child.tag or ""
-                continue
-            _leave(tag, len(chain), open_links, walk)
-        while (following := node.next) is None:
-            if not chain:
+            content = node.text_content
+            if content:
+                _on_text(content, walk)
+        elif tag not in _SKIPPED or tag == "iframe":
+            if tag in _BLOCKS:
+                walk.glued = False
+            if tag in _HANDLERS:
+                link = _HANDLERS[tag](node, tag, walk)
+                if link is not None and tag == "a":
+                    open_links.append(link)
+                    depths.append(innermost)
+                    innermost = depth
+            if tag != "title" and tag != "iframe":
+                child = node.child
+                if child is not None and depth >= MAX_DEPTH:
+                    walk.flags.add("too-deep")
+                    child = None
+        if child is not None:
+            chain.append(node)
+            tags.append(tag)
+            depth += 1
+            node, tag = child, child.tag or ""
+            continue
+        while True:
+            # Leave the element: its link ends here, and so does its line.
+            if innermost == depth:
+                open_links.pop().end = len(walk.words)
+                innermost = depths.pop()
+                walk.glued = False
+            elif tag in _BLOCKS:
+                walk.glued = False
+            following = node.next
+            if following is not None:
+                node, tag = following, following.tag or ""
+                break
+            if depth <= 1:
                 return
             node, tag = chain.pop(), tags.pop()
-            if len(places) > len(chain):
+            depth -= 1
+            if len(places) > depth:
                 places.pop()
-            if not chain:
-                return
-            _leave(tag, len(chain), open_links, walk)
-        node, tag = following, following.tag or ""
 
 
-def _leave(tag: str, depth: int, open_links: list[tuple[int, _Open]], walk: _Walk) -> None:
-    """An element ends, and with it its link and its line."""
-    if open_links and open_links[-1][0] == depth:
-        open_links.pop()[1].end = len(walk.words)
-        walk.glued = False
-    if tag in _BLOCKS:
-        walk.glued = False
-
-
-def _on_text(content: str | None, walk: _Walk) -> None:
-    if not content or walk.size >= walk.max_text:
+def _on_text(content: str, walk: _Walk) -> None:
+    room = walk.max_text - walk.size
+    if room <= 0:
         return
-    if walk.size + len(content) > walk.max_text:
-        content = content[: walk.max_text - walk.size]
+    if len(content) > room:
+        content = content[:room]
         walk.flags.add("truncated")
     walk.size += len(content)
     words = content.split()
@@ -521,51 +534,50 @@ def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
         text = " ".join(words[begin : min(end, begin + _ANCHOR_WORDS)]) or link.words
         before = " ".join(words[max(0, begin - CONTEXT_WORDS) : begin])
         after = " ".join(words[end : end + CONTEXT_WORDS])
-        path, region = link.place
+        place = link.place
         anchor = Anchor(
             text[:_ANCHOR_CHARACTERS],
             before[-_CONTEXT_CHARACTERS:],
             after[:_CONTEXT_CHARACTERS],
             link.headings,
-            path,
+            place.path,
             position,
-            region,
+            place.region,
             link.nofollow or nofollow,
         )
         links.append(Link(link.url, anchor, link.kind))
     return links
 
 
-def _place(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> tuple[str, str]:
-    """Tag path and region of an element whose parents are the open ones; each parent's is found
-    once."""
+def _place(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> _Place:
+    """Where an element stands whose parents are the open ones; each parent's is found once."""
     places, chain = walk.places, walk.chain
-    while len(places) < len(chain):
-        parent = chain[len(places)]
-        places.append(_below(parent.tag or "", parent.attributes, walk))
-    return _below(tag, attributes, walk)
+    for at in range(len(places), len(chain)):
+        above = places[-1] if places else walk.top
+        places.append(_below(above, walk.tags[at], chain[at].attributes))
+    return _below(places[-1] if places else walk.top, tag, attributes)
 
 
-def _below(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> tuple[str, str]:
-    """Tag path and region of an element in the last of the places; one object for all that have
-    the same."""
-    path, region = walk.places[-1] if walk.places else ("", "main")
-    step = tag
+def _below(above: _Place, tag: str, attributes: Mapping[str, str | None]) -> _Place:
+    key: object = tag
     if attributes:
-        name = attributes.get("id")
-        if name:
-            step += "#" + name[:40]
-        classes = attributes.get("class")
-        if classes:
-            step += "." + ".".join(classes.split()[:3])[:60]
-        role = attributes.get("role")
-        if role:
-            region = _ROLES.get(role.lower(), region)
-    region = _REGIONS.get(tag, region)
-    key = (path, step, region)
-    place = walk.known.get(key)
+        key = (tag, attributes.get("id"), attributes.get("class"), attributes.get("role"))
+    place = above.below.get(key)
     if place is None:
-        if path.count("/") < _PATH_ELEMENTS:
-            path = intern(f"{path}/{step}" if path else step)
-        place = walk.known[key] = (path, region)
+        place = above.below[key] = _new_place(above, tag, attributes)
     return place
+
+
+def _new_place(above: _Place, tag: str, attributes: Mapping[str, str | None]) -> _Place:
+    path, region, step = above.path, above.region, tag
+    name, classes, role = (attributes.get(of) for of in ("id", "class", "role"))
+    if name:
+        step += "#" + name[:40]
+    if classes:
+        step += "." + ".".join(classes.split()[:3])[:60]
+    if role:
+        region = _ROLES.get(role.lower(), region)
+    region = _REGIONS.get(tag, region)
+    if path.count("/") < _PATH_ELEMENTS:
+        path = intern(f"{path}/{step}" if path else step)
+    return _Place(path, region)
