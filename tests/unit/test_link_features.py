@@ -41,10 +41,8 @@ def rows(
 ) -> list[object]:
     path, title, score, shown = told
     page = Page(f"http://a.example/{path}", title=title)
-    return [
-        features.row(f"http://b.example/{at}", "b.example", anchor, page, number, score, number)
-        for at, anchor in shown
-    ]
+    links = [(f"http://b.example/{at}", "b.example", anchor) for at, anchor in shown]
+    return [part.tolist() for part in features.rows(links, page, number, score, number)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,12 +72,13 @@ def test_what_was_seen_before_changes_no_row(
 def test_numbers_in_urls_tell_by_their_length(one: str, other: str, same: bool) -> None:
     features = LinkFeatures(TOPIC, 16)
     page = Page("http://a.example/")
-    found = [
-        features.row(f"http://a.example/kiln/{number}.html", "a.example", Anchor(), page, 0, 0.0, 1)
-        for number in (one, other)
+    links = [
+        (f"http://a.example/kiln/{number}.html", "a.example", Anchor()) for number in (one, other)
     ]
-    assert all(len(slots) == COLUMNS and len(dense) == len(DENSE) for slots, dense in found)
-    words = [slots[START["URL"] : START["URL kept"]] for slots, _ in found]
+    slots, dense = features.rows(links, page, 0, 0.0, 1)
+    assert slots.shape == (2, COLUMNS)
+    assert dense.shape == (2, len(DENSE))
+    words = slots[:, START["URL"] : START["URL kept"]].tolist()
     assert (words[0] == words[1]) is same
     assert sum(map(bool, words[0])) == 3, "kiln, a number, html"
 
@@ -88,6 +87,7 @@ def test_a_password_is_no_word() -> None:
     features = LinkFeatures(TOPIC, 16)
     page = Page("http://a.example/?token=hunter2", title="clay token=hunter2")
     anchor = Anchor("see token=hunter2", before="token=hunter2", headings=("key=hunter2",))
-    features.row("http://a.example/x?api_key=hunter2&q=kiln", "a.example", anchor, page, 0, 0.0, 1)
+    link = ("http://a.example/x?api_key=hunter2&q=kiln", "a.example", anchor)
+    features.rows([link], page, 0, 0.0, 1)
     assert any("kiln" in name for name in features.names.values())
     assert not any("hunter" in name for name in features.names.values())

@@ -126,6 +126,8 @@ class Queues(RuleBasedStateMachine):
             assert link in self.queue
             assert self.queue.value(link) == value
             assert self.queue.host(link) == HOSTS[link % 3]
+        some = np.array([*range(31), 5_000])
+        assert self.queue.among(some).tolist() == [link in self.model for link in some.tolist()]
 
 
 Queues.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
@@ -188,7 +190,7 @@ def test_changed_values_order_links_as_pushed_ones_do() -> None:
     for _ in range(20):
         some = rng.choice(links, 30, replace=False).tolist()
         values = rng.integers(0, 6, 30).astype(float).tolist()
-        one.change(some, values)
+        one.change(np.array(some), np.array(values))
         for link, value in zip(some, values, strict=True):
             other.push(link, f"h{link % 7}", value)
     assert pack(one.save()) == pack(other.save())

@@ -69,11 +69,10 @@ class Misled(Trail):
 
     def __init__(self, task: Task, *, guard: bool) -> None:
         super().__init__(task, guard=guard)
-        self._model.__dict__["score"] = self._contrary
+        self._model.__dict__["odds"] = self._contrary
 
-    def _contrary(self, slots: Any, dense: Any) -> tuple[Any, Any]:
-        odds = np.where(dense[:, 1] > 0, -3.0, 3.0).astype(np.float32)
-        return odds, np.zeros_like(odds)
+    def _contrary(self, slots: Any, dense: Any) -> Any:
+        return np.where(dense[:, 1] > 0, -3.0, 3.0).astype(np.float32)
 
 
 def test_where_learning_misleads_the_guard_goes_by_the_prior() -> None:
@@ -148,3 +147,32 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     assert all(tried >= reward >= 0 for tried, reward in counts.values())
     crawl.relabel(url, GOOD, GOOD)
     assert {group: list(pair) for group, pair in policy._tried.items()} == counts
+
+
+@pytest.mark.parametrize("capacity", [500_000, 700])
+def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
+    policy = Trail(
+        Task(np.random.default_rng(0), Topic(name="kiln")), sightings=3, capacity=capacity
+    )
+    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl.seed([SITE])
+    made = np.random.default_rng(1)
+    for _ in range(60):
+        fetch = crawl.next(0.0)
+        assert isinstance(fetch, Fetch)
+        shown = [link("xyz"[n % 3], n) for n in made.integers(0, 1_500, 40).tolist()]
+        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, title="All", links=shown)), 0.0)
+        for known in (policy, coming_back(policy)):
+            rows = {
+                at: tuple(row for row in of if row >= 0) for at, of in enumerate(known._rows.of)
+            }
+            assert {at: of for at, of in rows.items() if of} == {
+                at: of for at, of in known._of.items() if of
+            }
+    assert max(map(len, policy._of.values())) == 3
+
+
+def coming_back(policy: Trail) -> Trail:
+    other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), sightings=3)
+    other.load(unpack(pack(policy.save())))
+    return other

@@ -53,9 +53,14 @@ class MixedModel:
 
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
-        mean = self.w.take(slots).sum(axis=1) + dense @ self.a
+        mean = self.odds(slots, dense)
         variance = (1.0 / (self.prior + self.h.take(slots))).sum(axis=1) + (dense * dense) @ self.b
         return mean, variance
+
+    def odds(self, slots: Slots, dense: Floats) -> Floats:
+        """Mean of the log-odds of R rows."""
+        mean: Floats = self.w.take(slots).sum(axis=1) + dense @ self.a
+        return mean
 
     def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:
         """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""

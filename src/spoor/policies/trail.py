@@ -11,9 +11,10 @@ that a link belongs to, its posterior updated after every page (`spoor.learn.mix
 from __future__ import annotations
 
 import math
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from spoor.protocols import Offer
 from spoor.text import Vectors
 from spoor.types import (
     NO_PARENT,
+    Anchor,
     Choice,
     Judgement,
     KnownWeb,
@@ -72,9 +74,6 @@ variance."""
 NEXT_TO_NOTHING = 1e-6
 """Precision of a word whose mean was taken over, beyond the prior's."""
 
-Row = tuple[Sequence[int], Sequence[float]]
-"""Slots and plain numbers of a sighting."""
-
 _GROUP_COLUMNS = {START[field]: field for field in GROUPS}
 _NEAR = [START[field] for field in ("list", "directory", "pattern")]
 _WORDS = START["list"]
@@ -95,7 +94,7 @@ class Trail:
     that are kept; links seen beyond it are valued once. `without` leaves out fields (for
     ablations), `credit` and `guard` the parts of these names.
 
-    Cost: about 30 µs a new sighting and 0.3 ms a page, whatever the number of open links; memory
+    Cost: about 20 µs a new sighting and 0.3 ms a page, whatever the number of open links; memory
     260 bytes a row.
     """
 
@@ -143,8 +142,8 @@ class Trail:
         self._of: dict[LinkId, tuple[int, ...]] = {}
         """Open link → its rows."""
         self._parent: dict[LinkId, LinkId] = {}
-        self._members: dict[int, list[LinkId]] = {}
-        """Group → its links seen last; a list, since most are of one link and a deque is large."""
+        self._members: dict[int, array[LinkId]] = {}
+        """Group → its links seen last."""
         self._tried: dict[int, list[float]] = {}
         """Group → [links tried, their reward]."""
         self._done: dict[LinkId, _Done] = {}
@@ -158,58 +157,89 @@ class Trail:
     # -- the value of a link
 
     def observe(self, seen: Sightings) -> None:
-        new: list[LinkId] = []
-        valued: dict[LinkId, str] = {}
-        entered: list[int] = []
-        told: list[Row] = []
-        for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
-            rows = self._of.get(link)
-            if rows is None:
-                rows = self._of[link] = ()
+        links, hosts, first, of = seen.links, seen.hosts, seen.first, self._of
+        read: list[int] = []
+        rows: list[int | None] = []
+        again = False
+        for at, link in enumerate(links):
+            known = of.get(link)
+            if known is None:
+                known = of[link] = ()
                 self._sweep.append(link)
-            elif len(rows) >= self._sightings:
+            elif len(known) >= self._sightings:
                 continue
-            slots, dense = self._features.row(
-                url, host, seen.anchor(at), seen.page, seen.parent, seen.parent_score, seen.depth
-            )
             row = self._rows.place()
-            if row is None:
+            if row is not None:
+                of[link] = (*known, row)
+                self._rows.belong(row, link, len(known))
+            again = again or row is None or bool(known)
+            read.append(at)
+            rows.append(row)
+        new: list[LinkId] = []
+        self._fresh = (seen.parent, new)
+        if not read:
+            return
+        urls, members, valued = seen.urls, self._members, dict[LinkId, str]()
+        slots, dense = self._features.rows(
+            [(urls[at], hosts[at], seen.anchor(at)) for at in read],
+            seen.page,
+            seen.parent,
+            seen.parent_score,
+            seen.depth,
+        )
+        self._rows.fill(rows, slots, dense)
+        for place, (at, near) in enumerate(zip(read, slots[:, _NEAR].tolist(), strict=True)):
+            link = links[at]
+            if rows[place] is None:
                 if link not in self._queue:
-                    self._queue.push(link, host, self._value_once(slots, dense))
+                    here = slice(place, place + 1)
+                    self._queue.push(
+                        link, hosts[at], float(self._best(slots[here], dense[here])[0])
+                    )
                 continue
-            entered.append(row)
-            told.append((slots, dense))
-            self._of[link] = (*rows, row)
-            valued[link] = host
-            for column in _NEAR:
-                group = self._members.get(slots[column])
+            valued[link] = hosts[at]
+            for number in near:
+                group = members.get(number)
                 if group is None:
-                    self._members[slots[column]] = [link]
+                    members[number] = array("q", (link,))
                     continue
                 if len(group) == MEMBERS:
                     del group[0]
                 group.append(link)
-            if seen.first[at]:
+            if first[at]:
                 self._parent[link] = seen.parent
                 new.append(link)
-        self._rows.fill(entered, told)
-        for link, value in zip(valued, self._values(list(valued)), strict=True):
-            self._queue.push(link, valued[link], value)
-        self._fresh = (seen.parent, new)
+        values = self._values(list(valued)) if again else self._best(slots, dense).tolist()
+        for (link, host), value in zip(valued.items(), values, strict=True):
+            self._queue.push(link, host, value)
 
     def _values(self, links: Sequence[LinkId]) -> list[float]:
         """The value of each link; the best of its sightings counts."""
-        if not links:
-            return []
-        sightings = [self._of[link] for link in links]
-        rows = [row for seen in sightings for row in seen]
-        odds, spread = self._log_odds(self._rows.slots[rows], self._rows.dense[rows])
-        best = odds + self._optimism * spread
-        if len(rows) > len(links):
-            first = list(accumulate(map(len, sightings[:-1]), initial=0))
-            best = np.maximum.reduceat(best, first)
-        found: list[float] = self._round(best).tolist()
+        found: list[float] = self._values_of(self._rows.of[list(links)]).tolist()
         return found
+
+    def _values_of(self, sightings: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The same of links whose rows these are, (L, at most `sightings`), −1 for none."""
+        here = sightings >= 0
+        rows = sightings[here]
+        first = None
+        if len(rows) > len(sightings):
+            ends = here.sum(axis=1).cumsum()
+            first = np.concatenate([[0], ends[:-1]])
+        return self._best(
+            self._rows.slots.take(rows, axis=0), self._rows.dense.take(rows, axis=0), first
+        )
+
+    def _best(
+        self,
+        slots: NDArray[np.int32],
+        dense: NDArray[np.float32],
+        first: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.float32]:
+        """The value of each row, or the best of those from each of `first` up to the next."""
+        odds, spread = self._log_odds(slots, dense)
+        best = odds + self._optimism * spread
+        return self._round(best if first is None else np.maximum.reduceat(best, first))
 
     def _log_odds(
         self, slots: NDArray[np.int32], dense: NDArray[np.float32]
@@ -233,16 +263,10 @@ class Trail:
     def _round(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         if not self._grain:
             return values
-        rounded: NDArray[np.float32] = np.round(values / np.float32(self._grain)) * np.float32(
+        rounded: NDArray[np.float32] = np.rint(values / np.float32(self._grain)) * np.float32(
             self._grain
         )
         return rounded
-
-    def _value_once(self, slots: Sequence[int], dense: Sequence[float]) -> float:
-        odds, spread = self._log_odds(
-            np.array([slots], dtype=np.int32), np.array([dense], dtype=np.float32)
-        )
-        return float(self._round(odds + self._optimism * spread)[0])
 
     # -- the choice
 
@@ -252,8 +276,9 @@ class Trail:
             link, old = self._queue.peek(offer)
             if not self._of.get(link):
                 break
-            self._queue.change([link], self._values([link]))
-            if self._queue.value(link) >= old:
+            (value,) = self._values([link])
+            self._queue.push(link, self._queue.host(link), value)
+            if value >= old:
                 break
         link, value = self._queue.pop(offer)
         return Choice(link, 1.0, self._why(link, value))
@@ -274,7 +299,7 @@ class Trail:
         row = rows[0]
         if len(rows) > 1:
             several = list(rows)
-            odds, _ = self._model.score(self._rows.slots[several], self._rows.dense[several])
+            odds = self._model.odds(self._rows.slots[several], self._rows.dense[several])
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.w[slots].tolist(), slots.tolist()
@@ -306,11 +331,11 @@ class Trail:
         rows = list(self._of.pop(link, ()))
         parent = self._parent.pop(link, NO_PARENT)
         if outcome.judgement is None or not rows:
-            self._rows.free(rows)
+            self._rows.free(link, rows)
             return
         reward = min(1.0, max(0.0, outcome.reward))
-        slots, dense = self._rows.slots[rows].copy(), self._rows.dense[rows].copy()
-        self._rows.free(rows)
+        slots, dense = self._rows.slots[rows], self._rows.dense[rows]
+        self._rows.free(link, rows)
         self._compare(slots, dense, reward)
         worth = max(reward, self._leads_to(link))
         self._update(slots, dense, worth)
@@ -345,7 +370,8 @@ class Trail:
         ]
         for child in children:
             self._rows.dense[self._of[child][0], _PARENT_SCORE] = after.score
-        self._queue.change(children, self._values(children))
+        for child, value in zip(children, self._values(children), strict=True):
+            self._queue.push(child, self._queue.host(child), value)
 
     def _leads_to(self, link: LinkId) -> float:
         """γ times the best chance among the links that this page was the first to show."""
@@ -355,7 +381,7 @@ class Trail:
         rows = [self._of[child][0] for child in new if self._of.get(child)]
         if not rows:
             return 0.0
-        odds, _ = self._model.score(self._rows.slots[rows], self._rows.dense[rows])
+        odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
         return self._gamma / (1.0 + math.exp(-float(odds.max())))
 
     def _update(self, slots: NDArray[np.int32], dense: NDArray[np.float32], worth: float) -> None:
@@ -364,7 +390,7 @@ class Trail:
 
     def _compare(self, slots: NDArray[np.int32], dense: NDArray[np.float32], reward: float) -> None:
         """Who had foretold this better: the learner, or the blind prior?"""
-        learned = float(self._model.score(slots, dense)[0].max())
+        learned = float(self._model.odds(slots, dense).max())
         blind = float((dense @ self._blind).max())
         for at, odds in enumerate((learned, blind)):
             loss = math.log1p(math.exp(-abs(odds))) + max(odds, 0.0) - reward * odds
@@ -383,23 +409,26 @@ class Trail:
 
     def _refresh(self, groups: Iterable[int]) -> None:
         """Value anew what stands in the same places as what was tried, and a few others in turn."""
-        stale: dict[LinkId, None] = {}
-        for group in groups:
+        stale: list[NDArray[np.int64]] = []
+        for group in dict.fromkeys(groups):
             members = self._members.get(group)
             if members is None:
                 continue
-            alive = self._queue.among(members)
-            if alive:
-                self._members[group] = alive
-                stale.update(dict.fromkeys(alive))
-            else:
+            seen = np.array(members)
+            waits = self._queue.among(seen)
+            alive = seen[waits]
+            if not len(alive):
                 del self._members[group]
+            elif len(alive) < len(seen):
+                self._members[group] = array("q", alive.tobytes())
+            stale.append(alive)
         turn = [self._sweep.popleft() for _ in range(min(SWEEP, len(self._sweep)))]
-        waiting = self._queue.among(turn)
-        self._sweep.extend(waiting)
-        stale.update(dict.fromkeys(waiting))
-        known = [link for link in stale if self._of.get(link)]
-        self._queue.change(known, self._values(known))
+        seen = np.array(turn, dtype=np.int64)
+        waits = self._queue.among(seen)
+        self._sweep.extend(compress(turn, waits.tolist()))
+        links = np.concatenate([*stale, seen[waits]])
+        links = self._rows.once(links)
+        self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)).astype(float))
 
     # -- what shards tell one another
 
@@ -493,8 +522,11 @@ class Trail:
             link: tuple(next(rows) for _ in range(count))
             for link, count in zip(state["links"].tolist(), state["counts"].tolist(), strict=True)
         }
+        for link, of in self._of.items():
+            for before, row in enumerate(of):
+                self._rows.belong(row, link, before)
         self._parent = dict(state["parents"].tolist())
-        self._members = {int(group): list(links) for group, links in state["members"]}
+        self._members = {int(group): array("q", links) for group, links in state["members"]}
         self._tried = {int(group): list(counts) for group, *counts in state["tried"]}
         self._done = {
             int(link): _Done(slots, dense, float(worth))
@@ -526,11 +558,15 @@ class _Done:
 
 
 class _Rows:
-    """Rows of sightings, in arrays that grow to `capacity` rows."""
+    """Rows of sightings, in arrays that grow to `capacity` rows, and the rows of each link."""
 
     def __init__(self, capacity: int) -> None:
         self.slots = np.zeros((1024, COLUMNS), dtype=np.int32)
         self.dense = np.zeros((1024, len(DENSE)), dtype=np.float32)
+        self.of = np.full((1024, 1), -1, dtype=np.int32)
+        """Rows by the number of the link, oldest first, −1 for none. Many are looked up at once:
+        one by one, in a large dictionary, each would wait for memory."""
+        self._turn = np.zeros(1024, dtype=np.int32)
         self._capacity = capacity
         self._used = 0
         self._free: list[int] = []
@@ -546,14 +582,42 @@ class _Rows:
             self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
         return self._used - 1
 
-    def fill(self, rows: Sequence[int], told: Sequence[Row]) -> None:
-        """Write new rows, all at once: one at a time costs five times as much."""
-        if rows:
-            self.slots[rows] = np.array([slots for slots, _ in told], dtype=np.int32)
-            self.dense[rows] = np.array([dense for _, dense in told], dtype=np.float32)
+    def belong(self, row: int, link: LinkId, before: int) -> None:
+        """This is the row of a link that has so many before."""
+        links, most = self.of.shape
+        if link >= links - 1 or before == most:
+            # The last is of no link: what lies beyond is cut to it.
+            room = 2 * (link + 1) if link >= links - 1 else links
+            of = np.full((room, max(most, before + 1)), -1, dtype=np.int32)
+            of[:links, :most] = self.of
+            self.of = of
+            self._turn = np.zeros(len(of), dtype=np.int32)
+        self.of[link, before] = row
 
-    def free(self, rows: Iterable[int]) -> None:
-        self._free.extend(rows)
+    def once(self, links: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the links that have rows, each where it comes first."""
+        links = links[self.of.take(links * self.of.shape[1], mode="clip") >= 0]
+        turn = np.arange(len(links), dtype=np.int32)
+        self._turn[links[::-1]] = turn[::-1]
+        alone: NDArray[np.int64] = links[self._turn[links] == turn]
+        return alone
+
+    def fill(
+        self, rows: Sequence[int | None], slots: NDArray[np.int32], dense: NDArray[np.float32]
+    ) -> None:
+        """Write new rows; those for which there is no place are left out."""
+        at = [row for row in rows if row is not None]
+        if len(at) < len(rows):
+            kept = [row is not None for row in rows]
+            slots, dense = slots[kept], dense[kept]
+        self.slots[at] = slots
+        self.dense[at] = dense
+
+    def free(self, link: LinkId, rows: Sequence[int]) -> None:
+        """The link needs its rows no more."""
+        if rows:
+            self.of[link] = -1
+            self._free.extend(rows)
 
     def save(self, rows: Sequence[int]) -> State:
         return {"slots": self.slots[rows], "dense": self.dense[rows]}
@@ -609,8 +673,8 @@ def train(
     features = LinkFeatures(
         task.topic, BITS, task.vectors if isinstance(task.vectors, Vectors) else None
     )
-    slots: list[list[int]] = []
-    dense: list[tuple[float, ...]] = []
+    slots: list[NDArray[np.int32]] = []
+    dense: list[NDArray[np.float32]] = []
     worth: list[float] = []
     site: list[int] = []
     number = 0
@@ -623,7 +687,7 @@ def train(
             page = order.popleft()
             read = web.page(page)
             number += 1
-            score = float(web.graph.targets[page])
+            shown: list[tuple[str, str, Anchor]] = []
             for link in read.links:
                 target = index.get(link.url, page)
                 if target == page:
@@ -631,17 +695,17 @@ def train(
                 if target not in depth:
                     depth[target] = depth[page] + 1
                     order.append(target)
-                host = link.url.split("/", 3)[2]
-                row = features.row(
-                    link.url, host, link.anchor, read, number, score, depth[page] + 1
-                )
-                slots.append(row[0])
-                dense.append(row[1])
+                shown.append((link.url, link.url.split("/", 3)[2], link.anchor))
                 worth.append(float(values[target]))
                 site.append(at)
+            if shown:
+                score = float(web.graph.targets[page])
+                rows = features.rows(shown, read, number, score, depth[page] + 1)
+                slots.append(rows[0])
+                dense.append(rows[1])
     pooled = fit(
-        np.array(slots, dtype=np.int32).reshape(-1, COLUMNS),
-        np.array(dense, dtype=np.float32).reshape(-1, len(DENSE)),
+        np.concatenate([np.zeros((0, COLUMNS), np.int32), *slots]),
+        np.concatenate([np.zeros((0, len(DENSE)), np.float32), *dense]),
         np.array(worth),
         np.array(site, dtype=np.int64),
         variance=variances(),
@@ -667,6 +731,6 @@ def train(
         task.topic,
         weights,
         webs=[web.name for web in webs],
-        links=len(slots),
+        links=len(worth),
         training={"gamma": gamma, "between": between},
     )
