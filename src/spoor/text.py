@@ -45,6 +45,42 @@ def tokens(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+_CHARACTERS = 8
+"""A word and what parts it from the next have fewer, on average."""
+_LEAST = 1_000
+"""Words for which a text is read at a time, if fewer are missing: it may go on without any."""
+_BLANK = re.compile(r"\s")
+
+
+class Words:
+    """The words of a text as `tokens` gives them, read as far as they are asked for."""
+
+    __slots__ = ("_read", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._read: tuple[list[str], int] = [], 0
+
+    def first(self, count: int) -> list[str]:
+        """At most so many, from the beginning. O(length of what is read now)."""
+        words, end = self._read
+        while len(words) < count and end < len(self._text):
+            begin = end
+            # No word, and no letter whose lower case depends on the next, stands over a blank.
+            missing = max(count - len(words), _LEAST)
+            blank = _BLANK.search(self._text, begin + _CHARACTERS * missing)
+            end = len(self._text) if blank is None else blank.end()
+            words = words + tokens(self._text[begin:end])
+            self._read = words, end
+        return words[:count]
+
+
+@lru_cache(maxsize=1)
+def words_of(text: str) -> Words:
+    """Those of a page, which its judge and its policy read one after the other."""
+    return Words(text)
+
+
 @lru_cache(maxsize=8)
 def _stemmer(language: str) -> snowballstemmer.Stemmer:
     try:

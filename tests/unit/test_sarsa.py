@@ -269,7 +269,7 @@ class Naive:
     def see(
         self, seen: Sightings, parent: int, this: NaivePage
     ) -> list[tuple[int, tuple[int, ...]]]:
-        _, predicted = self.measure.of_page("", seen)
+        _, predicted = self.measure.of_page("", "", seen)
         hosts = dict(zip(seen.links, seen.hosts, strict=True))
         for number in dict.fromkeys(seen.links):
             link = self.links.setdefault(number, NaiveLink(hosts[number]))
@@ -358,6 +358,13 @@ def test_values_of_all_at_once_are_those_one_by_one(
     f, g = values.all()
     assert f.tolist() == [values.f(at) for at in range(len(values.states.places))]
     assert g.tolist() == [values.g(at) for at in range(len(values.actions.places))]
+    # The weights alone give the same values.
+    again = Values(2, encoding)
+    list(map(again.states.__getitem__, values.states))
+    list(map(again.actions.__getitem__, values.actions))
+    again.set(values.w)
+    for told, expected in zip(again.all(), (f, g), strict=True):
+        assert told.tolist() == expected.tolist()
 
 
 def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given() -> None:
@@ -399,15 +406,15 @@ def test_words_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch
         return Sightings(links, numbers, numbers, [True] * len(links), 0, 0.0, 1, urls, hosts)
 
     first = shown("http://a.example/", "http://b.example/")
-    page, (one, other) = relevance.of_page("clay kiln", first)
+    page, (one, other) = relevance.of_page("clay kiln", "", first)
     assert [len(texts) for texts in read] == [3]
     assert one == other
-    # A page of the same title, the same links, others of the same words: nothing is left to do.
-    assert relevance.of_page("clay kiln", first) == (page, [one, one])
-    assert relevance.of_page("clay kiln", shown("http://c.example/")) == (page, [one])
+    # A page of the same title, the same links: nothing is left to do.
+    assert relevance.of_page("clay kiln", "", first) == (page, [one, one])
     assert len(read) == 1
     # What stands around a link is read with it.
-    _, (around,) = relevance.of_page("clay kiln", shown("http://c.example/", before="harbour"))
+    beside = shown("http://a.example/", before="harbour")
+    _, (around,) = relevance.of_page("clay kiln", "", beside)
     assert [len(texts) for texts in read] == [3, 1]
     assert around != one
 

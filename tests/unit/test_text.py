@@ -24,6 +24,7 @@ from spoor.text import (
     learn_vectors,
     stem,
     tokens,
+    words_of,
 )
 
 # ---------------------------------------------------------------- words
@@ -41,6 +42,19 @@ from spoor.text import (
 )
 def test_tokens(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+@given(
+    st.lists(
+        st.sampled_from(["kiln", "ΟΔΟΣ", "Σ", "don't", "界", "--", " ", "\n", "\x85", "İ"]),
+        max_size=12,
+    ),
+    st.lists(st.integers(0, 4_000), min_size=1, max_size=4),
+)
+def test_words_are_read_as_far_as_they_are_asked_for(parts: list[str], counts: list[int]) -> None:
+    text = "".join(part for part in parts for _ in range(3)) * 500
+    for count in counts:
+        assert words_of(text).first(count) == tokens(text)[:count]
 
 
 def test_stem() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from spoor.errors import InputError
-from spoor.text import stem, tokens
+from spoor.text import stem, tokens, words_of
 from spoor.types import Judgement, Page
 from spoor.urls import words as url_words
 
@@ -101,7 +101,7 @@ def _parts(
         # Between two headings stands a word that no phrase has.
         "headings": [word for heading in headings for word in (*tokens(heading), "")],
         "url": [word for part in url_words(url) for word in part],
-        "text": tokens(text)[:_TEXT_WORDS],
+        "text": words_of(text).first(_TEXT_WORDS),
     }
     return {name: _words(words, language) for name, words in told.items()}
 

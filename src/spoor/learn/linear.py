@@ -28,8 +28,9 @@ STATE = ("relevance", "change", "all parents", "relevant parents", "distance")
 ACTION = ("relevance", "all parents", "relevant parents")
 
 Column = tuple[int, float, int, float]
-Touches = tuple[list[int], list[int]]
-"""Weights and places of the table that move with a digit, or with all of a vector."""
+Touches = tuple[tuple[int, ...], tuple[int, ...]]
+"""Places of the table that move with a digit, or with all of a vector: by what its weights move,
+and by twice that, where both of its weights are theirs too."""
 
 
 def columns(feature: str, encoding: str) -> list[Column]:
@@ -80,11 +81,18 @@ class Values:
     @property
     def w(self) -> Floats:
         """The weights: a row a feature, the five buckets and the six of a relevance."""
-        return np.array(self._w).reshape(-1, WIDTH)
+        w = np.array(self._w).reshape(-1, WIDTH)
+        for row, (columns, begin) in enumerate(zip(self._columns, self._begins, strict=True)):
+            for (first, _, second, x), moved in zip(columns, self._moved[begin:], strict=False):
+                w[row, first] += moved
+                w[row, second] += moved * x
+        return w
 
     def set(self, w: Floats) -> None:
         """Go on with these weights."""
         self._w: list[float] = w.ravel().tolist()
+        # One-hot: what steps have added since to the weights of each digit.
+        self._moved = [0.0] * len(self._table)
         for row in range(len(self.features)):
             self._tabulate(row)
 
@@ -120,15 +128,18 @@ class Values:
 
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
-        w, table = self._w, self._table
+        w, table, moved = self._w, self._table, self._moved
         amount = _to_grid(amount)
         if self._exact:
+            twice = 2 * amount
             for keys, number in ((self.states, state), (self.actions, action)):
-                weights, shared = keys.touches.get(number) or self._touched_by(keys, number)
-                for at in weights:
-                    w[at] += amount
-                for at in shared:
+                one_shared, both_shared = keys.touches.get(number) or self._touched_by(keys, number)
+                for at in keys.places[number]:
+                    moved[at] += amount
+                for at in one_shared:
                     table[at] += amount
+                for at in both_shared:
+                    table[at] += twice
             return
         for row, place in enumerate(self.states.places[state] + self.actions.places[action]):
             first, x_first, second, x_second = self._columns[row][place - self._begins[row]]
@@ -141,24 +152,22 @@ class Values:
         """What a step in a vector moves, all of its digits together."""
         of_digits = [self._touched[place] for place in keys.places[number]]
         found = keys.touches[number] = (
-            [at for weights, _ in of_digits for at in weights],
-            [at for _, shared in of_digits for at in shared],
+            tuple([at for once, _ in of_digits for at in once]),
+            tuple([at for _, twice in of_digits for at in twice]),
         )
         return found
 
     def _touches(self) -> Iterator[tuple[int, Touches]]:
-        """For each place in the table its weights, and the places that share one: twice where both
-        are shared."""
-        for row, (rows, begin) in enumerate(zip(self._columns, self._begins, strict=True)):
-            for digit, (first, _, second, _) in enumerate(rows):
-                own = [column for column in (first, second) if column != DUMMY]
-                shared = [
-                    begin + other
-                    for column in own
-                    for other in range(10)
-                    if column in (rows[other][0], rows[other][2])
-                ]
-                yield begin + digit, ([row * WIDTH + column for column in own], shared)
+        """For each place in the table the places that share one of its weights, and both."""
+        for rows, begin in zip(self._columns, self._begins, strict=True):
+            own = [{first, second} - {DUMMY} for first, _, second, _ in rows]
+            for digit, weights in enumerate(own):
+                shared = [len(weights & others) for others in own]
+                once, twice = (
+                    tuple(begin + at for at, n in enumerate(shared) if n == count)
+                    for count in (1, 2)
+                )
+                yield begin + digit, (once, twice)
 
     def all(self) -> tuple[Floats, Floats]:
         """f of every state known, and g of every action known."""

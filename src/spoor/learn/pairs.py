@@ -30,8 +30,12 @@ class Pairs(dict[tuple[int, int, int], int]):
         self.host = array("q")
         self.hosts: list[str] = []
         self._host_number: dict[str, int] = {}
-        self._links: list[list[tuple[float, LinkId]]] = []
         self.size = array("q")
+        # The link that leaves next, and its order; the others, of the pairs that hold some, stand
+        # in a heap. Most pairs hold one link, and a container less is less to look through for
+        # garbage.
+        self._first, self._order = array("q"), array("d")
+        self._others: dict[int, list[tuple[float, LinkId]]] = {}
         # Pairs that hold a link, and where each stands among them.
         self.live = array("q")
         self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
@@ -48,12 +52,13 @@ class Pairs(dict[tuple[int, int, int], int]):
 
     def __missing__(self, pair: tuple[int, int, int]) -> int:
         state, action, host = pair
-        number = self[pair] = len(self._links)
+        number = self[pair] = len(self.state)
         self.state.append(state)
         self.action.append(action)
         self.host.append(host)
-        self._links.append([])
         self.size.append(0)
+        self._first.append(-1)
+        self._order.append(0.0)
         self._place.append(-1)
         return number
 
@@ -63,23 +68,42 @@ class Pairs(dict[tuple[int, int, int], int]):
         size = self.size[pair]
         self.size[pair] = size + 1
         if not size:
-            self._links[pair].append((order, link))
+            self._first[pair], self._order[pair] = link, order
             self._revive(pair)
-        elif (pair, link) in self._gone:
+            return
+        if (pair, link) in self._gone:
             self._gone.remove((pair, link))
+            return
+        others = self._others.get(pair)
+        if others is None:
+            others = self._others[pair] = []
+        first = self._order[pair], self._first[pair]
+        if (order, link) < first:
+            self._order[pair], self._first[pair] = order, link
+            heapq.heappush(others, first)
         else:
-            heapq.heappush(self._links[pair], (order, link))
+            heapq.heappush(others, (order, link))
 
     def leave(self, pair: int, link: LinkId) -> None:
         """A link leaves a pair that it is in."""
         size = self.size[pair] = self.size[pair] - 1
-        if size:
+        if not size:
+            self._end(pair)
+        elif self._first[pair] != link:
             self._gone.add((pair, link))
-            return
-        links = self._links[pair]
-        if len(links) > 1:
-            self._gone.difference_update([(pair, other) for _, other in links])
-        links.clear()
+        else:
+            others, gone = self._others[pair], self._gone
+            order, link = heapq.heappop(others)
+            while gone and (pair, link) in gone:
+                gone.remove((pair, link))
+                order, link = heapq.heappop(others)
+            self._order[pair], self._first[pair] = order, link
+
+    def _end(self, pair: int) -> None:
+        """Take a pair out of those that hold a link."""
+        others = self._others.pop(pair, None)
+        if others:
+            self._gone.difference_update([(pair, link) for _, link in others])
         live, place = self.live, self._place[pair]
         last = live.pop()
         state, action = self._live_state.pop(), self._live_action.pop()
@@ -99,10 +123,7 @@ class Pairs(dict[tuple[int, int, int], int]):
 
     def head(self, pair: int) -> LinkId:
         """The link that a live pair gives."""
-        links, gone = self._links[pair], self._gone
-        while gone and (pair, links[0][1]) in gone:
-            gone.remove((pair, heapq.heappop(links)[1]))
-        return links[0][1]
+        return self._first[pair]
 
     def best(
         self, f: NDArray[np.float64], g: NDArray[np.float64], free: Collection[str] | None
@@ -127,18 +148,20 @@ class Pairs(dict[tuple[int, int, int], int]):
 
     def save(self) -> State:
         """Links of each pair in the order they would leave."""
-        flat = [
-            sorted(entry for entry in links if (pair, entry[1]) not in self._gone)
-            for pair, links in enumerate(self._links)
-        ]
+        flat: list[tuple[float, LinkId]] = []
+        for pair, size in enumerate(self.size):
+            if size:
+                flat.append((self._order[pair], self._first[pair]))
+                others = self._others.get(pair, ())
+                flat += sorted(entry for entry in others if (pair, entry[1]) not in self._gone)
         return {
             "state": np.array(self.state),
             "action": np.array(self.action),
             "host": np.array(self.host),
             "hosts": list(self.hosts),
             "size": np.array(self.size),
-            "links": np.array([link for links in flat for _, link in links], dtype=np.int64),
-            "order": np.array([order for links in flat for order, _ in links], dtype=np.float64),
+            "links": np.array([link for _, link in flat], dtype=np.int64),
+            "order": np.array([order for order, _ in flat], dtype=np.float64),
             "live": np.array(self.live),
         }
 
@@ -153,7 +176,10 @@ class Pairs(dict[tuple[int, int, int], int]):
         links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
         for pair, size in enumerate(state["size"].tolist()):
             pairs.size[pair] = size
-            pairs._links[pair] = [next(links) for _ in range(size)]
+            if size:
+                pairs._order[pair], pairs._first[pair] = next(links)
+                if size > 1:
+                    pairs._others[pair] = [next(links) for _ in range(size - 1)]
         for pair in state["live"].tolist():
             pairs._revive(pair)
         return pairs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from spoor.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.text import STOP_WORDS, Vectors, stem, tokens, words_of
 from spoor.urls import words as url_words
 
 if TYPE_CHECKING:
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
 _MEMO = 200_000
 _TITLE = 200
-"""Characters of a text up to which it is likely to come again: a page of which only a title is
-known."""
+"""Characters of a page up to which it is likely to come again: one of which only a title is known.
+"""
 Key = tuple[str, str, str, str]
-Words = tuple[str, ...]
+Cosines = tuple[float, ...]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
 
-
-_CHARACTERS = 8
-"""A word and its space have fewer, on average: where a text is cut before it is split."""
 TENTHS: tuple[int, ...] = (*range(10), 9)
 """`tenth` without a call: `TENTHS[int(cosine * 10 + 1e-9)]`."""
 
@@ -51,7 +48,7 @@ class Recurring(Vectors):
 
     def __init__(self, vectors: Vectors) -> None:
         self.__dict__.update(vectors.__dict__)
-        self.pages: dict[tuple[object, ...], dict[str, list[float]]] = {}
+        self.pages: dict[tuple[object, ...], dict[tuple[str, str], Cosines]] = {}
         self.links: dict[tuple[object, ...], dict[Key, Tenths]] = {}
 
 
@@ -81,9 +78,7 @@ class Relevance:
         self.vectors = vectors
         # Navigation repeats the same words on every page.
         self._memo: dict[Key, Tenths] = {}
-        self._pages: dict[str, list[float]] = {}
-        # Links of the same words, none around them: `next`, `home`.
-        self._phrases: dict[Words, Tenths] = {}
+        self._pages: dict[tuple[str, str], Cosines] = {}
         self._remembers = _TITLE
         if isinstance(vectors, Recurring):
             self._remembers = sys.maxsize
@@ -116,64 +111,61 @@ class Relevance:
         self.source = said
         """What relevance is measured by, in words."""
 
-    def of_text(self, text: str) -> list[float]:
+    def of_text(self, text: str) -> Cosines:
         """Cosines with all texts, as long as `texts`. O(words)."""
-        return self.of_page(text, None)[0]
+        return self.of_page("", text, None)[0]
 
-    def of_page(self, text: str, seen: Sightings | None) -> tuple[list[float], list[Tenths]]:
-        """Cosines of a page's text, and of the URL, anchor and surrounding words of each of its
-        links, in their order."""
+    def of_page(
+        self, title: str, text: str, seen: Sightings | None
+    ) -> tuple[Cosines, list[Tenths]]:
+        """Cosines of a page's title and text, and of the URL, anchor and surrounding words of each
+        of its links, in their order."""
         memo = self._memo
         if len(memo) > _MEMO or len(self._pages) > _MEMO:
             memo.clear()
             self._pages.clear()
-            self._phrases.clear()
-        keys: list[Key] = []
         known: list[Tenths | None] = []
-        fresh: dict[Key, Words] = {}
+        missing: list[tuple[int, Key]] = []
+        fresh: dict[Key, list[str]] = {}
         if seen is not None:
             anchor_of = seen.anchor
             for at, url in enumerate(seen.urls):
                 anchor = anchor_of(at)
                 key = (url, anchor.text, anchor.before, anchor.after)
                 near = memo.get(key)
-                if near is None and key not in fresh:
-                    words = self._link_words(url, anchor)
-                    near = self._phrases.get(words)
-                    if near is None:
-                        fresh[key] = words
-                    else:
-                        memo[key] = near
-                keys.append(key)
                 known.append(near)
-        own = self._pages.get(text)
-        texts: list[Sequence[str]] = list(fresh.values())
+                if near is None:
+                    missing.append((at, key))
+                    if key not in fresh:
+                        fresh[key] = self._link_words(url, anchor)
+        likely = len(title) + len(text) <= self._remembers
+        own = self._pages.get((title, text)) if likely else None
+        texts = list(fresh.values())
         if own is None:
-            texts.append(tokens(text[: self._words * _CHARACTERS])[: self._words])
+            words = tokens(title)[: self._words]
+            texts.append(words + words_of(text).first(self._words - len(words)) if text else words)
         cosines = self._of_words(texts) if texts else []
         if own is None:
-            own = cosines.pop()
-            if len(text) <= self._remembers:
-                self._pages[text] = own
-        if not fresh:
-            return own, cast("list[Tenths]", known)
-        for (key, words), near_to in zip(fresh.items(), cosines, strict=True):
+            own = tuple(cosines.pop())
+            if likely:
+                self._pages[title, text] = own
+        for key, near_to in zip(fresh, cosines, strict=True):
             tenths = 0
             for cosine in near_to:
                 tenths = 10 * tenths + TENTHS[int(cosine * 10 + 1e-9)]
-            memo[key] = near = (tenths, near_to[0])
-            if not key[2] and not key[3]:
-                self._phrases[words] = near
-        return own, [memo[key] for key in keys]
+            memo[key] = (tenths, near_to[0])
+        for at, key in missing:
+            known[at] = memo[key]
+        return own, cast("list[Tenths]", known)
 
-    def _link_words(self, url: str, anchor: Anchor) -> Words:
+    def _link_words(self, url: str, anchor: Anchor) -> list[str]:
         parts = url_words(url)
-        words = (*parts.directories, *parts.file, *parts.query, *tokens(anchor.text))
+        words = [*parts.directories, *parts.file, *parts.query, *tokens(anchor.text)]
         if self._context:
             if anchor.before:
-                words += tuple(tokens(anchor.before)[-self._context :])
+                words += tokens(anchor.before)[-self._context :]
             if anchor.after:
-                words += tuple(tokens(anchor.after)[: self._context])
+                words += tokens(anchor.after)[: self._context]
         return words
 
     def _of_words(self, texts: Sequence[Sequence[str]]) -> list[list[float]]:

@@ -396,11 +396,11 @@ class Sarsa:
         self._read(page)
         if seen is not None and seen.parent != link:
             seen = None
-        near, words = self.relevance.of_page(f"{page.title} {page.text}", seen)
+        near, words = self.relevance.of_page(page.title, page.text, seen)
         visit, reward = self._visit(link, near, judgement)  # Alg. 1 line 24
         found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
         if taken is not None:
-            self._update(*taken, reward, visit, [action for *_, action in found])
+            self._update(*taken, reward, visit, [action for _, _, _, action in found])
         self._add(visit, found)
 
     # -- one page
@@ -495,10 +495,10 @@ class Sarsa:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
         pairs, stands_in, orders = self.pairs, self._stands_in, self._orders
         state, above = visit.state, visit.state * self._above
-        fresh: dict[int, tuple[str, int]] = {}
+        fresh: dict[int, None] = {}
         for link, host, key, action in found:
             pair = pairs[state, action, pairs.host_number(host)]
-            fresh[pair] = host, action
+            fresh[pair] = None
             its = stands_in.get(link)
             if its is None:
                 stands_in[link] = {above + key: pair}
@@ -509,8 +509,8 @@ class Sarsa:
             pairs.enter(pair, link, orders.get(link, 0.0) if orders else 0.0)
         if self._queue is not None and fresh:
             f, g = self.values.f(state), self.values.g
-            for pair, (host, action) in fresh.items():
-                self._queue.push(pair, host, f + g(action))
+            for pair in fresh:
+                self._queue.push(pair, pairs.hosts[pairs.host[pair]], f + g(pairs.action[pair]))
 
     # -- links and their pairs
 
