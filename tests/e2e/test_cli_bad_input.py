@@ -279,6 +279,7 @@ def test_a_model_serves_its_policy_and_topic_only(web: Path, capsys: Capture) ->
     )
     assert "not a Spoor state" in told(capsys, "explain", "plain")
     assert "is no run" in told(capsys, "label", "nothing", SEED, "yes")
+    assert "Choose from: yes, no" in told(capsys, "label", "nothing", SEED)
     assert "is no run" in told(capsys, "explain", "nothing", SEED)
 
 

@@ -134,6 +134,19 @@ def files(path: Path) -> dict[str, bytes]:
     }
 
 
+def test_the_page_says_where_a_label_teaches_nothing(web: Loopback, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run(command(web.port, out, 4, "--policy", "breadth-first")) == 0
+    with shown(out) as page:
+        _, text, _ = ask(page.url)
+        assert "does not learn from an answer" in text
+        own = {"Origin": f"http://127.0.0.1:{page.port}", "Accept": "application/json"}
+        form = {"token": page.token, "page": "1", "relevant": "yes"}
+        code, said, _ = ask(f"{page.url}label", form, **own)
+        assert code == 200
+        assert "does not learn from it" in said
+
+
 # ---------------------------------------------------------------- the report
 
 

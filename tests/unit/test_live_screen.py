@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from spoor import registry
-from spoor.cli.live_screen import _Panel
+from spoor.cli.live_screen import Progress, _Panel
 from spoor.crawl import Crawl
 from spoor.judges.facts import Label
 from spoor.learn.remaining import Harvest
@@ -49,3 +49,29 @@ def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
     assert "in the next hundred pages" in text
     assert f"→ {coming.url}" in text
     assert coming.choice.why[0][0][:20] in text
+
+
+def test_the_rate_is_that_since_the_first_reply() -> None:
+    world = GeneratedWorld(GeneratedSettings(pages=60, hosts=1, seed=3))
+    task = Task(np.random.default_rng(0))
+    policy = registry.build("policies", "breadth-first", task)
+    crawl = Crawl(policy, Label("pottery"), MemoryFrontier(), pages=41)
+    crawl.seed([world.url_of(0)])
+    progress = Progress(crawl)
+
+    def fetch() -> None:
+        asked = crawl.next(0.0)
+        assert isinstance(asked, Fetch)
+        crawl.receive(world.answer(asked), 0.0)
+
+    assert "left" not in progress.line(5.0)
+    fetch()
+    # Opening the run and the delays of its hosts took a hundred seconds: two pages a second since.
+    progress.came(100.0)
+    assert "left" not in progress.line(100.0), "one page says nothing"
+    for second in range(1, 11):
+        fetch()
+        fetch()
+        progress.came(100.0 + second)
+    assert progress.line(110.0).startswith("21 of 41 pages, found ")
+    assert progress.line(110.0).endswith(", 2.0 a second, 10 s left")

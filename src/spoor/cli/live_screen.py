@@ -48,34 +48,48 @@ def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
     return _Panel(crawl, estimate, console) if console.is_terminal else _Plain(crawl)
 
 
+class Progress:
+    """How far a crawl is, and how fast: since the first reply that came, since opening a run and
+    waiting for its hosts say nothing of the rate."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._first: tuple[float, int] | None = None
+
+    def came(self, now: float) -> None:
+        """A reply came, at `now` seconds of any clock."""
+        if self._first is None:
+            self._first = now, self._crawl.counts.pages
+
+    def line(self, now: float) -> str:
+        """Fetched, found, rate and time left in one line."""
+        counts, most = self._crawl.counts, self._crawl.pages
+        began, before = self._first or (now, counts.pages)
+        rate = (counts.pages - before) / (now - began) if now > began else 0.0
+        line = f"{counts.pages}{f' of {most}' if most else ''} pages, found {counts.relevant}"
+        line += f", failed {counts.failed}"
+        if rate:
+            line += f", {rate:.1f} a second"
+        if rate and most:
+            line += f", {(most - counts.pages) / rate:.0f} s left"
+        return line
+
+
 class _Plain(Screen):
     def __init__(self, crawl: Crawl) -> None:
         super().__init__()
-        self._crawl = crawl
-        self._began = self._last = time.monotonic()
-        self._before = crawl.counts.pages
+        self._progress = Progress(crawl)
+        self._last = time.monotonic()
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         now = time.monotonic()
+        self._progress.came(now)
         if now - self._last >= PLAIN_EVERY:
             self._last = now
-            self.say(progress_line(self._crawl, self._before, now - self._began))
+            self.say(self._progress.line(now))
 
     def say(self, what: str) -> None:
         say(what)
-
-
-def progress_line(crawl: Crawl, before: int, seconds: float) -> str:
-    """Fetched, found, rate and time left in one line."""
-    counts = crawl.counts
-    rate = (counts.pages - before) / max(seconds, 1e-9)
-    line = f"{counts.pages} pages"
-    if crawl.pages:
-        line += f" of {crawl.pages}"
-    line += f", found {counts.relevant}, failed {counts.failed}, {rate:.1f} a second"
-    if crawl.pages and rate:
-        line += f", {(crawl.pages - counts.pages) / rate:.0f} s left"
-    return line
 
 
 class _Panel(Screen):
@@ -83,8 +97,7 @@ class _Panel(Screen):
         super().__init__()
         self._crawl = crawl
         self._estimate = estimate
-        self._began = time.monotonic()
-        self._before = crawl.counts.pages
+        self._progress = Progress(crawl)
         self._recent: list[bool] = []
         self._rates: list[float] = []
         self._lines: list[str] = []
@@ -101,6 +114,7 @@ class _Panel(Screen):
         self._said = shown(what)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        self._progress.came(time.monotonic())
         if isinstance(step, Deferred):
             return
         mark = "✗" if isinstance(step.reply, Failed) else "·"
@@ -113,10 +127,9 @@ class _Panel(Screen):
         self._lines = [*self._lines[-5:], f"{mark} {shown(fetch.url)}  {_why(step.choice)}"]
 
     def _render(self) -> Group:
-        seconds = time.monotonic() - self._began
         frontier = self._crawl.frontier
         table = Table.grid(padding=(0, 2))
-        table.add_row("crawl", progress_line(self._crawl, self._before, seconds))
+        table.add_row("crawl", self._progress.line(time.monotonic()))
         table.add_row("harvest", sparkline(self._rates, 50) or "nothing found yet")
         waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
         table.add_row("frontier", waiting)

@@ -59,7 +59,7 @@ def run(arguments: list[str] | None = None) -> int:
     except InputError as error:
         return _say(error, 2)
     except typer.TyperException as error:
-        message = error.format_message()
+        message = " ".join(error.format_message().split())
         return _say(message, 2) if message else 2  # empty where the help has been printed
     except (typer.Abort, KeyboardInterrupt):
         return _say("stopped", 1)

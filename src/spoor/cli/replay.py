@@ -46,14 +46,14 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Replay a policy over WEB and say how soon it finds the targets."""
+    from spoor.drivers.http.plan import refuse_two
     from spoor.judges.topic import read_topic, topic_of
     from spoor.lab.cell import Cell, prepare, replay_cell
     from spoor.learn.state import read
 
     if absent not in ("skip", "answer"):
         raise InputError(f"--absent is 'skip' or 'answer', not {absent!r}")
-    if topic and topic_file:
-        raise InputError("give --topic or --topic-file, not both")
+    refuse_two(topic, topic_file)
     told = topic_of(topic).topic if topic else read_topic(topic_file).topic if topic_file else None
     cell = Cell(
         str(web),

@@ -84,10 +84,12 @@ class LivePage:
         if not said.running:
             report_of_run(self._path)
         self._next = 0.0
-        what = "wanted" if relevant else "not wanted"
+        noted = f"Noted as {'wanted' if relevant else 'not wanted'}"
+        if not said.learned:
+            return f"{noted}; the policy does not learn from it."
         if said.running:
-            return f"Noted as {what}: the crawl learns it within a second."
-        return f"Noted as {what}: the policy learns it, and the crawl goes by it when it goes on."
+            return f"{noted}: the crawl learns it within a second."
+        return f"{noted}: the policy learns it, and the crawl goes by it when it goes on."
 
     def _update(self) -> None:
         """Make anew what has changed, but no more often than `SHARE` allows."""

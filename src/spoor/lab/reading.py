@@ -17,6 +17,7 @@ from typing import Any
 from spoor.archive.warc_in import page_at
 from spoor.crawl import Crawl
 from spoor.drivers.http.folder import noted, reading
+from spoor.drivers.http.labels import learns
 from spoor.drivers.http.run import wanted_by
 from spoor.drivers.shards.union import folders, standing
 from spoor.errors import InputError
@@ -234,6 +235,7 @@ class RunReader:
             left=left(seen.relevant, known),
             best=best,
             recent=latest,
+            learns=learns(told["policy"]),
             snapshot=known,
             since=0 if known is None else max(0, pages - known.pages),
             groups=_group_rows(seen.directories),

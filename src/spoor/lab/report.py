@@ -133,6 +133,8 @@ class RunReport:
     best: Sequence[PageRow] = ()
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
+    learns: bool = True
+    """Whether the policy learns from a page that is judged otherwise."""
     snapshot: Snapshot | None = None
     since: int = 0
     """Pages fetched since that snapshot."""

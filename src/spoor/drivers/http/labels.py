@@ -60,7 +60,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
             results(run, shards)
         return said
     was = _judged(run, name)
-    learned = _learns(settings["crawl"]["policy"])
+    learned = learns(settings["crawl"]["policy"])
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
         file = os.open(run / "labels.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -83,7 +83,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     return Label(name, relevant, was, running=False, learned=learned)
 
 
-def _learns(policy: str) -> bool:
+def learns(policy: str) -> bool:
     """Whether a policy takes changed judgements in; one that is not installed here may."""
     try:
         return hasattr(registry.find("policies", policy), "relearn")

@@ -64,6 +64,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:99]}…"
 
 
+def refuse_two(topic: object, topic_file: object) -> None:
+    """Raises InputError where both say what is wanted."""
+    if topic and topic_file:
+        raise InputError("give --topic or --topic-file, not both")
+
+
 def run_settings(
     seeds: Sequence[str],
     *,
@@ -98,8 +104,7 @@ def run_settings(
     manners, the budget and where the frontier lies may. With `traps` nothing is kept out of them.
     Files are named from the working `folder`, which is kept too.
     `frontier`: in `memory`, on `disk`, or `auto`: on disk once it is large."""
-    if topic and topic_file:
-        raise InputError("give --topic or --topic-file, not both")
+    refuse_two(topic, topic_file)
     if frontier not in FRONTIERS:
         raise InputError(f"unknown frontier {frontier!r}; it is 'auto', 'memory' or 'disk'")
     if scope not in ("host", "domain", "anywhere"):
