@@ -100,6 +100,8 @@ def describe(figures: Mapping[str, Any]) -> str:
         f"  breadth-first {_number(figures['auc_breadth_first'])}, "
         f"oracle {_number(figures['auc_oracle'])}, gap closed {_number(figures['gap_closed'])}"
     )
+    if (figures["gap_closed"] or 0) > 1:
+        lines.append("  (the oracle goes to the nearest target each time, and may be beaten)")
     lines.append("  " + sparkline([count for _, count in figures["curve"]]))
     return "\n".join(lines)
 

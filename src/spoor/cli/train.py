@@ -57,7 +57,8 @@ def train(
     write(out, model)
     pages = sum(len(web.graph.urls) for web in known)
     targets = sum(int(web.graph.targets.sum()) for web in known)
+    sites = f"{len(known)} site{'s' if len(known) > 1 else ''}"
     typer.echo(
-        f"{out}: {policy} trained on {len(known)} sites ({', '.join(web.name for web in known)}), "
+        f"{out}: {policy} trained on {sites} ({', '.join(web.name for web in known)}), "
         f"{pages:,} pages, {targets:,} targets"
     )
