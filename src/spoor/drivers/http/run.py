@@ -6,11 +6,13 @@ The command line and the notebook both run these lines.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import math
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -443,6 +445,7 @@ class Run:
         if isinstance(frontier, SqliteFrontier):
             self._kept.append(frontier.saved)
             frontier.forget(but=self._kept)
+        _give_back()
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
@@ -470,6 +473,13 @@ class Run:
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }
+
+
+def _give_back() -> None:
+    """To the system, the memory in which a state was put together; the C library would keep it,
+    cut to pieces. Where it is another than GNU's nothing happens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _told(estimate: Estimate | None) -> dict[str, Any] | None:
