@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
 from spoor.learn.mixed import MixedModel
 from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
+from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
 from spoor.stores.memory import MemoryFrontier
 from spoor.testing.policies import generated_web
@@ -114,10 +116,12 @@ def crawled(seed: int) -> Trail:
     return policy
 
 
-def crawl_with(name: str, seed: int, pages: int = 80) -> Any:
+def crawl_with(
+    name: str, seed: int, settings: Mapping[str, Any] | None = None, pages: int = 80
+) -> Any:
     world, root, wanted = generated_web(seed)
     task = Task(np.random.default_rng(seed), Topic(name="pottery", keywords=("kiln", "glaze")))
-    policy = registry.build("policies", name, task)
+    policy = registry.build("policies", name, task, settings=settings or {})
     crawl = Crawl(policy, Label(wanted), MemoryFrontier(), pages=pages)
     crawl.seed([root])
     for _ in Replay(crawl, world):
@@ -197,3 +201,35 @@ def test_interest_ratios_are_counted_together() -> None:
     # A shard that is gone is forgotten.
     one.merge([])
     assert one._parts(candidate)[1] == pytest.approx(log_ratio(3, 2, 6 / 42))
+
+
+@pytest.mark.parametrize("update", ["synchronous", "asynchronous"])
+@pytest.mark.parametrize("encoding", ["one-hot", "index"])
+def test_steps_of_others_are_added_to_the_weights(update: str, encoding: str) -> None:
+    settings = {"update": update, "encoding": encoding}
+    one, other, third = (crawl_with("sarsa", seed, settings) for seed in (1, 2, 3))
+    begun = crawl_with("sarsa", 4, settings, pages=0)
+    assert isinstance(one, Sarsa)
+    assert isinstance(begun, Sarsa)
+    own = one.share()
+    theirs, more = ({**unpack(pack(it.share())), "of": own["of"]} for it in (other, third))
+    assert all(state["added"].any() for state in (own, theirs, more))
+    one.merge([theirs, more])
+    first = begun.values.w
+    expected = first + own["added"] + theirs["added"] + more["added"]
+    assert np.array_equal(one.values.w, expected)
+    saved = pack(one.save())
+    one.merge([more, one.share(), theirs, unpack(pack(theirs))])
+    assert pack(one.save()) == saved, "in any order, and once"
+    assert np.array_equal(one.share()["added"], own["added"])
+    begun.load(unpack(saved))
+    assert pack(begun.save()) == saved
+    # A shard that goes by other categories tells what is not of them.
+    one.merge([{**theirs, "of": {"Elsewhere": "boats"}}])
+    of_categories = ["category" in name for name in one.values.features]
+    assert any(of_categories)
+    apart = theirs["added"].copy()
+    apart[of_categories] = 0.0
+    assert np.array_equal(one.values.w, first + own["added"] + apart)
+    one.merge([])
+    assert np.array_equal(one.values.w, first + own["added"])

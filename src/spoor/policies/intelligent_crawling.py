@@ -146,7 +146,9 @@ class IntelligentCrawling:
         """Pages that other shards learned from, and how many of them satisfied the predicate."""
 
     def observe(self, seen: Sightings) -> None:
-        source = Source(_content(seen.page), seen.parent_score >= self._relevant)
+        source = self._sources.get(seen.parent)
+        if source is None:  # a page of another shard may come in parts
+            source = Source(_content(seen.page), seen.parent_score >= self._relevant)
         for link, url, host in zip(seen.links, seen.urls, seen.hosts, strict=True):
             candidate = self._of.get(link)
             if candidate is None:

@@ -34,7 +34,6 @@ from spoor.text import Vectors, learn_vectors, tokens
 from spoor.types import (
     NO_PARENT,
     Choice,
-    Judgement,
     KnownWeb,
     LinkId,
     Outcome,
@@ -50,6 +49,9 @@ FARTHEST = 9
 FIRST_VECTORS = 64
 """Pages after which vectors are learned from the crawl, and again whenever it is four times as
 long."""
+RELEVANT = 0.5
+"""Score from which a page that another shard fetched is taken for relevant: a link brings no more
+of its judgement than that."""
 CORPUS = 2_000
 CORPUS_WORDS = 500
 
@@ -266,6 +268,9 @@ class Sarsa:
             self.values.set(weights["w"])
         elif prior:
             self.values.begin(prior)
+        self._first = self.values.w
+        self._told = np.zeros_like(self._first)
+        """What others' steps have added to the weights."""
         self.pairs = Pairs()  # Alg. 1 line 3
         self.parents = Parents()
         # Asynchronous: pairs by the Q of their time.
@@ -274,7 +279,8 @@ class Sarsa:
         # Of each link in B: the (state, predicted digits) of its sightings → the pair of each.
         self._stands_in: dict[LinkId, dict[int, int]] = {}
         self._orders: dict[LinkId, float] = {}
-        self._in_flight: dict[LinkId, tuple[int, int]] = {}
+        # (state, action) that it was chosen for; none for a seed.
+        self._in_flight: dict[LinkId, tuple[int, ...]] = {}
         self._pending: Sightings | None = None
         self._texts_read: deque[list[str]] = deque(maxlen=CORPUS)
         self._pages = 0
@@ -316,13 +322,20 @@ class Sarsa:
             self._seeds |= {  # Alg. 1 line 6
                 link: None for link, first in zip(seen.links, seen.first, strict=True) if first
             }
-        else:
+        elif seen.parent in self._in_flight:
             self._pending = seen  # whether their page is relevant, `learn` says
+        elif seen.page is not None:
+            # Another shard of the crawl fetched the page, and learned from it.
+            near, words = self.relevance.of_page(seen.page.title, seen.page.text, seen)
+            wanted = seen.parent_score >= RELEVANT
+            visit, _ = self._visit(seen.parent, near, wanted)
+            self._add(visit, self._actions(seen.parent, visit, seen, words))
 
     def choose(self, offer: Offer) -> Choice:
         for link in self._seeds:  # Alg. 1 line 5
             if link in offer:
                 del self._seeds[link]
+                self._in_flight[link] = ()
                 return Choice(link, 1.0)
         epsilon = self._epsilon
         if self._halving:
@@ -389,7 +402,7 @@ class Sarsa:
 
     def learn(self, outcome: Outcome) -> None:
         link, page, judgement = outcome.choice.link, outcome.page, outcome.judgement
-        taken = self._in_flight.pop(link, None)
+        taken = self._in_flight.pop(link, ())
         seen, self._pending = self._pending, None
         if page is None or judgement is None:
             return  # nothing was seen: neither reward nor state
@@ -397,17 +410,16 @@ class Sarsa:
         if seen is not None and seen.parent != link:
             seen = None
         near, words = self.relevance.of_page(page.title, page.text, seen)
-        visit, reward = self._visit(link, near, judgement)  # Alg. 1 line 24
+        visit, reward = self._visit(link, near, judgement.relevant)  # Alg. 1 line 24
         found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
-        if taken is not None:
-            self._update(*taken, reward, visit, [action for _, _, _, action in found])
+        if taken:
+            state, action = taken
+            self._update(state, action, reward, visit, [action for _, _, _, action in found])
         self._add(visit, found)
 
     # -- one page
 
-    def _visit(
-        self, link: LinkId, near: Sequence[float], judgement: Judgement
-    ) -> tuple[Visit, float]:
+    def _visit(self, link: LinkId, near: Sequence[float], relevant: bool) -> tuple[Visit, float]:
         """The state of a fetched page, near to topic and categories as given; its reward."""
         relevance, parents = near[0], self.parents
         digits, before, distance = 0, relevance, FARTHEST
@@ -415,16 +427,16 @@ class Sarsa:
             digits, before = parents.digits[link], parents.weighted[link]
             distance = min(FARTHEST, parents.distance[link] + 1)
         weighted = self._beta * relevance + (1 - self._beta) * before
-        if judgement.relevant:
+        if relevant:
             distance = 0
         key = 10 * TENTHS[int(relevance * 10 + 1e-9)]
         key += change_bucket(relevance - before, *self._deltas)
         for category in near[1:]:
             key = 10 * key + TENTHS[int(category * 10 + 1e-9)]
         state = self.values.states[1000 * key + 10 * digits + distance]
-        visit = Visit(state, judgement.relevant, relevance, weighted, distance)
+        visit = Visit(state, relevant, relevance, weighted, distance)
         wanted, near_1, near_2, other = self._rewards
-        if judgement.relevant:
+        if relevant:
             return visit, wanted
         if relevance > self._nearly[0]:
             return visit, near_1
@@ -532,13 +544,34 @@ class Sarsa:
         for pair in self._stands_in.pop(link).values():
             self._leave(pair, link)
 
-    # -- saving, explaining
+    # -- learning together, saving, explaining
+
+    def share(self) -> State:
+        """What its own steps have added to the weights, and the categories that some are of."""
+        return {"added": self.values.w - self._first - self._told, "of": dict(self.categories)}
+
+    def merge(self, others: Sequence[State]) -> None:
+        """Go by the steps of others as well: each of them was made from weights that held, but for
+        the newest, all of the others'. They take the place of what the others told before; what is
+        its own, and what comes twice, counts once. Of a shard that goes by other categories those
+        weights are left out. Open links keep the Q of their time, in the asynchronous method."""
+        own = self.share()
+        heard = [own["added"]]
+        for state in others:
+            added = np.array(state["added"])
+            if state["of"] != own["of"]:
+                added[["category" in name for name in self.values.features]] = 0.0
+            if not any(np.array_equal(added, known) for known in heard):
+                heard.append(added)
+        self._told = np.sum([np.zeros_like(self._told), *heard[1:]], axis=0)
+        self.values.set(self._first + own["added"] + self._told)
 
     def save(self) -> State:
         values = self.values
         return {
             "rng": generator_state(self._rng),
             "w": values.w,
+            "told": self._told,
             "states": values.states.digits(),
             "actions": values.actions.digits(),
             "pairs": self.pairs.save(),
@@ -558,6 +591,7 @@ class Sarsa:
     def load(self, state: State) -> None:
         restore_generator(self._rng, state["rng"])
         self.values.set(state["w"])
+        self._told = state.get("told", np.zeros_like(self._first))
         for keys, known in ((self.values.states, "states"), (self.values.actions, "actions")):
             list(map(keys.__getitem__, state[known].tolist()))
         self.pairs = Pairs.restored(state["pairs"])
@@ -567,7 +601,7 @@ class Sarsa:
         self._seeds = dict.fromkeys(state["seeds"])
         self._stands_in = {link: dict(its) for link, *its in state["stands_in"]}
         self._orders = {int(link): float(order) for link, order in state["orders"]}
-        self._in_flight = {int(link): (s, a) for link, s, a in state["in_flight"]}
+        self._in_flight = {int(link): tuple(pair) for link, *pair in state["in_flight"]}
         self._pending = None
         self.categories = dict(state["categories"])
         vectors = self.relevance.vectors

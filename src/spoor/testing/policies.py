@@ -16,6 +16,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.drivers.shards.post import Post
 from spoor.errors import SpoorError
 from spoor.judges.facts import Function, Label
 from spoor.learn.state import generator_state, pack, unpack
@@ -23,7 +24,7 @@ from spoor.protocols import Explains, Mergeable, Policy, Relabels, Weighs, World
 from spoor.stores.memory import MemoryFrontier
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
-from spoor.types import Fetch, Judgement, Page, Reply, State, Task, Topic
+from spoor.types import Anchor, Fetch, Judgement, Link, Page, Parcel, Reply, State, Task, Topic
 
 TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
 """What the webs of these checks are searched for."""
@@ -55,6 +56,7 @@ def check_policy(
     subject.check_same_seed()
     subject.check_saving()
     subject.check_probabilities()
+    subject.check_elsewhere()
     subject.check_optional()
     if beats_random:
         subject.check_beats_random()
@@ -103,11 +105,11 @@ class _Subject:
         return policy
 
     def crawl(
-        self, world: SmallWorld, seed: int, *, delay: float = 0.0, pages: int | None = None
+        self, world: SmallWorld, seed: int, *, delay: float = 0.0, post: Post | None = None
     ) -> Crawl:
         frontier = MemoryFrontier(delay=delay, per_host=1 if delay else 0)
         judge = Function(_graded)
-        return Crawl(self.policy(world, seed), judge, frontier, pages=pages, backoff=2.0)
+        return Crawl(self.policy(world, seed), judge, frontier, backoff=2.0, post=post)
 
     def driver(
         self, case: _Case, *, seed: int | None = None, seeds: Sequence[str] = ()
@@ -261,6 +263,36 @@ class _Subject:
                 abs(share - probability) <= margin,
                 f"{when}: link {link} is chosen in {share:.3f} of {_TRIALS} trials, "
                 f"and its probability is said to be {probability:.3f}",
+            )
+
+    def check_elsewhere(self) -> None:
+        """A crawl that is one of several: links come in from a page that another one fetched."""
+        if self.knows_web:
+            return
+        world = faulty_web(0)
+        root, *urls = world.pages
+        away = "http://away.example/"
+        with self.stage("where links come from another shard"):
+            post = Post(0, 1)
+            post.grant = 1000
+            crawl = self.crawl(world, 0, post=post)
+            crawl.seed([root])
+            driver = Shuffled(crawl, world, np.random.default_rng(0), 4)
+            for step in range(12):
+                assert driver.step()
+                links = tuple(Link(f"{away}{step}/{at}", Anchor("kiln")) for at in range(3))
+                page = Page(away, title="Pottery", text="kiln and glaze")
+                known = (Link(urls[-1 - step], Anchor("clay")),)
+                crawl.enter(Parcel(page, 0.7, 1, (away,), links + known))
+            state = self._packed(crawl)
+            driver.crawl = self.crawl(world, 7, post=Post(0, 1))
+            driver.crawl.load(unpack(state))
+            self.demand(self._packed(driver.crawl) == state, "loaded, such links are other ones")
+            driver.run()
+            asked = {url for url in driver.asked if url.startswith(away)}
+            self.demand(
+                asked == {f"{away}{step}/{at}" for step in range(12) for at in range(3)},
+                "links that another shard found are not all asked for",
             )
 
     def check_optional(self) -> None:
