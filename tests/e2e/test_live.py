@@ -207,6 +207,8 @@ def test_a_run_is_read_from_any_folder_and_moves_with_its_files(
     assert said(capsys, ["explain", "home/runs/one", "--json"])["next"]
     home.rename(tmp_path / "moved")
     assert said(capsys, ["explain", "moved/runs/one", "--json"])["topic"] == WANTED
+    report = (tmp_path / "moved/runs/one/report.html").read_text("utf-8")
+    assert f"Crawl for “{WANTED}”" in report, "the topic's name, not its file's"
     assert str(tmp_path) not in (tmp_path / "moved/runs/one/spoor.toml").read_text("utf-8")
     monkeypatch.chdir(tmp_path / "moved")
     begin[begin.index("--pages") + 1] = "25"

@@ -26,6 +26,7 @@ from spoor.lab.report import Failure, GroupRow, HostRow, Left, PageRow, RunRepor
 from spoor.lab.snapshot import NEXT, HostClock, Snapshot, settings_of, snapshot
 from spoor.learn.remaining import Harvest
 from spoor.text import STOP_WORDS, stem, tokens
+from spoor.types import Topic
 
 BEST = 50
 RECENT = 20
@@ -124,7 +125,11 @@ class RunReader:
         self.path = path
         self.settings = settings_of(path)
         self._seen = _Seen()
-        self._terms = _terms(self.settings)
+        subject = _subject(self.settings)
+        self._terms = _terms(subject)
+        told = self.settings["crawl"]
+        said = (subject.name if subject else "", told["topic"], told["topic_file"])
+        self._wanted: str = next(filter(None, said), ", ".join(told["want"]))
         self._snippets: dict[int, Sequence[tuple[str, bool]]] = {}
         self._labels: dict[str, bool] = {}
         """URL → what a person said last."""
@@ -211,7 +216,6 @@ class RunReader:
                 known = _still_open(db, known, in_shards=bool(folders(self.path)))
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
-        subject = told["topic"] or told["topic_file"] or ", ".join(told["want"])
         numbers = [
             (f"pages of {budget:,}", f"{pages:,}"),
             ("relevant", f"{relevant:,}"),
@@ -226,7 +230,7 @@ class RunReader:
                 numbers.append(("open links", f"{known.open_links:,}"))
         refused, failures = _failures(seen)
         return RunReport(
-            title=f"Crawl for “{subject}”",
+            title=f"Crawl for “{self._wanted}”",
             lead=f"Policy {told['policy']}, from {', '.join(told['seeds'][:3])}"
             + (f"; ended: {ended}" if ended else ""),
             numbers=numbers,
@@ -306,13 +310,18 @@ def _still_open(db: sqlite3.Connection, known: Snapshot, *, in_shards: bool) -> 
     return replace(known, next=[link for link in known.next if link.url not in done][:NEXT])
 
 
-def _terms(settings: Mapping[str, Any]) -> frozenset[str]:
-    """Stems of the words of a run's topic."""
+def _subject(settings: Mapping[str, Any]) -> Topic | None:
+    """What a run is about, where it says it in words, and its file is still there."""
     try:
-        subject = wanted_by(settings)[1]
-    except InputError:  # its file is no longer there
-        return frozenset()
-    words = [] if subject is None else tokens(subject.topic.text)
+        source = wanted_by(settings)[1]
+    except InputError:
+        return None
+    return None if source is None else source.topic
+
+
+def _terms(subject: Topic | None) -> frozenset[str]:
+    """Stems of the words of a topic."""
+    words = [] if subject is None else tokens(subject.text)
     return frozenset(stem(word for word in words if word not in STOP_WORDS))
 
 
