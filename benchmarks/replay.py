@@ -27,6 +27,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.drivers.garbage import few_collections
 from spoor.drivers.replay import Replay
 from spoor.judges.facts import Function
 from spoor.lab.record import record
@@ -88,7 +89,8 @@ def replayed(world: RecordedWorld, root: str, policy: str = "breadth-first") -> 
     )
     crawl.seed([root])
     began = time.process_time()
-    pages = sum(1 for _ in Replay(crawl, world))
+    with few_collections():
+        pages = sum(1 for _ in Replay(crawl, world))
     return pages, time.process_time() - began
 
 
@@ -120,7 +122,8 @@ def growth(policy: str, goals: Sequence[int]) -> None:
     for goal in goals:
         plain.grow(goal)
         learner.grow(goal)
-        pairs = [(plain.window(), learner.window()) for _ in range(20)]
+        with few_collections():
+            pairs = [(plain.window(), learner.window()) for _ in range(20)]
         costs = [[pair[side] for pair in pairs] for side in (0, 1)]
         least = min(costs[1]) - min(costs[0])
         first = first or least

@@ -31,6 +31,7 @@ import numpy as np  # noqa: E402  # after the number of threads is set
 
 from spoor import registry  # noqa: E402
 from spoor.crawl import Crawl  # noqa: E402
+from spoor.drivers.garbage import few_collections  # noqa: E402
 from spoor.drivers.replay import Replay  # noqa: E402
 from spoor.judges.keywords import Keywords  # noqa: E402
 from spoor.lab.webs import open_scope  # noqa: E402
@@ -102,9 +103,10 @@ def crawls(
             crawl.seed([root])
             gc.collect()
             marks = [time.process_time()]
-            for page, _ in enumerate(Replay(crawl, world), 1):
-                if page % BLOCK == 0:
-                    marks.append(time.process_time())
+            with few_collections():
+                for page, _ in enumerate(Replay(crawl, world), 1):
+                    if page % BLOCK == 0:
+                        marks.append(time.process_time())
             blocks = np.diff(marks).tolist()
             took[name].append(sum(blocks))
             least[name] = list(map(min, blocks, least.get(name, blocks)))

@@ -14,6 +14,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.drivers.garbage import few_collections
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
@@ -180,17 +181,18 @@ def _run(
     found: list[bool] = []
     hit_of: dict[LinkId, bool] = {}
     hits = 0
-    for outcome in Replay(crawl, ground.world, in_flight=cell.in_flight):
-        page = outcome.page
-        if page is not None:
-            hit = page.url in wanted
-            hits += hit
-            found.append(hit)
-            tell(len(found), hits)
-            if free:
-                hit_of[outcome.choice.link] = hit
-        if free and cell.pages is not None and len(expanded) >= cell.pages:
-            break
+    with few_collections():
+        for outcome in Replay(crawl, ground.world, in_flight=cell.in_flight):
+            page = outcome.page
+            if page is not None:
+                hit = page.url in wanted
+                hits += hit
+                found.append(hit)
+                tell(len(found), hits)
+                if free:
+                    hit_of[outcome.choice.link] = hit
+            if free and cell.pages is not None and len(expanded) >= cell.pages:
+                break
     if free:
         found = [hit_of[link] for link in expanded][: cell.pages]
     return found, crawl

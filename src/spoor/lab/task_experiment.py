@@ -28,6 +28,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.drivers.garbage import few_collections
 from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.files import write_whole
@@ -323,12 +324,13 @@ def tasks(ground: _Ground, trial: Trial) -> list[dict[str, Any]]:
         found: list[bool] = []
         intervals = [0] * 10
         began = time.process_time()
-        for outcome in Replay(crawl, ground.world):
-            if outcome.page is None or outcome.judgement is None:
-                continue
-            found.append(outcome.judgement.relevant)
-            if found[-1] and ground.near is not None:
-                intervals[ground.tenth(outcome.page)] += 1
+        with few_collections():
+            for outcome in Replay(crawl, ground.world):
+                if outcome.page is None or outcome.judgement is None:
+                    continue
+                found.append(outcome.judgement.relevant)
+                if found[-1] and ground.near is not None:
+                    intervals[ground.tenth(outcome.page)] += 1
         totals = [0, *accumulate(map(int, found))]
         at = sorted({round(step) for step in np.linspace(0, len(found), STEPS + 1)})
         rows.append(

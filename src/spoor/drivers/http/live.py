@@ -9,21 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
 import itertools
 import signal
 import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
 
 from spoor import sitemaps
+from spoor.drivers.garbage import few_collections
 from spoor.drivers.http.dates import last_modified
 from spoor.drivers.http.exchange import Client, Exchange, LimitError
 from spoor.drivers.http.gate import BlockedAddressError, Gate
@@ -260,7 +259,7 @@ class Live:
             per_address=settings.per_address,
         )
         try:
-            with _few_collections():
+            with few_collections():
                 return await self._loop()
         finally:
             for task in self._tasks:
@@ -499,18 +498,6 @@ class Live:
                 return DISALLOW_ALL  # nobody knows what the rest forbids
             return from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
         return ALLOW_ALL
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Let Python look for garbage in cycles seldom: a page leaves hardly any, and what is alive,
-    all of which it goes through now and then, is much; it took one part in fifteen of the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _origin(url: str) -> str:
