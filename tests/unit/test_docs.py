@@ -3,7 +3,8 @@
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
 other lines show what it prints and are not compared. A line that ends with ` &` goes on until the page is
-done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it.
+done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
+ask of a site of others is asked of a `stand_in`.
 """
 
 from __future__ import annotations
@@ -32,13 +33,34 @@ PORT = re.compile(r"(?:--port |http\.server |--metrics 127\.0\.0\.1:)(\d+)")
 DATA = Path(os.environ.get("SPOOR_DATA", ROOT / "../shared/data")).resolve()
 
 
-def blocks(page: Path) -> list[tuple[str, str, int]]:
+SITE_OF_OTHERS = re.compile(r"spoor (?:crawl|watch) https://")
+
+
+def blocks(page: Path, *, shown: bool = False) -> list[tuple[str, str, int]]:
+    """(language, code, line) of those that run, or of those that are only shown."""
     text = page.read_text("utf-8")
     return [
         (match[1], match[3], text[: match.start()].count("\n") + 2)
         for match in FENCE.finditer(text)
-        if "no-run" not in match[2]
+        if ("no-run" in match[2]) == shown
     ]
+
+
+def commands(code: str) -> list[str]:
+    lines: list[str] = []
+    for line in code.splitlines():
+        if lines and lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1] + line.removeprefix("> ").strip()
+        elif line.startswith("$ "):
+            lines.append(line[2:])
+    return lines
+
+
+def of_others(page: Path) -> list[str]:
+    """Commands of a page that ask a site of others, but for those that want what their block
+    installs."""
+    shown = [code for _, code, _ in blocks(page, shown=True) if "pip install" not in code]
+    return [one for code in shown for one in commands(code) if SITE_OF_OTHERS.match(one)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -65,6 +87,28 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                     continue
                 ended, errors = run(command)
                 assert ended == 0, f"{page.name}:{line}: {command}\n{errors}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if of_others(page)], ids=lambda page: page.stem
+)
+def test_what_is_asked_of_others_runs_on_a_stand_in(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same commands, with fewer pages and no delay."""
+    stand_in(tmp_path / "site")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with beside(f"python3 -m http.server {port} --bind 127.0.0.1 --directory site"):
+        for command in of_others(page):
+            less = "--for 3s" if command.startswith("spoor watch") else "--pages 12"
+            asked = f"{command} {less} --delay 0 --connect-to 127.0.0.1:{port}"
+            ended, errors = run(asked.replace("https://", "http://", 1))
+            assert ended == 0, f"{page.name}: {command}\n{errors}"
+        assert list(tmp_path.rglob("pages.warc.gz"))
 
 
 def test_fences_are_such_as_the_site_reads() -> None:
@@ -153,13 +197,3 @@ def run(command: str) -> tuple[int, str]:
         os.killpg(process.pid, signal.SIGKILL)
         raise
     return process.returncode, errors
-
-
-def commands(code: str) -> list[str]:
-    lines: list[str] = []
-    for line in code.splitlines():
-        if lines and lines[-1].endswith("\\"):
-            lines[-1] = lines[-1][:-1] + line.removeprefix("> ").strip()
-        elif line.startswith("$ "):
-            lines.append(line[2:])
-    return lines
