@@ -28,10 +28,10 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
-# Two processes, a file of tests to one of them: many wait for a server or a delay. In the order of
+# Three processes, a file of tests to one of them: many wait for a server or a delay. In the order of
 # tests/conftest.py.
 unit: setup
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # The package as a user gets it: its wheel, what that asks for, and no extras.
 wheel: setup
