@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import struct
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,8 +12,38 @@ from numpy.typing import NDArray
 from spoor.protocols import Offer
 from spoor.types import LinkId, State
 
-Entry = tuple[float, LinkId, str]
-"""(−value, link, host): the smallest is the best; a tie goes to the link discovered first."""
+Entry = int
+"""Key of the value · 2^32 + link: the smallest is the best; a tie goes to the link discovered
+first. One integer takes 48 bytes, a tuple (−value, link, host) with what is in it 120."""
+
+_NONE = int(np.iinfo(np.int64).max)
+"""Key of a link that does not wait."""
+_LINK = (1 << 32) - 1
+_SIGN = (1 << 63) - 1
+_FLOAT, _INTEGER = struct.Struct("<d"), struct.Struct("<q")
+
+
+def _key(value: float) -> int:
+    """64 bits of a number, in an order turned round: the larger the value, the smaller the key.
+
+    The bits of a float, read as an integer, stand in its own order, those of negative ones
+    backwards.
+    """
+    bits: int = _INTEGER.unpack(_FLOAT.pack(value + 0.0))[0]  # −0 is 0
+    return ~bits if bits >= 0 else ~(bits ^ _SIGN)
+
+
+def _value(key: int) -> float:
+    """The number whose key this is."""
+    bits = ~key if key < 0 else ~key ^ _SIGN
+    value: float = _FLOAT.unpack(_INTEGER.pack(bits))[0]
+    return value
+
+
+def _keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The same of many."""
+    bits = (values + 0.0).view(np.int64)
+    return ~np.where(bits >= 0, bits, bits ^ _SIGN)
 
 
 class HostQueue:
@@ -20,85 +51,100 @@ class HostQueue:
 
     A host that is busy is set aside until it is free again, so `pop` costs O(log links) for each
     host that became busy since it was last looked at, not O(hosts). A value that changes is pushed
-    anew; the old entry is dropped when it comes up. Memory: 160 to 280 bytes a link.
+    anew; the old entry is dropped when it comes up. Memory: 16 bytes a link known, by its number,
+    which is below 2^32, and 60 to 120 bytes a link that waits.
     """
 
-    __slots__ = ("_aside", "_best", "_heaps", "_stale", "_tops", "_values", "_waiting")
+    __slots__ = ("_aside", "_best", "_count", "_heaps", "_hosts", "_keys", "_stale", "_tops")
 
     def __init__(self) -> None:
-        self._waiting: dict[LinkId, Entry] = {}
-        """The one entry of each link that holds; any other is stale."""
-        self._values = np.full(1024, np.nan)
-        """The same value by the number of the link, NaN of those that do not wait: to look at many
-        at once, where each look at a large dictionary would wait for memory."""
+        self._keys = np.full(1024, _NONE)
+        """By the number of the link: an entry with another key is stale."""
+        self._hosts = [""] * 1024
+        self._count = 0
         self._heaps: dict[str, list[Entry]] = {}
-        self._tops: list[Entry] = []
+        self._tops: list[tuple[Entry, str]] = []
+        """With their hosts."""
         # The entry of `_tops` that speaks for a host; any other of that host is void.
         self._best: dict[str, Entry] = {}
         self._aside: dict[str, None] = {}
         self._stale = 0
+        """Entries of all heaps that hold no more."""
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._count
 
     def __contains__(self, link: object) -> bool:
-        return link in self._waiting
+        if not isinstance(link, int | np.integer) or not 0 <= link < len(self._hosts):
+            return False
+        key: int = self._keys.item(link)
+        return key != _NONE
 
     def __iter__(self) -> Iterator[LinkId]:
-        return iter(self._waiting)
+        return iter(np.flatnonzero(self._keys != _NONE).tolist())
 
     def among(self, links: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these links wait."""
         # A number beyond all that were entered is cut to the last, which is of no link.
-        waits: NDArray[np.bool_] = ~np.isnan(self._values.take(links, mode="clip"))
+        waits: NDArray[np.bool_] = self._keys.take(links, mode="clip") != _NONE
         return waits
 
     def value(self, link: LinkId) -> float:
         """The value under which the link waits; KeyError if it does not."""
-        return -self._waiting[link][0]
+        if link not in self:
+            raise KeyError(link)
+        return _value(self._keys.item(link))
 
     def host(self, link: LinkId) -> str:
         """Its host; KeyError if the link does not wait."""
-        return self._waiting[link][2]
+        if link not in self:
+            raise KeyError(link)
+        return self._hosts[link]
 
     def push(self, link: LinkId, host: str, value: float) -> None:
         """Enter a link, or change its value."""
-        old = self._waiting.get(link)
-        if old is not None:
-            if old[0] == -value:
-                return
+        if link >= len(self._hosts) - 1:
+            self._grow(link + 2)
+        key, old = _key(value), self._keys.item(link)
+        if key == old:
+            return
+        self._keys[link] = key
+        self._hosts[link] = host
+        self._enter(host, key << 32 | link)
+        if old == _NONE:
+            self._count += 1
+        else:
             self._leave_stale()
-        elif link >= len(self._values) - 1:
-            room = np.full(max(link + 2 - len(self._values), len(self._values)), np.nan)
-            self._values = np.concatenate([self._values, room])
-        self._values[link] = value
-        entry = self._waiting[link] = (-value, link, host)
+
+    def change(self, links: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+        """Change the values of links that wait, each once, as `push` does; most stay."""
+        keys = _keys(values)
+        moved = np.flatnonzero(self._keys[links] != keys)
+        links, keys = links[moved], keys[moved]
+        self._keys[links] = keys
+        for link, key in zip(links.tolist(), keys.tolist(), strict=True):
+            self._enter(self._hosts[link], key << 32 | link)
+        self._leave_stale(len(moved))
+
+    def _grow(self, least: int) -> None:
+        """Room for so many links, and as many again as there was."""
+        room = max(least - len(self._hosts), len(self._hosts))
+        self._keys = np.concatenate([self._keys, np.full(room, _NONE)])
+        self._hosts += [""] * room
+
+    def _enter(self, host: str, entry: Entry) -> None:
         heap = self._heaps.get(host)
         if heap is None:
             heap = self._heaps[host] = []
         heapq.heappush(heap, entry)
-        if heap[0] is entry and host not in self._aside:
+        if heap[0] == entry and host not in self._aside:
             self._raise(host)
-
-    def change(self, links: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-        """Change the values of links that wait, each once, as `push` does; most stay."""
-        moved = np.flatnonzero(self._values[links] != values)
-        links, values = links[moved], values[moved]
-        self._values[links] = values
-        waiting, heaps, aside = self._waiting, self._heaps, self._aside
-        for link, value in zip(links.tolist(), values.tolist(), strict=True):
-            host = waiting[link][2]
-            entry = waiting[link] = (-value, link, host)
-            heap = heaps[host]
-            heapq.heappush(heap, entry)
-            if heap[0] is entry and host not in aside:
-                self._raise(host)
-        self._leave_stale(len(moved))
 
     def discard(self, link: LinkId) -> None:
         """Forget a link; nothing happens if it does not wait."""
-        if self._waiting.pop(link, None) is not None:
-            self._values[link] = np.nan
+        if link in self:
+            self._keys[link] = _NONE
+            self._count -= 1
             self._leave_stale()
 
     def pop(self, offer: Offer) -> tuple[LinkId, float]:
@@ -116,11 +162,11 @@ class HostQueue:
                 if host in self._heaps:
                     self._raise(host)
         while self._tops:
-            entry = self._tops[0]
-            value, link, host = entry
-            if self._best.get(host) is not entry:
+            entry, host = self._tops[0]
+            link = entry & _LINK
+            if self._best.get(host) != entry:
                 heapq.heappop(self._tops)
-            elif self._waiting.get(link) is not entry:
+            elif not self._holds(entry, host):
                 heapq.heappop(self._tops)
                 del self._best[host]
                 self._raise(host)
@@ -132,73 +178,78 @@ class HostQueue:
                 # Gone without being chosen here: another link was redirected to it.
                 self.discard(link)
             else:
-                return link, -value
+                return link, _value(entry >> 32)
         raise LookupError("no link on offer waits in this queue")
 
     def best(self, host: str, offer: Offer) -> tuple[LinkId, float]:
         """The best link on offer of one host and its value, for policies that choose the host
         themselves. Raises LookupError if none of it waits here."""
         while heap := self._heaps.get(host):
-            value, link, _ = entry = heap[0]
-            if self._waiting.get(link) is not entry:
+            link = heap[0] & _LINK
+            if not self._holds(heap[0], host):
                 heapq.heappop(heap)
                 self._stale -= 1
             elif link not in offer:
                 self.discard(link)
             else:
-                return link, -value
+                return link, _value(heap[0] >> 32)
         raise LookupError(f"no link of {host} on offer waits in this queue")
+
+    def _holds(self, entry: Entry, host: str) -> bool:
+        link = entry & _LINK
+        return self._keys.item(link) == entry >> 32 and self._hosts[link] == host
 
     def _raise(self, host: str) -> None:
         """Enter the host's best link among the hosts, dropping entries that hold no more."""
         heap = self._heaps[host]
-        while heap and self._waiting.get(heap[0][1]) is not heap[0]:
+        while heap and not self._holds(heap[0], host):
             heapq.heappop(heap)
             self._stale -= 1
-        if heap and self._best.get(host) is not heap[0]:
+        if heap and self._best.get(host) != heap[0]:
             self._best[host] = heap[0]
-            heapq.heappush(self._tops, heap[0])
+            heapq.heappush(self._tops, (heap[0], host))
 
     def _leave_stale(self, entries: int = 1) -> None:
         """So many entries more hold no longer; when most do not, all are cleared away."""
         self._stale += entries
-        if self._stale > 64 and self._stale > len(self._waiting):
+        if self._stale > 64 and self._stale > self._count:
             self._compact()
 
     def _compact(self) -> None:
         """Build all heaps anew from the values that hold."""
         self._heaps = {}
-        for entry in self._waiting.values():
-            self._heaps.setdefault(entry[2], []).append(entry)
+        for link in self:
+            entry = self._keys.item(link) << 32 | link
+            self._heaps.setdefault(self._hosts[link], []).append(entry)
         for heap in self._heaps.values():
             heapq.heapify(heap)
         self._best = {
             host: heap[0] for host, heap in self._heaps.items() if host not in self._aside
         }
-        self._tops = list(self._best.values())
+        self._tops = [(entry, host) for host, entry in self._best.items()]
         heapq.heapify(self._tops)
         self._stale = 0
 
     def save(self) -> State:
-        """The links in the order they were entered; heaps are built anew on load, which changes no
-        answer, since (value, link) orders them totally."""
+        """The links in order; heaps are built anew on load, which changes no answer, since
+        (value, link) orders them totally."""
+        links = np.flatnonzero(self._keys != _NONE)
         hosts: dict[str, int] = {}
-        entries = self._waiting.values()
-        places = [hosts.setdefault(host, len(hosts)) for _, _, host in entries]
+        places = [hosts.setdefault(self._hosts[link], len(hosts)) for link in links.tolist()]
+        bits = ~self._keys[links]
         return {
-            "links": np.fromiter(self._waiting, dtype=np.int64, count=len(entries)),
-            "values": np.array([-value for value, _, _ in entries], dtype=np.float64),
+            "links": links.astype(np.int64),
+            "values": np.where(bits >= 0, bits, bits ^ _SIGN).view(np.float64),
             "host": np.array(places, dtype=np.int32),
             "hosts": list(hosts),
         }
 
     def load(self, state: State) -> None:
-        hosts = state["hosts"]
-        rows = zip(
-            state["links"].tolist(), state["values"].tolist(), state["host"].tolist(), strict=True
-        )
-        self._waiting = {link: (-value, link, hosts[at]) for link, value, at in rows}
-        self._values = np.full(max(1024, max(self._waiting, default=0) + 2), np.nan)
-        self._values[state["links"]] = state["values"]
-        self._aside = {}
+        links, hosts = state["links"], state["hosts"]
+        self.__init__()  # type: ignore[misc]
+        self._grow(int(links.max(initial=0)) + 2)
+        self._keys[links] = _keys(state["values"])
+        for link, at in zip(links.tolist(), state["host"].tolist(), strict=True):
+            self._hosts[link] = hosts[at]
+        self._count = len(links)
         self._compact()
