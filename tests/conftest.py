@@ -1,8 +1,13 @@
-"""The order of tests: the long files first, so that no process waits for another's at the end."""
+"""The order of tests: the long files first, so that no process waits for another's at the end. And
+no test fails because the machine is slow."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("spoor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("spoor")
 
 LONG = ("test_docs.py", "test_shards.py", "test_policies.py")
 

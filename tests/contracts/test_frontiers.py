@@ -63,7 +63,7 @@ calls = st.lists(
 
 
 @pytest.mark.parametrize("name", FRONTIERS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(calls=calls, how=st.sampled_from(SETTINGS))
 def test_frontier_answers_as_the_model(
     name: str, calls: list[Call], how: tuple[float, int], folder: Path

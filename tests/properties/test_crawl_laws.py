@@ -37,7 +37,7 @@ from spoor.types import (
     Topic,
 )
 
-SETTINGS = settings(max_examples=60, deadline=None)
+SETTINGS = settings(max_examples=60)
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("frontier") / "frontier.db"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(cases, st.integers(0, 40), st.sampled_from(["at once", "later", "twice"]))
 def test_a_crawl_is_the_same_with_its_frontier_on_disk(
     file: Path, case: Case, at: int, moved: str

@@ -24,7 +24,7 @@ from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
 from spoor.urls import shard_of
 
-SETTINGS = settings(max_examples=60, deadline=None)
+SETTINGS = settings(max_examples=60)
 
 
 # ---------------------------------------------------------------- the ledger
@@ -94,7 +94,7 @@ def _page(url: str, links: list[str]) -> Page:
 
 
 @given(seed=st.integers(0, 10_000), shards=st.integers(2, 5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -> None:
     rng = np.random.default_rng(seed)
     sender = Post(0, shards)
@@ -293,7 +293,7 @@ def _alone(seed: int) -> set[str]:
     policy=st.sampled_from(["breadth-first", "best-first", "random", "trail"]),
     deaths=st.sampled_from([0.0, 0.1]),
 )
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=7)
 def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     seed: int, shards: int, policy: str, deaths: float
 ) -> None:
@@ -318,7 +318,7 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     deaths=st.sampled_from([0.0, 0.1]),
 )
 @example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0)  # a redirect, half-way
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
     seed: int, divisions: list[tuple[int, int]], deaths: float
 ) -> None:
@@ -348,7 +348,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
 
 
 @given(seed=st.integers(0, 10_000), pages=st.integers(1, 50), shards=st.integers(1, 4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shards: int) -> None:
     world = _world(seed, failures=False)
     root = next(iter(world.pages))

@@ -397,7 +397,7 @@ def test_double_q_learning_finds_the_value_of_a_short_chain() -> None:
     assert dqn.online.values(np.array([first, second])) == pytest.approx([0.5, 1.0], abs=0.02)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 1.0])),

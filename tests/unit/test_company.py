@@ -42,7 +42,7 @@ def _pages_reached(graph: WebGraph, root: int) -> int:
 
 
 @given(data=st.data(), pages=st.integers(5, 40), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_any_size_that_can_be(data: st.DataObject, pages: int, seed: int) -> None:
     links = data.draw(st.integers(pages - 1, pages * (pages - 1)))
     relevant = data.draw(st.integers(1, pages - 3))

@@ -163,7 +163,7 @@ def test_a_web_without_targets_in_reach_has_a_page_all_the_same(tmp_path: Path) 
 DIFFERENCES = st.lists(st.integers(-20, 20).map(lambda x: x / 20), min_size=2, max_size=14)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(DIFFERENCES)
 def test_to_swap_the_sides_turns_the_signs(found: list[float]) -> None:
     one = compare.paired("a", "b", [(value, 0.0) for value in found])

@@ -135,7 +135,7 @@ def test_a_news_web_rolls_over() -> None:
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_rewiring_keeps_all_degrees(seed: int) -> None:
     world = news_web(SMALL)
     other = rewired(world, np.random.default_rng(seed))

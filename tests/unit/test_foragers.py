@@ -281,7 +281,7 @@ def test_partition_splits_what_differs() -> None:
 
 
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_partition_is_one(documents: int, clusters: int, seed: int) -> None:
     rows = np.random.default_rng(seed).poisson(0.4, (documents, 9))
     label = partition(sparse.csr_array(rows), clusters)
@@ -309,7 +309,7 @@ def test_prtfidf_by_hand() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), min_size=1, max_size=12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_outputs_are_probabilities(corpus: list[list[str]]) -> None:
     model = PrTFIDF.fit(corpus, clusters=3)
     for text in corpus:
@@ -437,7 +437,7 @@ def test_same_seed_same_run(name: str, in_flight: int) -> None:
 
 @pytest.mark.parametrize("name", registry.names("fleets"))
 @given(st.integers(1, 120))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_saved_and_loaded_it_goes_on_bit_for_bit(name: str, cut: int) -> None:
     told: dict[str, Any] = {} if name in ("round-robin", "change-rate") else {"slice_seconds": 30.0}
     whole_world = small_world()
@@ -486,7 +486,7 @@ def test_saved_with_requests_in_flight() -> None:
 
 
 @given(st.lists(st.integers(0, 5), min_size=40, max_size=40))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_hosts_are_left_alone(order: list[int]) -> None:
     """Never two requests for a host at a time, never earlier than its delay, in any reply order."""
     links = " ".join(f"//{host}/{at}" for at in range(4) for host in "xyz")

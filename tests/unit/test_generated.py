@@ -150,7 +150,7 @@ def test_the_graph_is_what_the_pages_link_to() -> None:
         assert linked == {found.urls[target] for target in row}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 10**9),
     st.integers(1, 200),

@@ -432,7 +432,7 @@ def test_one_cell_has_no_interval() -> None:
     assert pooled_gap([]) is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 0.4), st.floats(0.6, 0.9)),

@@ -190,7 +190,7 @@ def test_what_follows_the_last_part_is_left_out() -> None:
     assert (told.truncated, told.body) == ("", TEXT)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=5000), st.sampled_from(ENCODINGS), st.integers(1, 3000))
 def test_the_pieces_in_which_data_arrives_do_not_matter(
     data: bytes, encoding: str, size: int
@@ -206,7 +206,7 @@ def test_the_pieces_in_which_data_arrives_do_not_matter(
     assert out == data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(min_size=1, max_size=300), st.sampled_from(("gzip", "deflate", "zstd", "br")))
 def test_no_bytes_raise_anything_else(data: bytes, encoding: str) -> None:
     inflater = _inflater(encoding)

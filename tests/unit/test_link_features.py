@@ -45,7 +45,7 @@ def rows(
     return [part.tolist() for part in features.rows(links, page, number, score, number)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pages)
 def test_what_was_seen_before_changes_no_row(
     told: list[tuple[str, str, float, list[tuple[str, Anchor]]]],

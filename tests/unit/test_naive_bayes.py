@@ -51,7 +51,7 @@ def samples(draw: st.DrawFn) -> tuple[Counts, Labels, int]:
 
 
 @given(samples())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_one_bag_equals_multinomial_naive_bayes_of_scikit_learn(
     sample: tuple[Counts, Labels, int],
 ) -> None:
@@ -64,7 +64,7 @@ def test_one_bag_equals_multinomial_naive_bayes_of_scikit_learn(
 
 
 @given(samples())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_complement_smoothing_equals_complement_naive_bayes_of_scikit_learn(
     sample: tuple[Counts, Labels, int],
 ) -> None:
@@ -94,7 +94,7 @@ def test_the_equations_by_hand() -> None:
 
 
 @given(samples(), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_likelihoods_of_several_bags_multiply_and_shared_texts_are_as_if_written_out(
     sample: tuple[Counts, Labels, int], seed: int
 ) -> None:
@@ -111,7 +111,7 @@ def test_likelihoods_of_several_bags_multiply_and_shared_texts_are_as_if_written
 
 
 @given(samples(), st.sampled_from(["laplace", "shrinkage"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_words_of_a_class_are_a_distribution(
     sample: tuple[Counts, Labels, int], smoothing: str
 ) -> None:

@@ -119,7 +119,7 @@ soup = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(soup, soup)
 def test_no_soup_gets_past_the_books(head: str, body: str) -> None:
     source = head + body * 400
@@ -141,7 +141,7 @@ closed = st.sampled_from(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(soup, st.lists(closed | tag, max_size=10).map("".join))
 def test_what_is_closed_at_once_is_not_opened_again(head: str, body: str) -> None:
     source = head + body * 100

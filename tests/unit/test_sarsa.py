@@ -342,7 +342,7 @@ def test_relevance_change(change: float, bucket: int) -> None:
     assert change_bucket(change, 0.1, 0.3) == bucket
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.sampled_from(ENCODINGS),
     st.lists(st.tuples(st.integers(0, 10**7 - 1), st.integers(0, 10**5 - 1), st.floats(-3, 3))),

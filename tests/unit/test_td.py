@@ -58,7 +58,7 @@ states = st.lists(st.integers(0, 6), unique=True, max_size=7).map(
 
 
 @given(hidden=st.integers(0, 4), seed=st.integers(0, 1000), ones=states)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_gradient_is_that_of_the_value(hidden: int, seed: int, ones: Ones) -> None:
     network = drawn_network(7, hidden, seed)
     gradient = np.zeros_like(network.weights)
@@ -74,7 +74,7 @@ def test_the_gradient_is_that_of_the_value(hidden: int, seed: int, ones: Ones) -
     gamma=st.floats(0.0, 1.0),
     lam=st.floats(0.0, 1.0),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_traces_and_weights_follow_their_equations_step_by_step(
     hidden: int, seed: int, walk: list[Ones], gamma: float, lam: float
 ) -> None:
@@ -127,7 +127,7 @@ def test_a_new_network_values_everything_at_0() -> None:
     targets=st.sets(st.integers(0, 5), max_size=3),
     gamma=st.floats(0.0, 0.95),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_exact_values_solve_the_bellman_equations(
     links: list[list[int]], targets: set[int], gamma: float
 ) -> None:
@@ -199,7 +199,7 @@ def test_the_network_converges_too() -> None:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(deadline=None, max_examples=3)
+@settings(max_examples=3)
 def test_td_converges_on_any_small_web(seed: int) -> None:
     rng = np.random.default_rng(seed)
     links = [sorted({(at + 1) % 6, *rng.integers(0, 6, 2).tolist()} - {at}) for at in range(6)]

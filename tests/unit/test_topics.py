@@ -417,7 +417,7 @@ def test_what_is_no_score_is_no_answer(said: Any) -> None:
     assert not seen.relevant
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     said=st.lists(
         st.sampled_from(["kiln", "kiln a", "ledger", "sphinx", "", "!", "glaze b"]), max_size=12

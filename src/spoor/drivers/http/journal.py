@@ -170,6 +170,7 @@ class Journal:
         """Make the state of the crawl durable, and all calls so far."""
         state, requests = self.crawl.save(), self.crawl.counts.requests
         self._folder.checkpoint(state, requests, at, self._packed())
+        self._folder.at("sending")
 
     def _packed(self) -> bytes:
         if not self._events:
