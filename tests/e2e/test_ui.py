@@ -321,6 +321,12 @@ def test_a_snippet_shows_where_the_topic_is() -> None:
     assert len(" ".join(piece for piece, _ in pieces).split()) <= 12 + 2
     assert snippet("", frozenset({"kiln"})) == []
     assert snippet("a b c", frozenset()) == [("a b c", False)]
+    # What a site repeats tells nothing of this page, but where there is nothing else.
+    repeated, said = "home kiln pots kiln shop about", set[str]()
+    for text, first in ((repeated, "home"), (f"{repeated} {'one two ' * 9} a kiln burns", "…")):
+        pieces = snippet(text, frozenset({"kiln"}), size=5, said=said)
+        assert pieces[0][0].startswith(first), pieces
+    assert "kiln" in dict(snippet(repeated, frozenset({"kiln"}), said=said))
 
 
 def test_a_crawl_without_open_links_has_nothing_left() -> None:

@@ -131,6 +131,8 @@ class RunReader:
         said = (subject.name if subject else "", told["topic"], told["topic_file"])
         self._wanted: str = next(filter(None, said), ", ".join(told["want"]))
         self._snippets: dict[int, Sequence[tuple[str, bool]]] = {}
+        self._said: set[str] = set()
+        """Around the topic's words on the pages of these."""
         self._labels: dict[str, bool] = {}
         """URL → what a person said last."""
         self._heard = 0
@@ -291,9 +293,10 @@ class RunReader:
             if row["warc_file"]:
                 file = self.path / row["warc_file"]
                 page = page_at(file, row["warc_offset"], row["warc_length"])
-            known = () if page is None else snippet(page.text, self._terms)
+            known = () if page is None else snippet(page.text, self._terms, said=self._said)
             if len(self._snippets) > 20 * BEST:
                 self._snippets.clear()
+                self._said.clear()
             self._snippets[row["number"]] = known
         return known
 
@@ -325,17 +328,27 @@ def _terms(subject: Topic | None) -> frozenset[str]:
     return frozenset(stem(word for word in words if word not in STOP_WORDS))
 
 
-def snippet(text: str, terms: frozenset[str], size: int = SNIPPET) -> list[tuple[str, bool]]:
+def snippet(
+    text: str, terms: frozenset[str], size: int = SNIPPET, said: set[str] | None = None
+) -> list[tuple[str, bool]]:
     """The `size` words of a text that hold most of the terms, in pieces: (piece, whether it is one
-    of the terms). The first such place; where none is, the beginning."""
+    of the terms). The first such place; where none is, the beginning. A term between the same two
+    words as on another page, which `said` remembers, counts only where no other is: it stands in
+    what a site repeats."""
     words = text.split()[:20_000]
     hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
-    totals = [0, *accumulate(hits)]
+    telling = hits
+    if said is not None:
+        around = [" ".join(words[max(0, at - 1) : at + 2]) for at in range(len(words))]
+        fresh = [hit and near not in said for hit, near in zip(hits, around, strict=True)]
+        said.update(near for hit, near in zip(hits, around, strict=True) if hit)
+        telling = fresh if any(fresh) else hits
+    totals = [0, *accumulate(telling)]
     begins = range(max(1, len(words) - size + 1))
     begin = max(begins, key=lambda at: totals[min(at + size, len(words))] - totals[at])
     if totals[-1]:
         # A few words before the first of them.
-        begin = max(0, min(hits.index(True, begin) - 6, len(words) - size))
+        begin = max(0, min(telling.index(True, begin) - 6, len(words) - size))
     pieces = [("… ", False)] if begin else []
     end, room = begin, _MOST
     while end < min(begin + size, len(words)) and room > 0:
