@@ -98,7 +98,7 @@ def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
     _, policy = begun([link("x", n, "kiln") for n in range(3)] + [link("y", 9)])
     assert 0.8 < policy.trust < 1.0, "a head start"
     policy._surprise = [60.0, 20.0]
-    rows = [policy._of[known][0] for known in policy._of]
+    rows = policy._rows.all()[2]
     policy._model.w[1:] = 3.0
     odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
     assert odds == pytest.approx(policy._rows.dense[rows] @ policy._blind, abs=1e-3)
@@ -143,10 +143,11 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     crawl.relabel(url, BAD, GOOD)
     assert moved > 0.05
     assert np.abs(policy._model.w - weights).max() < 0.35 * moved
-    counts = {group: list(pair) for group, pair in policy._tried.items()}
-    assert all(tried >= reward >= 0 for tried, reward in counts.values())
+    counts = policy._tried.copy()
+    assert counts.any()
+    assert all(tried >= reward >= 0 for tried, reward in counts.tolist())
     crawl.relabel(url, GOOD, GOOD)
-    assert {group: list(pair) for group, pair in policy._tried.items()} == counts
+    assert (policy._tried == counts).all()
 
 
 @pytest.mark.parametrize("capacity", [500_000, 700])
@@ -157,19 +158,26 @@ def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
     crawl = Crawl(policy, Label("good"), MemoryFrontier())
     crawl.seed([SITE])
     made = np.random.default_rng(1)
+    shown: dict[int, int] = {}
     for _ in range(60):
         fetch = crawl.next(0.0)
         assert isinstance(fetch, Fetch)
-        shown = [link("xyz"[n % 3], n) for n in made.integers(0, 1_500, 40).tolist()]
-        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, title="All", links=shown)), 0.0)
+        found = [link("xyz"[n % 3], n) for n in made.integers(0, 1_500, 40).tolist()]
+        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, title="All", links=found)), 0.0)
+        for one in found:
+            at = crawl.frontier.find(one.url)
+            assert at is not None
+            shown[at] = shown.get(at, 0) + 1
+        waiting = set(crawl.frontier.open())
         for known in (policy, coming_back(policy)):
-            rows = {
-                at: tuple(row for row in of if row >= 0) for at, of in enumerate(known._rows.of)
-            }
-            assert {at: of for at, of in rows.items() if of} == {
-                at: of for at, of in known._of.items() if of
-            }
-    assert max(map(len, policy._of.values())) == 3
+            links, counts, rows = known._rows.all()
+            assert set(links.tolist()) == waiting
+            assert len(set(rows.tolist())) == len(rows) == counts.sum() <= capacity
+            for at, count in zip(links.tolist(), counts.tolist(), strict=True):
+                assert count == len(known._rows.of_link(at)) <= min(3, shown[at])
+                assert capacity < 1_000 or count == min(3, shown[at])
+            assert known._rows.known([*links.tolist(), 9_999]) == [*counts.tolist(), -1]
+    assert policy._rows.all()[1].max() == 3
 
 
 def coming_back(policy: Trail) -> Trail:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from spoor.protocols import Offer
 from spoor.types import LinkId, State
 
+Links = NDArray[np.int32] | NDArray[np.int64]
 Entry = int
 """Key of the value · 2^32 + link: the smallest is the best; a tie goes to the link discovered
 first. One integer takes 48 bytes, a tuple (−value, link, host) with what is in it 120."""
@@ -83,7 +84,7 @@ class HostQueue:
     def __iter__(self) -> Iterator[LinkId]:
         return iter(np.flatnonzero(self._keys != _NONE).tolist())
 
-    def among(self, links: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def among(self, links: Links) -> NDArray[np.bool_]:
         """Which of these links wait."""
         # A number beyond all that were entered is cut to the last, which is of no link.
         waits: NDArray[np.bool_] = self._keys.take(links, mode="clip") != _NONE
@@ -116,7 +117,7 @@ class HostQueue:
         else:
             self._leave_stale()
 
-    def change(self, links: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    def change(self, links: Links, values: NDArray[np.float64]) -> None:
         """Change the values of links that wait, each once, as `push` does; most stay."""
         keys = _keys(values)
         moved = np.flatnonzero(self._keys[links] != keys)

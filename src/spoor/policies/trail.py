@@ -14,7 +14,6 @@ import math
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -139,15 +138,14 @@ class Trail:
         """What other shards learned."""
         self._queue = HostQueue()
         self._rows = _Rows(capacity)
-        self._of: dict[LinkId, tuple[int, ...]] = {}
-        """Open link → its rows."""
-        self._parent: dict[LinkId, LinkId] = {}
         self._members: dict[int, array[LinkId]] = {}
         """Group → its links seen last."""
-        self._tried: dict[int, list[float]] = {}
-        """Group → [links tried, their reward]."""
+        self._tried = np.zeros((1 << BITS, 2), dtype=np.float32)
+        """By group: links tried, their reward."""
         self._done: dict[LinkId, _Done] = {}
-        self._sweep: deque[LinkId] = deque()
+        self._sweep = array("i")
+        """Open links in turn, from the place `_swept` on."""
+        self._swept = 0
         self._fresh: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
         """The page observed last, and the links that it was the first to show."""
         self._guard = guard
@@ -157,22 +155,22 @@ class Trail:
     # -- the value of a link
 
     def observe(self, seen: Sightings) -> None:
-        links, hosts, first, of = seen.links, seen.hosts, seen.first, self._of
+        links, hosts, first = seen.links, seen.hosts, seen.first
+        known = dict(zip(links, self._rows.known(links), strict=True))
         read: list[int] = []
         rows: list[int | None] = []
         again = False
         for at, link in enumerate(links):
-            known = of.get(link)
-            if known is None:
-                known = of[link] = ()
-                self._sweep.append(link)
-            elif len(known) >= self._sightings:
+            before = known[link]
+            if before >= self._sightings:
                 continue
+            if before < 0:
+                self._sweep.append(link)
+                before = 0
             row = self._rows.place()
-            if row is not None:
-                of[link] = (*known, row)
-                self._rows.belong(row, link, len(known))
-            again = again or row is None or bool(known)
+            self._rows.belong(row, link, before)
+            known[link] = before + (row is not None)
+            again = again or row is None or before > 0
             read.append(at)
             rows.append(row)
         new: list[LinkId] = []
@@ -201,13 +199,13 @@ class Trail:
             for number in near:
                 group = members.get(number)
                 if group is None:
-                    members[number] = array("q", (link,))
+                    members[number] = array("i", (link,))
                     continue
                 if len(group) == MEMBERS:
                     del group[0]
                 group.append(link)
             if first[at]:
-                self._parent[link] = seen.parent
+                self._rows.parent[link] = seen.parent
                 new.append(link)
         values = self._values(list(valued)) if again else self._best(slots, dense).tolist()
         for (link, host), value in zip(valued.items(), values, strict=True):
@@ -274,7 +272,7 @@ class Trail:
         # Values in the queue may be old; the best one is checked before it is believed.
         for _ in range(CHECKS):
             link, old = self._queue.peek(offer)
-            if not self._of.get(link):
+            if not self._rows.of_link(link):
                 break
             (value,) = self._values([link])
             self._queue.push(link, self._queue.host(link), value)
@@ -287,23 +285,22 @@ class Trail:
         """What an open link is worth now, in log-odds, and why."""
         if link not in self._queue:
             return None
-        known = self._of.get(link)
+        known = self._rows.of_link(link)
         value = self._values([link])[0] if known else self._queue.value(link)
         return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
 
     def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
         """What speaks for the link and against it, most telling first."""
-        rows = self._of.get(link)
+        rows = self._rows.of_link(link)
         if not rows:
             return (("its value when it was first seen", value),)
         row = rows[0]
         if len(rows) > 1:
-            several = list(rows)
-            odds = self._model.odds(self._rows.slots[several], self._rows.dense[several])
+            odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.w[slots].tolist(), slots.tolist()
-        found = [at for at in _GROUP_COLUMNS if numbers[at] in self._tried]
+        found = [at for at in _GROUP_COLUMNS if self._tried[numbers[at], 0]]
         found += [at for at, share in enumerate(shares[:_WORDS]) if share]
         shares += (self._model.a * dense).tolist()
         found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
@@ -320,7 +317,7 @@ class Trail:
         return self._features.names.get(numbers[at], "a word")
 
     def _group_said(self, field: str, group: int) -> str:
-        tried, reward = self._tried[group]
+        tried, reward = self._tried[group].tolist()
         where = "this page" if field == "page" else f"the same {field}"
         return f"links of {where}: {reward:.3g} of {tried:.0f} relevant"
 
@@ -328,14 +325,12 @@ class Trail:
 
     def learn(self, outcome: Outcome) -> None:
         link = outcome.choice.link
-        rows = list(self._of.pop(link, ()))
-        parent = self._parent.pop(link, NO_PARENT)
-        if outcome.judgement is None or not rows:
-            self._rows.free(link, rows)
-            return
-        reward = min(1.0, max(0.0, outcome.reward))
+        rows, parent = self._rows.of_link(link), self._rows.parent_of(link)
         slots, dense = self._rows.slots[rows], self._rows.dense[rows]
         self._rows.free(link, rows)
+        if outcome.judgement is None or not rows:
+            return
+        reward = min(1.0, max(0.0, outcome.reward))
         self._compare(slots, dense, reward)
         worth = max(reward, self._leads_to(link))
         self._update(slots, dense, worth)
@@ -363,13 +358,8 @@ class Trail:
         done.worth += change
         self._count(done.slots, now - was, tried=0.0)
         self._refresh(done.slots[:, _NEAR].T.ravel().tolist())
-        children = [
-            child
-            for child, parent in self._parent.items()
-            if parent == link and child in self._queue
-        ]
-        for child in children:
-            self._rows.dense[self._of[child][0], _PARENT_SCORE] = after.score
+        children = [child for child in self._rows.children(link) if child in self._queue]
+        self._rows.dense[self._rows.of[children, 0], _PARENT_SCORE] = after.score
         for child, value in zip(children, self._values(children), strict=True):
             self._queue.push(child, self._queue.host(child), value)
 
@@ -378,8 +368,9 @@ class Trail:
         page, new = self._fresh
         if page != link or not new or not self._gamma:
             return 0.0
-        rows = [self._of[child][0] for child in new if self._of.get(child)]
-        if not rows:
+        first = self._rows.of[new, 0]
+        rows = first[first >= 0]
+        if not len(rows):
             return 0.0
         odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
         return self._gamma / (1.0 + math.exp(-float(odds.max())))
@@ -402,14 +393,11 @@ class Trail:
             del self._done[next(iter(self._done))]
 
     def _count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
-        for group in set(slots[:, _WORDS:].ravel().tolist()):
-            counts = self._tried.setdefault(group, [0.0, 0.0])
-            counts[0] += tried
-            counts[1] += reward
+        self._tried[list(set(slots[:, _WORDS:].ravel().tolist()))] += (tried, reward)
 
     def _refresh(self, groups: Iterable[int]) -> None:
         """Value anew what stands in the same places as what was tried, and a few others in turn."""
-        stale: list[NDArray[np.int64]] = []
+        stale: list[NDArray[np.int32]] = []
         for group in dict.fromkeys(groups):
             members = self._members.get(group)
             if members is None:
@@ -420,14 +408,16 @@ class Trail:
             if not len(alive):
                 del self._members[group]
             elif len(alive) < len(seen):
-                self._members[group] = array("q", alive.tobytes())
+                self._members[group] = array("i", alive.tobytes())
             stale.append(alive)
-        turn = [self._sweep.popleft() for _ in range(min(SWEEP, len(self._sweep)))]
-        seen = np.array(turn, dtype=np.int64)
-        waits = self._queue.among(seen)
-        self._sweep.extend(compress(turn, waits.tolist()))
-        links = np.concatenate([*stale, seen[waits]])
-        links = self._rows.once(links)
+        seen = np.array(self._sweep[self._swept : self._swept + SWEEP])
+        self._swept += len(seen)
+        alive = seen[self._queue.among(seen)]
+        self._sweep.frombytes(alive.tobytes())
+        if 2 * self._swept > len(self._sweep):
+            del self._sweep[: self._swept]
+            self._swept = 0
+        links = self._rows.once(np.concatenate([*stale, alive]))
         self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)).astype(float))
 
     # -- what shards tell one another
@@ -492,22 +482,23 @@ class Trail:
         )
 
     def save(self) -> State:
-        open_links = list(self._of)
+        links, counts, rows = self._rows.all()
+        tried = np.flatnonzero(self._tried[:, 0])
         return {
             "model": self._model.save(),
             "told": None if self._told is None else self._told.save(),
             "names": [[slot, name] for slot, name in self._features.names.items()],
             "queue": self._queue.save(),
-            "links": np.array(open_links, dtype=np.int64),
-            "counts": np.array([len(self._of[link]) for link in open_links], dtype=np.int32),
-            "rows": self._rows.save([row for link in open_links for row in self._of[link]]),
-            "parents": np.array(list(self._parent.items()), dtype=np.int64).reshape(-1, 2),
+            "links": links,
+            "counts": counts,
+            "rows": {"slots": self._rows.slots[rows], "dense": self._rows.dense[rows]},
+            "parents": self._rows.parents(),
             "members": [[group, list(links)] for group, links in self._members.items()],
-            "tried": [[group, *counts] for group, counts in self._tried.items()],
+            "tried": np.column_stack([tried, self._tried[tried].astype(np.float64)]),
             "done": [
                 [link, done.slots, done.dense, done.worth] for link, done in self._done.items()
             ],
-            "sweep": np.array(self._sweep, dtype=np.int64),
+            "sweep": np.array(self._sweep[self._swept :], dtype=np.int64),
             "surprise": list(self._surprise),
         }
 
@@ -517,22 +508,16 @@ class Trail:
         self._features.remember({int(slot): str(name) for slot, name in state["names"]})
         self._queue.load(state["queue"])
         self._rows = _Rows(self._capacity)
-        rows = iter(self._rows.load(state["rows"]))
-        self._of = {
-            link: tuple(next(rows) for _ in range(count))
-            for link, count in zip(state["links"].tolist(), state["counts"].tolist(), strict=True)
-        }
-        for link, of in self._of.items():
-            for before, row in enumerate(of):
-                self._rows.belong(row, link, before)
-        self._parent = dict(state["parents"].tolist())
-        self._members = {int(group): array("q", links) for group, links in state["members"]}
-        self._tried = {int(group): list(counts) for group, *counts in state["tried"]}
+        self._rows.load(state)
+        self._members = {int(group): array("i", links) for group, links in state["members"]}
+        tried = np.array(state["tried"], dtype=np.float64).reshape(-1, 3)
+        self._tried = np.zeros((1 << BITS, 2), dtype=np.float32)
+        self._tried[tried[:, 0].astype(np.int64)] = tried[:, 1:]
         self._done = {
             int(link): _Done(slots, dense, float(worth))
             for link, slots, dense, worth in state["done"]
         }
-        self._sweep = deque(state["sweep"].tolist())
+        self._sweep, self._swept = array("i", state["sweep"].tolist()), 0
         self._surprise = list(state["surprise"])
         self._fresh = (NO_PARENT, [])
 
@@ -558,18 +543,21 @@ class _Done:
 
 
 class _Rows:
-    """Rows of sightings, in arrays that grow to `capacity` rows, and the rows of each link."""
+    """Rows of sightings, in arrays that grow to `capacity` rows, and what is known of each link by
+    its number. Many are looked up at once: one by one, in a large dictionary, each would wait for
+    memory, and take a hundred bytes of it."""
 
     def __init__(self, capacity: int) -> None:
         self.slots = np.zeros((1024, COLUMNS), dtype=np.int32)
         self.dense = np.zeros((1024, len(DENSE)), dtype=np.float32)
-        self.of = np.full((1024, 1), -1, dtype=np.int32)
-        """Rows by the number of the link, oldest first, −1 for none. Many are looked up at once:
-        one by one, in a large dictionary, each would wait for memory."""
+        self.of = np.full((1024, 1), _UNSEEN, dtype=np.int32)
+        """The rows of a link, oldest first, negative where there is none."""
+        self.parent = np.full(1024, NO_PARENT, dtype=np.int32)
+        """The page that was the first to show it."""
         self._turn = np.zeros(1024, dtype=np.int32)
         self._capacity = capacity
         self._used = 0
-        self._free: list[int] = []
+        self._free = array("i")
 
     def place(self) -> int | None:
         """The number of a new row, to be filled; None where no room is left."""
@@ -582,24 +570,51 @@ class _Rows:
             self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
         return self._used - 1
 
-    def belong(self, row: int, link: LinkId, before: int) -> None:
-        """This is the row of a link that has so many before."""
-        links, most = self.of.shape
-        if link >= links - 1 or before == most:
-            # The last is of no link: what lies beyond is cut to it.
-            room = 2 * (link + 1) if link >= links - 1 else links
-            of = np.full((room, max(most, before + 1)), -1, dtype=np.int32)
-            of[:links, :most] = self.of
-            self.of = of
-            self._turn = np.zeros(len(of), dtype=np.int32)
-        self.of[link, before] = row
+    def belong(self, row: int | None, link: LinkId, before: int) -> None:
+        """This is the row of a link that has so many before; None: it has to go without."""
+        self._room(link, before + 1)
+        if row is not None:
+            self.of[link, before] = row
+        elif not before:
+            self.of[link, 0] = _ROWLESS
 
-    def once(self, links: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _room(self, link: LinkId, rows: int) -> None:
+        links, most = self.of.shape
+        # The last is of no link: what lies beyond is cut to it.
+        if link < links - 1 and rows <= most:
+            return
+        more = 2 * (link + 1) - links if link >= links - 1 else 0
+        self.of = np.pad(self.of, ((0, more), (0, max(0, rows - most))), constant_values=_UNSEEN)
+        self.parent = np.pad(self.parent, (0, more), constant_values=NO_PARENT)
+        self._turn = np.zeros(len(self.of), dtype=np.int32)
+
+    def known(self, links: Sequence[LinkId]) -> list[int]:
+        """How many rows each of these has; −1 for one that is not known."""
+        of = self.of.take(np.array(links, dtype=np.int64), axis=0, mode="clip")
+        count: list[int] = ((of >= 0).sum(axis=1) - (of[:, 0] == _UNSEEN)).tolist()
+        return count
+
+    def of_link(self, link: LinkId) -> list[int]:
+        """Its rows, oldest first."""
+        if link >= len(self.of):
+            return []
+        return [row for row in self.of[link].tolist() if row >= 0]
+
+    def parent_of(self, link: LinkId) -> LinkId:
+        """The page that was the first to show it, or NO_PARENT."""
+        return self.parent.item(link) if link < len(self.parent) else NO_PARENT
+
+    def children(self, page: LinkId) -> list[LinkId]:
+        """Links that this page was the first to show, as far as they are still known."""
+        found: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
+        return found
+
+    def once(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
         """Those of the links that have rows, each where it comes first."""
         links = links[self.of.take(links * self.of.shape[1], mode="clip") >= 0]
         turn = np.arange(len(links), dtype=np.int32)
         self._turn[links[::-1]] = turn[::-1]
-        alone: NDArray[np.int64] = links[self._turn[links] == turn]
+        alone: NDArray[np.int32] = links[self._turn[links] == turn]
         return alone
 
     def fill(
@@ -614,25 +629,41 @@ class _Rows:
         self.dense[at] = dense
 
     def free(self, link: LinkId, rows: Sequence[int]) -> None:
-        """The link needs its rows no more."""
-        if rows:
-            self.of[link] = -1
+        """The link, which has these rows, is known no more."""
+        if link < len(self.of):
+            self.of[link] = _UNSEEN
+            self.parent[link] = NO_PARENT
             self._free.extend(rows)
 
-    def save(self, rows: Sequence[int]) -> State:
-        return {"slots": self.slots[rows], "dense": self.dense[rows]}
+    def all(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Every link that is known, how many rows each has, and these, in this order."""
+        links = np.flatnonzero(self.of[:, 0] != _UNSEEN)
+        of = self.of[links]
+        return links, (of >= 0).sum(axis=1).astype(np.int32), of[of >= 0]
 
-    def load(self, state: State) -> range:
-        count = len(state["slots"])
-        size = 1024
-        while size < count:
-            size *= 2
-        self.slots = np.zeros((size, COLUMNS), dtype=np.int32)
-        self.dense = np.zeros((size, len(DENSE)), dtype=np.float32)
-        self.slots[:count] = state["slots"]
-        self.dense[:count] = state["dense"]
-        self._used = count
-        return range(count)
+    def parents(self) -> NDArray[np.int64]:
+        """(link, page that was the first to show it) of those that have one."""
+        links = np.flatnonzero(self.parent != NO_PARENT)
+        return np.column_stack([links, self.parent[links]])
+
+    def load(self, state: State) -> None:
+        """Go on from a state of `Trail.save`, where nothing is known yet."""
+        self._used = len(state["rows"]["slots"])
+        while len(self.slots) < self._used:
+            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
+        self.slots[: self._used] = state["rows"]["slots"]
+        self.dense[: self._used] = state["rows"]["dense"]
+        links, counts = state["links"], state["counts"]
+        self._room(int(links.max(initial=0)), int(counts.max(initial=1)))
+        self.of[links[counts == 0], 0] = _ROWLESS
+        # The rows of a link follow one another.
+        before = np.arange(self._used) - np.repeat(counts.cumsum() - counts, counts)
+        self.of[np.repeat(links, counts), before] = np.arange(self._used)
+        self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
+
+
+_UNSEEN, _ROWLESS = -1, -2
+"""In the place of a link's first row: it is not known, or no room was left when it was seen."""
 
 
 def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
