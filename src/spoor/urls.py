@@ -171,13 +171,13 @@ def _words(text: str) -> tuple[str, ...]:
 class Joiner:
     """Canonical joins with a memory: navigation repeats the same links on every page.
 
-    Keeps at most `size` answers and then starts anew. `join` gives None for what is no fetchable
+    Keeps at most `size` answers, some 400 bytes each, and then starts anew. `join` gives None for what is no fetchable
     URL.
     """
 
     __slots__ = ("_memo", "_size", "_strip")
 
-    def __init__(self, *, size: int = 50_000, strip_tracking: bool = False) -> None:
+    def __init__(self, *, size: int = 16_384, strip_tracking: bool = False) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
         self._strip = strip_tracking
