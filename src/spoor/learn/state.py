@@ -32,24 +32,7 @@ def pack(state: State) -> bytes:
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
     """
     arrays: list[np.ndarray[Any, Any]] = []
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.dtype.hasobject:
-                raise TypeError("an array of Python objects cannot be saved")
-            arrays.append(value)
-            return {"__array__": len(arrays) - 1}
-        if isinstance(value, Mapping):
-            if "__array__" in value:
-                raise TypeError("the key '__array__' stands for arrays and cannot be saved")
-            return {str(key): plain(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
-        if isinstance(value, np.generic):
-            return value.item()
-        return value
-
-    header = json.dumps(plain(state), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    header = json.dumps(_plain(state, arrays), ensure_ascii=False).encode("utf-8", "surrogatepass")
     body = io.BytesIO()
     body.write(len(header).to_bytes(8, "little"))
     body.write(header)
@@ -59,6 +42,25 @@ def pack(state: State) -> bytes:
     with body.getbuffer() as whole:
         packed = zstandard.ZstdCompressor(level=3).compress(whole)
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
+
+
+def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    """As JSON values; arrays are added to `arrays`. No function within `pack`: one that calls
+    itself stays, with all arrays of a state, until Python looks for garbage in cycles."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError("an array of Python objects cannot be saved")
+        arrays.append(value)
+        return {"__array__": len(arrays) - 1}
+    if isinstance(value, Mapping):
+        if "__array__" in value:
+            raise TypeError("the key '__array__' stands for arrays and cannot be saved")
+        return {str(key): _plain(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, arrays) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
 
 
 def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:
@@ -87,18 +89,19 @@ def _content(packed: bytes) -> dict[str, Any]:
     body.seek(8 + int.from_bytes(body.getbuffer()[:8], "little"))
     while body.tell() < end:
         arrays.append(np.load(body, allow_pickle=False))
-
-    def rich(value: Any) -> Any:
-        if isinstance(value, dict):
-            if value.keys() == {"__array__"}:
-                return arrays[value["__array__"]]
-            return {key: rich(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [rich(item) for item in value]
-        return value
-
-    state: dict[str, Any] = rich(header)
+    state: dict[str, Any] = _rich(header, arrays)
     return state
+
+
+def _rich(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    """The value that `_plain` was given."""
+    if isinstance(value, dict):
+        if value.keys() == {"__array__"}:
+            return arrays[value["__array__"]]
+        return {key: _rich(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rich(item, arrays) for item in value]
+    return value
 
 
 def write(path: Path, state: State) -> None:
