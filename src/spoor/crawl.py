@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from spoor.errors import CallerError, PausedError, PluginError
+from spoor.errors import CallerError, InputError, PausedError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
     Attached,
@@ -56,7 +56,8 @@ from spoor.types import (
     State,
 )
 
-FORMAT = 1
+FORMAT = 2
+"""Of a saved crawl, its policy's state included."""
 
 _SKIPS = 256
 """Links passed over in one call of `next`, which must not take long."""
@@ -374,7 +375,15 @@ class Crawl:
         }
 
     def load(self, state: State) -> None:
-        """Go on from a saved crawl; policy, judge and frontier were made with its settings."""
+        """Go on from a saved crawl; policy, judge and frontier were made with its settings.
+
+        Raises InputError for one that another version saved.
+        """
+        if state["format"] != FORMAT:
+            raise InputError(
+                f"the saved crawl is of format {state['format']}; this Spoor reads {FORMAT}; go on "
+                "with the version that began it"
+            )
         self.frontier.load(state["frontier"])
         if isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])

@@ -171,8 +171,8 @@ def _words(text: str) -> tuple[str, ...]:
 class Joiner:
     """Canonical joins with a memory: navigation repeats the same links on every page.
 
-    Keeps at most `size` answers, some 400 bytes each, and then starts anew. `join` gives None for what is no fetchable
-    URL.
+    Keeps at most `size` answers, some 400 bytes each, and then starts anew. `join` gives None for
+    what is no fetchable URL.
     """
 
     __slots__ = ("_memo", "_size", "_strip")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.errors import CallerError
+from spoor.errors import CallerError, InputError
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Attached, Frontier, OpenLinks, Policy
@@ -328,6 +328,15 @@ def test_a_crawl_is_the_same_with_its_frontier_on_disk(
     assert sorted(ones.done()) == sorted(others.done())
     for frontier in opened:
         frontier.close()
+
+
+def test_a_crawl_that_another_version_saved_is_refused() -> None:
+    bench = Bench(Case(0, 0.0, 0, 1, "breadth-first", None))
+    bench.start()
+    state = dict(bench.crawl.save())
+    for version in (state["format"] - 1, state["format"] + 1):
+        with pytest.raises(InputError, match=f"is of format {version}; this Spoor reads"):
+            bench.crawl.load({**state, "format": version})
 
 
 def test_a_ticket_is_answered_once() -> None:

@@ -493,11 +493,19 @@ class Trail:
             "counts": counts,
             "rows": {"slots": self._rows.slots[rows], "dense": self._rows.dense[rows]},
             "parents": self._rows.parents(),
-            "members": [[group, list(links)] for group, links in self._members.items()],
-            "tried": np.column_stack([tried, self._tried[tried].astype(np.float64)]),
-            "done": [
-                [link, done.slots, done.dense, done.worth] for link, done in self._done.items()
-            ],
+            "members": {
+                "groups": np.fromiter(self._members, np.int32, len(self._members)),
+                "links": _joined(self._members.values(), np.int32),
+                "counts": np.array([len(links) for links in self._members.values()], np.int32),
+            },
+            "tried": {"groups": tried, "counts": self._tried[tried]},
+            "done": {
+                "links": np.fromiter(self._done, np.int64, len(self._done)),
+                "worth": np.array([done.worth for done in self._done.values()]),
+                "slots": _joined([done.slots for done in self._done.values()], np.int32),
+                "dense": _joined([done.dense for done in self._done.values()], np.float32),
+                "counts": np.array([len(done.slots) for done in self._done.values()], np.int32),
+            },
             "sweep": np.array(self._sweep[self._swept :], dtype=np.int64),
             "surprise": list(self._surprise),
         }
@@ -509,14 +517,19 @@ class Trail:
         self._queue.load(state["queue"])
         self._rows = _Rows(self._capacity)
         self._rows.load(state)
-        self._members = {int(group): array("i", links) for group, links in state["members"]}
-        tried = np.array(state["tried"], dtype=np.float64).reshape(-1, 3)
-        self._tried = np.zeros((1 << BITS, 2), dtype=np.float32)
-        self._tried[tried[:, 0].astype(np.int64)] = tried[:, 1:]
-        self._done = {
-            int(link): _Done(slots, dense, float(worth))
-            for link, slots, dense, worth in state["done"]
+        members = state["members"]
+        links = _parts(members["links"], members["counts"])
+        self._members = {
+            group: array("i", part.tobytes())
+            for group, part in zip(members["groups"].tolist(), links, strict=True)
         }
+        self._tried = np.zeros((1 << BITS, 2), dtype=np.float32)
+        self._tried[state["tried"]["groups"]] = state["tried"]["counts"]
+        done = state["done"]
+        slots = _parts(done["slots"].reshape(-1, COLUMNS), done["counts"])
+        dense = _parts(done["dense"].reshape(-1, len(DENSE)), done["counts"])
+        known = zip(done["links"].tolist(), slots, dense, done["worth"].tolist(), strict=True)
+        self._done = {link: _Done(*rest) for link, *rest in known}
         self._sweep, self._swept = array("i", state["sweep"].tolist()), 0
         self._surprise = list(state["surprise"])
         self._fresh = (NO_PARENT, [])
@@ -664,6 +677,16 @@ class _Rows:
 
 _UNSEEN, _ROWLESS = -1, -2
 """In the place of a link's first row: it is not known, or no room was left when it was seen."""
+
+
+def _joined(parts: Iterable[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """The numbers of some arrays, one after the other."""
+    return np.frombuffer(b"".join(parts), dtype=kind)
+
+
+def _parts(whole: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
+    """Such an array taken apart again."""
+    return np.split(whole, counts.cumsum()[:-1]) if len(counts) else []
 
 
 def _doubled(rows: NDArray[Any]) -> NDArray[Any]:

@@ -33,8 +33,9 @@ from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 if TYPE_CHECKING:
     from spoor.drivers.http.exchange import Exchange
 
-FORMAT = 2
-"""Of a run's folder. 2: a watch keeps a journal, as a crawl does."""
+FORMAT = 3
+"""Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
+arrays where it was of lists."""
 
 POINTS = (
     "opened",
