@@ -128,11 +128,13 @@ class LinkFeatures:
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
         self._spots: dict[tuple[str, str, str, bool], tuple[bytes, bytes]] = {}
         self._tag_paths: dict[tuple[str, str], bytes] = {}
+        self._elsewhere: dict[str, tuple[int, str, str]] = {}
+        """Of directories, as they lie to pages of other hosts."""
         # Of this page:
         self._page: Page | None = None
         self._parent = NO_PARENT - 1
         self._settings: dict[tuple[tuple[str, ...], str, str], tuple[bytes, float, float]] = {}
-        self._lies: dict[tuple[str, str], tuple[int, str, str]] = {}
+        self._lies: dict[str, tuple[int, str, str]] = {}
         self._lists: dict[str, bytes] = {}
         self._parts: dict[str, tuple[bytes, float, float]] = {}
 
@@ -159,7 +161,9 @@ class LinkFeatures:
         if page is not self._page or parent != self._parent:
             self._begin(page, parent, parent_score)
         anchors, parts, around, settings = self._anchors, self._parts, self._around, self._settings
-        lies_of, said, spots, tag_paths = self._lies, self._said_of, self._spots, self._tag_paths
+        near, from_host = self._lies, self._from
+        far = self._elsewhere if from_host else near
+        said, spots, tag_paths = self._said_of, self._spots, self._tag_paths
         relevant, like_title, deep = self._from_relevant, self._like_title, math.log1p(depth)
         slots: list[bytes] = []
         dense: list[float] = []
@@ -174,7 +178,9 @@ class LinkFeatures:
             setting = settings.get((headings, tag_path, region))
             if setting is None:
                 setting = self._setting(headings, tag_path, region)
-            lies = lies_of.get((host, directory)) or self._lie(host, directory)
+            lies = (near if host == from_host else far).get(directory)
+            if lies is None:
+                lies = self._lie(host, directory)
             name, dot, ending = file.rpartition(".")
             if not dot:
                 name, ending = ending, ""
@@ -249,7 +255,12 @@ class LinkFeatures:
         deep = min(directory.count("/") + (1 if directory else 0), 6)
         lies = _lies(host, directory, self._from, self._from_directory)
         name = directory.rpartition("/")[2].lower()
-        known = self._lies[host, directory] = deep, lies, name
+        known = deep, lies, name
+        if host == self._from:
+            self._lies[directory] = known
+        elif self._from:
+            _bound(self._elsewhere, _MEMO)
+            self._elsewhere[directory] = known
         return known
 
     def _shape(self, key: tuple[str, int, str, bool, bool]) -> bytes:

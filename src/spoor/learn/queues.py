@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +42,11 @@ def _value(key: int) -> float:
     return value
 
 
-def _keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _keys(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """The same of many."""
-    bits = (values + 0.0).view(np.int64)
-    return ~np.where(bits >= 0, bits, bits ^ _SIGN)
+    bits = np.add(values, 0.0, dtype=np.float64).view(np.int64)
+    keys: NDArray[np.int64] = ~np.where(bits >= 0, bits, bits ^ _SIGN)
+    return keys
 
 
 class HostQueue:
@@ -111,20 +113,36 @@ class HostQueue:
             return
         self._keys[link] = key
         self._hosts[link] = host
-        self._enter(host, key << 32 | link)
+        self._enter((link,), (key,))
         if old == _NONE:
             self._count += 1
         else:
             self._leave_stale()
 
-    def change(self, links: Links, values: NDArray[np.float64]) -> None:
+    def push_all(
+        self, links: Sequence[LinkId], hosts: Sequence[str], values: NDArray[np.floating[Any]]
+    ) -> None:
+        """The same of many links, each once."""
+        if max(links) >= len(self._hosts) - 1:
+            self._grow(max(links) + 2)
+        for link, host in zip(links, hosts, strict=True):
+            self._hosts[link] = host
+        at, keys = np.array(links), _keys(values)
+        old = self._keys[at]
+        new, moved = old == _NONE, np.flatnonzero(old != keys)
+        self._keys[at] = keys
+        self._enter(at[moved].tolist(), keys[moved].tolist())
+        entered = int(np.count_nonzero(new))
+        self._count += entered
+        self._leave_stale(len(moved) - entered)
+
+    def change(self, links: Links, values: NDArray[np.floating[Any]]) -> None:
         """Change the values of links that wait, each once, as `push` does; most stay."""
         keys = _keys(values)
         moved = np.flatnonzero(self._keys[links] != keys)
         links, keys = links[moved], keys[moved]
         self._keys[links] = keys
-        for link, key in zip(links.tolist(), keys.tolist(), strict=True):
-            self._enter(self._hosts[link], key << 32 | link)
+        self._enter(links.tolist(), keys.tolist())
         self._leave_stale(len(moved))
 
     def _grow(self, least: int) -> None:
@@ -133,13 +151,17 @@ class HostQueue:
         self._keys = np.concatenate([self._keys, np.full(room, _NONE)])
         self._hosts += [""] * room
 
-    def _enter(self, host: str, entry: Entry) -> None:
-        heap = self._heaps.get(host)
-        if heap is None:
-            heap = self._heaps[host] = []
-        heapq.heappush(heap, entry)
-        if heap[0] == entry and host not in self._aside:
-            self._raise(host)
+    def _enter(self, links: Sequence[LinkId], keys: Sequence[int]) -> None:
+        """New entries of these links, whose keys and hosts are set."""
+        heaps, of, aside, push = self._heaps, self._hosts, self._aside, heapq.heappush
+        for link, key in zip(links, keys, strict=True):
+            host, entry = of[link], key << 32 | link
+            heap = heaps.get(host)
+            if heap is None:
+                heap = heaps[host] = []
+            push(heap, entry)
+            if heap[0] == entry and host not in aside:
+                self._raise(host)
 
     def discard(self, link: LinkId) -> None:
         """Forget a link; nothing happens if it does not wait."""

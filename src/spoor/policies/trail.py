@@ -157,22 +157,19 @@ class Trail:
     def observe(self, seen: Sightings) -> None:
         links, hosts, first = seen.links, seen.hosts, seen.first
         known = dict(zip(links, self._rows.known(links), strict=True))
+        room, sightings = self._rows.room(), self._sightings
         read: list[int] = []
-        rows: list[int | None] = []
-        again = False
+        before: list[int] = []
         for at, link in enumerate(links):
-            before = known[link]
-            if before >= self._sightings:
+            count = known[link]
+            if count >= sightings:
                 continue
-            if before < 0:
+            if count < 0:
                 self._sweep.append(link)
-                before = 0
-            row = self._rows.place()
-            self._rows.belong(row, link, before)
-            known[link] = before + (row is not None)
-            again = again or row is None or before > 0
+                count = 0
+            known[link] = count + (len(read) < room)
             read.append(at)
-            rows.append(row)
+            before.append(count)
         new: list[LinkId] = []
         self._fresh = (seen.parent, new)
         if not read:
@@ -185,16 +182,9 @@ class Trail:
             seen.parent_score,
             seen.depth,
         )
-        self._rows.fill(rows, slots, dense)
-        for place, (at, near) in enumerate(zip(read, slots[:, _NEAR].tolist(), strict=True)):
+        self._rows.enter([links[at] for at in read], before, slots[:room], dense[:room])
+        for at, near in zip(read[:room], slots[:room, _NEAR].tolist(), strict=True):
             link = links[at]
-            if rows[place] is None:
-                if link not in self._queue:
-                    here = slice(place, place + 1)
-                    self._queue.push(
-                        link, hosts[at], float(self._best(slots[here], dense[here])[0])
-                    )
-                continue
             valued[link] = hosts[at]
             for number in near:
                 group = members.get(number)
@@ -205,16 +195,21 @@ class Trail:
                     del group[0]
                 group.append(link)
             if first[at]:
-                self._rows.parent[link] = seen.parent
                 new.append(link)
-        values = self._values(list(valued)) if again else self._best(slots, dense).tolist()
-        for (link, host), value in zip(valued.items(), values, strict=True):
-            self._queue.push(link, host, value)
+        self._rows.parent[new] = seen.parent
+        for place, at in enumerate(read[room:], room):
+            here = slice(place, place + 1)
+            if links[at] not in self._queue:
+                value = self._best(slots[here], dense[here]).item()
+                self._queue.push(links[at], hosts[at], value)
+        if valued:
+            again = len(read) > room or any(before)
+            values = self._values(list(valued)) if again else self._best(slots, dense)
+            self._queue.push_all(list(valued), list(valued.values()), values)
 
-    def _values(self, links: Sequence[LinkId]) -> list[float]:
+    def _values(self, links: Sequence[LinkId]) -> NDArray[np.float32]:
         """The value of each link; the best of its sightings counts."""
-        found: list[float] = self._values_of(self._rows.of[list(links)]).tolist()
-        return found
+        return self._values_of(self._rows.of[list(links)])
 
     def _values_of(self, sightings: NDArray[np.int32]) -> NDArray[np.float32]:
         """The same of links whose rows these are, (L, at most `sightings`), −1 for none."""
@@ -274,7 +269,7 @@ class Trail:
             link, old = self._queue.peek(offer)
             if not self._rows.of_link(link):
                 break
-            (value,) = self._values([link])
+            value = self._values([link]).item()
             self._queue.push(link, self._queue.host(link), value)
             if value >= old:
                 break
@@ -286,7 +281,7 @@ class Trail:
         if link not in self._queue:
             return None
         known = self._rows.of_link(link)
-        value = self._values([link])[0] if known else self._queue.value(link)
+        value = self._values([link]).item() if known else self._queue.value(link)
         return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
 
     def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
@@ -360,8 +355,7 @@ class Trail:
         self._refresh(done.slots[:, _NEAR].T.ravel().tolist())
         children = [child for child in self._rows.children(link) if child in self._queue]
         self._rows.dense[self._rows.of[children, 0], _PARENT_SCORE] = after.score
-        for child, value in zip(children, self._values(children), strict=True):
-            self._queue.push(child, self._queue.host(child), value)
+        self._queue.change(np.array(children, dtype=np.int64), self._values(children))
 
     def _leads_to(self, link: LinkId) -> float:
         """γ times the best chance among the links that this page was the first to show."""
@@ -418,7 +412,7 @@ class Trail:
             del self._sweep[: self._swept]
             self._swept = 0
         links = self._rows.once(np.concatenate([*stale, alive]))
-        self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)).astype(float))
+        self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)))
 
     # -- what shards tell one another
 
@@ -572,26 +566,34 @@ class _Rows:
         self._used = 0
         self._free = array("i")
 
-    def place(self) -> int | None:
-        """The number of a new row, to be filled; None where no room is left."""
-        if self._free:
-            return self._free.pop()
-        if self._used == self._capacity:
-            return None
-        self._used += 1
-        if self._used > len(self.slots):
+    def room(self) -> int:
+        """Rows that may still be entered."""
+        return self._capacity - self._used + len(self._free)
+
+    def enter(
+        self,
+        links: Sequence[LinkId],
+        before: Sequence[int],
+        slots: NDArray[np.int32],
+        dense: NDArray[np.float32],
+    ) -> None:
+        """New rows of links that have so many before. There may be fewer rows than links: the rest
+        have to go without."""
+        count = len(slots)
+        old = self._free[len(self._free) - min(count, len(self._free)) :]
+        del self._free[len(self._free) - len(old) :]
+        used, self._used = self._used, self._used + count - len(old)
+        rows = np.array([*old, *range(used, self._used)], dtype=np.int32)
+        while self._used > len(self.slots):
             self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
-        return self._used - 1
+        self.slots[rows], self.dense[rows] = slots, dense
+        self._widen(max(links), max(before) + 1)
+        self.of[links[:count], before[:count]] = rows
+        rest = [link for link, had in zip(links[count:], before[count:], strict=True) if not had]
+        self.of[rest, 0] = _ROWLESS
 
-    def belong(self, row: int | None, link: LinkId, before: int) -> None:
-        """This is the row of a link that has so many before; None: it has to go without."""
-        self._room(link, before + 1)
-        if row is not None:
-            self.of[link, before] = row
-        elif not before:
-            self.of[link, 0] = _ROWLESS
-
-    def _room(self, link: LinkId, rows: int) -> None:
+    def _widen(self, link: LinkId, rows: int) -> None:
+        """Room for this link, and for so many rows of each."""
         links, most = self.of.shape
         # The last is of no link: what lies beyond is cut to it.
         if link < links - 1 and rows <= most:
@@ -630,17 +632,6 @@ class _Rows:
         alone: NDArray[np.int32] = links[self._turn[links] == turn]
         return alone
 
-    def fill(
-        self, rows: Sequence[int | None], slots: NDArray[np.int32], dense: NDArray[np.float32]
-    ) -> None:
-        """Write new rows; those for which there is no place are left out."""
-        at = [row for row in rows if row is not None]
-        if len(at) < len(rows):
-            kept = [row is not None for row in rows]
-            slots, dense = slots[kept], dense[kept]
-        self.slots[at] = slots
-        self.dense[at] = dense
-
     def free(self, link: LinkId, rows: Sequence[int]) -> None:
         """The link, which has these rows, is known no more."""
         if link < len(self.of):
@@ -667,7 +658,7 @@ class _Rows:
         self.slots[: self._used] = state["rows"]["slots"]
         self.dense[: self._used] = state["rows"]["dense"]
         links, counts = state["links"], state["counts"]
-        self._room(int(links.max(initial=0)), int(counts.max(initial=1)))
+        self._widen(int(links.max(initial=0)), int(counts.max(initial=1)))
         self.of[links[counts == 0], 0] = _ROWLESS
         # The rows of a link follow one another.
         before = np.arange(self._used) - np.repeat(counts.cumsum() - counts, counts)
