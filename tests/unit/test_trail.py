@@ -69,9 +69,11 @@ class Misled(Trail):
 
     def __init__(self, task: Task, *, guard: bool) -> None:
         super().__init__(task, guard=guard)
-        self._model.__dict__["odds"] = self._contrary
+        self._model.__dict__["odds"] = lambda slots, dense: self._sure(dense)
+        score = self._model.score
+        self._model.__dict__["score"] = lambda *row: (self._sure(row[1]), score(*row)[1])
 
-    def _contrary(self, slots: Any, dense: Any) -> Any:
+    def _sure(self, dense: Any) -> Any:
         return np.where(dense[:, 1] > 0, -3.0, 3.0).astype(np.float32)
 
 

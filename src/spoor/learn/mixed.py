@@ -39,8 +39,11 @@ class MixedModel:
         mean: Floats,
         spread: Floats,
     ) -> None:
-        self.w: Floats = np.zeros(1 << bits, dtype=np.float32)
-        self.h: Floats = np.zeros(1 << bits, dtype=np.float32)
+        # One beside the other, since both are wanted of a slot, and looked up as one.
+        beliefs = np.zeros((1 << bits, 2), dtype=np.float32)
+        self._beliefs = beliefs.view(np.int64)[:, 0]
+        self.w: Floats = beliefs[:, 0]
+        self.h: Floats = beliefs[:, 1]
         """Precision that examples have added to a slot's prior precision."""
         self.h[0] = np.inf
         self.column: NDArray[np.uint8] = np.zeros(1 << bits, dtype=np.uint8)
@@ -53,14 +56,19 @@ class MixedModel:
 
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
-        mean = self.odds(slots, dense)
-        variance = (1.0 / (self.prior + self.h.take(slots))).sum(axis=1) + (dense * dense) @ self.b
+        beliefs = self._of(slots)
+        mean = beliefs[..., 0].sum(axis=1) + dense @ self.a
+        variance = (1.0 / (self.prior + beliefs[..., 1])).sum(axis=1) + (dense * dense) @ self.b
         return mean, variance
 
     def odds(self, slots: Slots, dense: Floats) -> Floats:
         """Mean of the log-odds of R rows."""
-        mean: Floats = self.w.take(slots).sum(axis=1) + dense @ self.a
+        mean: Floats = self._of(slots)[..., 0].sum(axis=1) + dense @ self.a
         return mean
+
+    def _of(self, slots: Slots) -> Floats:
+        """w and h of slots, (R, K, 2)."""
+        return self._beliefs.take(slots).view(np.float32).reshape(*slots.shape, 2)
 
     def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:
         """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""
