@@ -160,7 +160,7 @@ def words(url: str) -> UrlWords:
     return UrlWords(_words(name), _words(directories), _words(file), _words(query))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
     if not text:
         return ()
