@@ -113,7 +113,12 @@ class HostQueue:
             return
         self._keys[link] = key
         self._hosts[link] = host
-        self._enter((link,), (key,))
+        heap, entry = self._heaps.get(host), key << 32 | link
+        if heap is None:
+            heap = self._heaps[host] = []
+        heapq.heappush(heap, entry)
+        if heap[0] == entry and host not in self._aside:
+            self._raise(host)
         if old == _NONE:
             self._count += 1
         else:
@@ -152,7 +157,8 @@ class HostQueue:
         self._hosts += [""] * room
 
     def _enter(self, links: Sequence[LinkId], keys: Sequence[int]) -> None:
-        """New entries of these links, whose keys and hosts are set."""
+        """New entries of these links, whose keys and hosts are set; the lines of `push`, which is
+        called for most links of most policies and saves a call here."""
         heaps, of, aside, push = self._heaps, self._hosts, self._aside, heapq.heappush
         for link, key in zip(links, keys, strict=True):
             host, entry = of[link], key << 32 | link
