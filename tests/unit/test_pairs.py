@@ -7,28 +7,37 @@ from hypothesis import strategies as st
 
 from spoor.learn.pairs import Pairs
 
-MOVES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 7)), max_size=60)
+HOSTS = ["a.example", "b.example"]
+MOVES = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(HOSTS), st.integers(0, 1), st.integers(0, 7)),
+    max_size=60,
+)
+ORDERS = st.lists(st.sampled_from([0.0, -0.5, -1.0]), min_size=8, max_size=8)
 
 
-@given(MOVES, st.lists(st.sampled_from([0.0, -0.5, -1.0]), min_size=8, max_size=8))
+@given(MOVES, ORDERS, st.booleans())
 def test_a_pair_gives_its_links_in_their_order(
-    moves: list[tuple[int, int]], orders: list[float]
+    moves: list[tuple[int, str, int, int]], orders: list[float], ranked: bool
 ) -> None:
-    pairs = Pairs()
+    pairs = Pairs(ranked=ranked)
     plain: dict[int, set[int]] = {}
-    for state, link in moves:
-        pair = pairs[state, 0, pairs.host_number("a.example")]
+    for state, host, action, link in moves:
+        pair = pairs[pairs.of(state, pairs.host_number(host)) + action]
+        assert (pairs.state[pair], pairs.action[pair]) == (state, action)
+        assert pairs.hosts[pairs.host[pair]] == host
         links = plain.setdefault(pair, set())
         if link in links:
             links.remove(link)
-            pairs.leave(pair, link)
+            assert pairs.leave(pair, link) == bool(links)
         else:
             links.add(link)
             pairs.enter(pair, link, orders[link])
-        again = Pairs.restored(pairs.save())
+        again = Pairs.restored(pairs.save(), ranked=ranked)
         for told in (pairs, again):
             assert set(told.live) == {pair for pair, links in plain.items() if links}
             assert told.size.tolist() == [len(links) for links in plain.values()]
             for pair in told.live:
                 links = plain[pair]
-                assert told.head(pair) == min(links, key=lambda link: (orders[link], link))
+                head = min(links, key=lambda link: (orders[link], link))
+                assert told.head(pair) == head
+                assert told.gives(head, [pair, pair]) == 2

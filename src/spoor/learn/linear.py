@@ -7,7 +7,8 @@ vector is a row of digits, one a feature; a number stands for one distinct vecto
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from operator import add, itemgetter
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,10 @@ class Values:
         # Of each row of weights the first entry in the table.
         self._begins = [*self.states.begins, *self.actions.begins]
         self._table = [0.0] * self.actions.end
-        self._touched = dict(self._touches())
+        # Of each place the places that move with it, by one of its weights or by both.
+        self._once: list[tuple[int, ...]] = [()] * len(self._table)
+        self._twice = self._once.copy()
+        self._share()
         self.set(np.zeros((len(self.features), WIDTH)))
 
     @property
@@ -126,6 +130,11 @@ class Values:
         """The action's part of a value."""
         return sum(self.actions.read[action](self._table))
 
+    def g_of(self, actions: Iterable[int]) -> list[float]:
+        """The same of many actions."""
+        read, table = self.actions.read, self._table
+        return [sum(read[action](table)) for action in actions]
+
     def step(self, state: int, action: int, amount: float) -> None:
         """w ← w + amount · ∇q̂(s, a, w), which is x(s, a)."""
         w, table, moved = self._w, self._table, self._moved
@@ -150,24 +159,21 @@ class Values:
 
     def _touched_by(self, keys: Keys, number: int) -> Touches:
         """What a step in a vector moves, all of its digits together."""
-        of_digits = [self._touched[place] for place in keys.places[number]]
-        found = keys.touches[number] = (
-            tuple([at for once, _ in of_digits for at in once]),
-            tuple([at for _, twice in of_digits for at in twice]),
-        )
+        places = keys.places[number]
+        once, twice = map(self._once.__getitem__, places), map(self._twice.__getitem__, places)
+        found = keys.touches[number] = tuple(chain(*once)), tuple(chain(*twice))
         return found
 
-    def _touches(self) -> Iterator[tuple[int, Touches]]:
-        """For each place in the table the places that share one of its weights, and both."""
+    def _share(self) -> None:
+        """Of each place in the table the places that share one of its weights, and both."""
         for rows, begin in zip(self._columns, self._begins, strict=True):
             own = [{first, second} - {DUMMY} for first, _, second, _ in rows]
             for digit, weights in enumerate(own):
                 shared = [len(weights & others) for others in own]
-                once, twice = (
-                    tuple(begin + at for at, n in enumerate(shared) if n == count)
-                    for count in (1, 2)
-                )
-                yield begin + digit, (once, twice)
+                for places, count in ((self._once, 1), (self._twice, 2)):
+                    places[begin + digit] = tuple(
+                        begin + at for at, n in enumerate(shared) if n == count
+                    )
 
     def all(self) -> tuple[Floats, Floats]:
         """f of every state known, and g of every action known."""

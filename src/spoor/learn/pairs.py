@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +15,23 @@ if TYPE_CHECKING:
     from spoor.types import LinkId, State
 
 
-class Pairs(dict[tuple[int, int, int], int]):
+_BITS = 32
+_MASK = (1 << _BITS) - 1
+
+
+class Pairs(dict[int, int]):
     """(s, a) pairs with the links that share them, in the order of their first entry:
-    `pairs[state, action, host]` is the number of one, which is entered where it is new.
+    `pairs[pairs.of(state, host) + action]` is the number of one, which is entered where it is new.
+    All three are numbers below 2^32, and one integer costs less to look up than a tuple of them.
 
     Pairs are kept by host, so that one whose host is busy costs nothing. A link stands in as many
-    pairs as there are distinct (s, a) that its parents give it.
+    pairs as there are distinct (s, a) that its parents give it. Only where they are `ranked` they
+    can be asked for the `best`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, ranked: bool = True) -> None:
         super().__init__()
+        self._ranked = ranked
         self.state = array("q")
         self.action = array("q")
         self.host = array("q")
@@ -36,12 +43,12 @@ class Pairs(dict[tuple[int, int, int], int]):
         # garbage.
         self._first, self._order = array("q"), array("d")
         self._others: dict[int, list[tuple[float, LinkId]]] = {}
-        # Pairs that hold a link, and where each stands among them.
+        # Pairs that hold a link, and where each stands among them; what they are, if ranked.
         self.live = array("q")
         self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
         self._place = array("q")
-        # Entries that stand in a heap, but whose links have left the pair.
-        self._gone: set[tuple[int, LinkId]] = set()
+        # Entries that stand in a heap, but whose links have left the pair: pair · 2^32 + link.
+        self._gone: set[int] = set()
 
     def host_number(self, name: str) -> int:
         number = self._host_number.get(name)
@@ -50,12 +57,16 @@ class Pairs(dict[tuple[int, int, int], int]):
             self.hosts.append(name)
         return number
 
-    def __missing__(self, pair: tuple[int, int, int]) -> int:
-        state, action, host = pair
-        number = self[pair] = len(self.state)
-        self.state.append(state)
-        self.action.append(action)
-        self.host.append(host)
+    @staticmethod
+    def of(state: int, host: int) -> int:
+        """To which the number of an action is added."""
+        return (host << _BITS | state) << _BITS
+
+    def __missing__(self, key: int) -> int:
+        number = self[key] = len(self.state)
+        self.state.append(key >> _BITS & _MASK)
+        self.action.append(key & _MASK)
+        self.host.append(key >> _BITS + _BITS)
         self.size.append(0)
         self._first.append(-1)
         self._order.append(0.0)
@@ -71,8 +82,8 @@ class Pairs(dict[tuple[int, int, int], int]):
             self._first[pair], self._order[pair] = link, order
             self._revive(pair)
             return
-        if (pair, link) in self._gone:
-            self._gone.remove((pair, link))
+        if self._gone and (entry := pair << _BITS | link) in self._gone:
+            self._gone.remove(entry)
             return
         others = self._others.get(pair)
         if others is None:
@@ -84,39 +95,44 @@ class Pairs(dict[tuple[int, int, int], int]):
         else:
             heapq.heappush(others, (order, link))
 
-    def leave(self, pair: int, link: LinkId) -> None:
-        """A link leaves a pair that it is in."""
+    def leave(self, pair: int, link: LinkId) -> bool:
+        """A link leaves a pair that it is in. Returns whether the pair holds others."""
         size = self.size[pair] = self.size[pair] - 1
         if not size:
             self._end(pair)
-        elif self._first[pair] != link:
-            self._gone.add((pair, link))
+            return False
+        if self._first[pair] != link:
+            self._gone.add(pair << _BITS | link)
         else:
             others, gone = self._others[pair], self._gone
             order, link = heapq.heappop(others)
-            while gone and (pair, link) in gone:
-                gone.remove((pair, link))
+            while gone and (entry := pair << _BITS | link) in gone:
+                gone.remove(entry)
                 order, link = heapq.heappop(others)
             self._order[pair], self._first[pair] = order, link
+        return True
 
     def _end(self, pair: int) -> None:
         """Take a pair out of those that hold a link."""
         others = self._others.pop(pair, None)
         if others:
-            self._gone.difference_update([(pair, link) for _, link in others])
+            self._gone.difference_update([pair << _BITS | link for _, link in others])
         live, place = self.live, self._place[pair]
         last = live.pop()
-        state, action = self._live_state.pop(), self._live_action.pop()
-        host = self._live_host.pop()
         if last != pair:
             live[place], self._place[last] = last, place
-            self._live_state[place], self._live_action[place] = state, action
-            self._live_host[place] = host
+        if self._ranked:
+            for column in (self._live_state, self._live_action, self._live_host):
+                what = column.pop()
+                if last != pair:
+                    column[place] = what
 
     def _revive(self, pair: int) -> None:
         """Enter a pair among those that hold a link."""
         self._place[pair] = len(self.live)
         self.live.append(pair)
+        if not self._ranked:
+            return
         self._live_state.append(self.state[pair])
         self._live_action.append(self.action[pair])
         self._live_host.append(self.host[pair])
@@ -124,6 +140,11 @@ class Pairs(dict[tuple[int, int, int], int]):
     def head(self, pair: int) -> LinkId:
         """The link that a live pair gives."""
         return self._first[pair]
+
+    def gives(self, link: LinkId, among: Iterable[int]) -> int:
+        """How many of these live pairs give this link."""
+        first = self._first
+        return [first[pair] for pair in among].count(link)
 
     def best(
         self, f: NDArray[np.float64], g: NDArray[np.float64], free: Collection[str] | None
@@ -153,7 +174,9 @@ class Pairs(dict[tuple[int, int, int], int]):
             if size:
                 flat.append((self._order[pair], self._first[pair]))
                 others = self._others.get(pair, ())
-                flat += sorted(entry for entry in others if (pair, entry[1]) not in self._gone)
+                flat += sorted(
+                    entry for entry in others if (pair << _BITS | entry[1]) not in self._gone
+                )
         return {
             "state": np.array(self.state),
             "action": np.array(self.action),
@@ -166,13 +189,14 @@ class Pairs(dict[tuple[int, int, int], int]):
         }
 
     @classmethod
-    def restored(cls, state: State) -> Pairs:
+    def restored(cls, state: State, *, ranked: bool = True) -> Pairs:
         """What `save` kept."""
-        pairs = cls()
+        pairs = cls(ranked=ranked)
         for name in state["hosts"]:
             pairs.host_number(name)
-        rows = zip(*(state[key].tolist() for key in ("state", "action", "host")), strict=True)
-        list(map(pairs.__getitem__, rows))
+        columns = (state[name].tolist() for name in ("state", "host", "action"))
+        for of_state, host, action in zip(*columns, strict=True):
+            pairs[cls.of(of_state, host) + action]
         links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
         for pair, size in enumerate(state["size"].tolist()):
             pairs.size[pair] = size

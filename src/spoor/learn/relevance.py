@@ -10,7 +10,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,7 +49,22 @@ class Recurring(Vectors):
     def __init__(self, vectors: Vectors) -> None:
         self.__dict__.update(vectors.__dict__)
         self.pages: dict[tuple[object, ...], dict[tuple[str, str], Cosines]] = {}
-        self.links: dict[tuple[object, ...], dict[Key, Tenths]] = {}
+        self.links: dict[tuple[object, ...], tuple[dict[Key, int], list[Tenths]]] = {}
+
+
+class _Met(dict[str, int | None]):
+    """Rows of the words met so far, None of one without a vector: a look-up among all words would
+    more often wait for memory."""
+
+    def __init__(self, rows: dict[str, int]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __missing__(self, word: str) -> int | None:
+        if len(self) >= _MEMO:
+            self.clear()
+        row = self[word] = self._rows.get(word)
+        return row
 
 
 class Relevance:
@@ -76,25 +91,27 @@ class Relevance:
         """From now on use these texts and vectors."""
         self.texts = tuple(texts)
         self.vectors = vectors
-        # Navigation repeats the same words on every page.
-        self._memo: dict[Key, Tenths] = {}
+        # Navigation repeats the same words on every page: those of a link have a number.
+        self._numbers: dict[Key, int] = {}
+        self._near: list[Tenths] = []
         self._pages: dict[tuple[str, str], Cosines] = {}
         self._remembers = _TITLE
         if isinstance(vectors, Recurring):
             self._remembers = sys.maxsize
             task = (self.texts, self._context, self._words)
-            self._memo = vectors.links.setdefault(task, {})
+            self._numbers, self._near = vectors.links.setdefault(task, ({}, []))
             self._pages = vectors.pages.setdefault(task, {})
         split = [_content(tokens(text)) for text in texts]
         self._counts = [Counter(stem(words)) for words in split]
         self._norms = [math.sqrt(sum(n * n for n in counts.values())) for counts in self._counts]
-        self._rows: dict[str, int] = {}
+        self._rows = _Met({})
         self._aims: Floats | None = None
         if vectors is not None and split and vectors.mean(split[0]) is not None:
             # From the end, so that every word that is known is true.
-            self._rows = {word: row for row, word in enumerate(vectors.words(), -len(vectors))}
-            for word in STOP_WORDS & self._rows.keys():
-                del self._rows[word]
+            rows = {word: row for row, word in enumerate(vectors.words(), -len(vectors))}
+            for word in STOP_WORDS & rows.keys():
+                del rows[word]
+            self._rows = _Met(rows)
             aims = np.zeros((len(split), vectors.dimension))
             for row, words in enumerate(split):
                 mean = vectors.mean(words)
@@ -120,27 +137,27 @@ class Relevance:
     ) -> tuple[Cosines, list[Tenths]]:
         """Cosines of a page's title and text, and of the URL, anchor and surrounding words of each
         of its links, in their order."""
-        memo = self._memo
-        if len(memo) > _MEMO or len(self._pages) > _MEMO:
-            memo.clear()
+        numbers, near = self._numbers, self._near
+        # A page that was broken off may have left numbers without an answer.
+        if max(len(near), len(self._pages)) > _MEMO or len(numbers) != len(near):
+            numbers.clear()
+            near.clear()
             self._pages.clear()
-        known: list[Tenths | None] = []
-        missing: list[tuple[int, Key]] = []
-        fresh: dict[Key, list[str]] = {}
+        known: list[int] = []
+        texts: list[list[str]] = []
         if seen is not None:
-            anchor_of = seen.anchor
+            # Most links are known: one look-up finds their number, or gives them the next.
+            anchor_of, number_of, fresh = seen.anchor, numbers.setdefault, len(near)
             for at, url in enumerate(seen.urls):
                 anchor = anchor_of(at)
                 key = (url, anchor.text, anchor.before, anchor.after)
-                near = memo.get(key)
-                known.append(near)
-                if near is None:
-                    missing.append((at, key))
-                    if key not in fresh:
-                        fresh[key] = self._link_words(url, anchor)
+                number = number_of(key, fresh)
+                known.append(number)
+                if number == fresh:
+                    fresh += 1
+                    texts.append(self._link_words(url, anchor))
         likely = len(title) + len(text) <= self._remembers
         own = self._pages.get((title, text)) if likely else None
-        texts = list(fresh.values())
         if own is None:
             words = tokens(title)[: self._words]
             texts.append(words + words_of(text).first(self._words - len(words)) if text else words)
@@ -149,14 +166,12 @@ class Relevance:
             own = tuple(cosines.pop())
             if likely:
                 self._pages[title, text] = own
-        for key, near_to in zip(fresh, cosines, strict=True):
+        for near_to in cosines:
             tenths = 0
             for cosine in near_to:
                 tenths = 10 * tenths + TENTHS[int(cosine * 10 + 1e-9)]
-            memo[key] = (tenths, near_to[0])
-        for at, key in missing:
-            known[at] = memo[key]
-        return own, cast("list[Tenths]", known)
+            near.append((tenths, near_to[0]))
+        return own, [near[number] for number in known]
 
     def _link_words(self, url: str, anchor: Anchor) -> list[str]:
         parts = url_words(url)
@@ -172,13 +187,13 @@ class Relevance:
         """Cosines of each of the texts with the topic texts."""
         if self._aims is None or self.vectors is None:
             return [self._by_counts(words) for words in texts]
-        find = self._rows.get
+        row_of = self._rows.__getitem__
         flat: list[int] = []
         starts: list[int] = []
         known: list[int] = []
         end = 0
         for at, words in enumerate(texts):
-            flat += filter(None, map(find, words))
+            flat += filter(None, map(row_of, words))
             if len(flat) > end:
                 starts.append(end)
                 known.append(at)
@@ -194,7 +209,7 @@ class Relevance:
         # A page has few texts: lists of floats are faster than arrays of them.
         for at, row, square in zip(known, products, squares, strict=True):
             norm = math.sqrt(square) or 1.0
-            found[at] = [min(1.0, x / norm) if x > 0.0 else 0.0 for x in row]
+            found[at] = [(x if x < norm else norm) / norm if x > 0.0 else 0.0 for x in row]
         return found
 
     def _by_counts(self, words: Sequence[str]) -> list[float]:

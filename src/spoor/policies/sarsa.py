@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,7 +115,8 @@ class Parents:
         digits of each, and whether they have just changed."""
         # Many links, and most of them seen before: no look-up is made twice.
         counts, sums, lasts, digits_of = self.count, self.sum, self.last, self.digits
-        near, weighted, distance = visit.relevance, visit.weighted, visit.distance
+        relevant, most, least = self.relevant, self.weighted, self.distance
+        _, is_relevant, near, weighted, distance = visit
         all_digits: list[int] = []
         changed: list[bool] = []
         for link in links:
@@ -124,16 +125,16 @@ class Parents:
                 lasts[link] = parent
                 count = counts[link] = counts[link] + 1
                 total = sums[link] = sums[link] + near
-                if visit.relevant:
-                    self.relevant[link] += 1
+                if is_relevant:
+                    relevant[link] += 1
                     self.relevant_sum[link] += near
-                if weighted > self.weighted[link]:
-                    self.weighted[link] = weighted
-                if distance < self.distance[link]:
-                    self.distance[link] = distance
+                if weighted > most[link]:
+                    most[link] = weighted
+                if distance < least[link]:
+                    least[link] = distance
                 digits = 10 * TENTHS[int(total / count * 10 + 1e-9)]
-                if relevant := self.relevant[link]:
-                    digits += TENTHS[int(self.relevant_sum[link] / relevant * 10 + 1e-9)]
+                if of_relevant := relevant[link]:
+                    digits += TENTHS[int(self.relevant_sum[link] / of_relevant * 10 + 1e-9)]
                 digits_of[link] = digits
             all_digits.append(digits)
             changed.append(digits != before)
@@ -271,7 +272,7 @@ class Sarsa:
         self._first = self.values.w
         self._told = np.zeros_like(self._first)
         """What others' steps have added to the weights."""
-        self.pairs = Pairs()  # Alg. 1 line 3
+        self.pairs = Pairs(ranked=update == "synchronous")  # Alg. 1 line 3
         self.parents = Parents()
         # Asynchronous: pairs by the Q of their time.
         self._queue: HostQueue | None = None if update == "synchronous" else HostQueue()
@@ -397,7 +398,7 @@ class Sarsa:
         pairs = self.pairs
         if not self._all_on(offer):
             return None
-        ways = [pairs.head(pair) for pair in self._stands_in[link].values()].count(link)
+        ways = pairs.gives(link, self._stands_in[link].values())
         return (1 - epsilon) * (link == greedy) + epsilon * ways / len(pairs.live)
 
     def learn(self, outcome: Outcome) -> None:
@@ -470,10 +471,11 @@ class Sarsa:
         """The link's parents are others now: it leaves its pairs for those of its new action."""
         pairs, actions = self.pairs, self.values.actions
         stands_in = self._stands_in[link]
+        self._leave(link, stands_in.values())
         for packed, pair in stands_in.items():
-            self._leave(pair, link)
             state, key = divmod(packed, self._above)
-            stands_in[packed] = pairs[state, actions[100 * key + digits], pairs.host[pair]]
+            action = actions[100 * key + digits]
+            stands_in[packed] = pairs[pairs.of(state, pairs.host[pair]) + action]
         order = self._orders.get(link, 0.0)
         for pair in stands_in.values():
             pairs.enter(pair, link, order)
@@ -494,7 +496,7 @@ class Sarsa:
             if self._rng.random() < self._epsilon:
                 chosen = values.g(actions[int(self._rng.integers(len(actions)))])
             else:
-                chosen = max(map(values.g, set(actions)))
+                chosen = max(values.g_of(set(actions)))
             q_next = values.f(visit.state) + chosen
         delta = reward + gamma * q_next - q  # Alg. 1 line 36
         if self._update_kind == "moderated":
@@ -507,10 +509,14 @@ class Sarsa:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
         pairs, stands_in, orders = self.pairs, self._stands_in, self._orders
         state, above = visit.state, visit.state * self._above
-        fresh: dict[int, None] = {}
+        fresh: dict[int, tuple[str, int]] = {}
+        last: str | None = None
+        base = 0
         for link, host, key, action in found:
-            pair = pairs[state, action, pairs.host_number(host)]
-            fresh[pair] = None
+            if host is not last:  # neighbours on a page often have one host
+                last, base = host, pairs.of(state, pairs.host_number(host))
+            pair = pairs[base + action]
+            fresh[pair] = host, action
             its = stands_in.get(link)
             if its is None:
                 stands_in[link] = {above + key: pair}
@@ -520,9 +526,10 @@ class Sarsa:
                 its[above + key] = pair
             pairs.enter(pair, link, orders.get(link, 0.0) if orders else 0.0)
         if self._queue is not None and fresh:
-            f, g = self.values.f(state), self.values.g
-            for pair in fresh:
-                self._queue.push(pair, pairs.hosts[pairs.host[pair]], f + g(pairs.action[pair]))
+            f, push = self.values.f(state), self._queue.push
+            of_actions = self.values.g_of([action for _, action in fresh.values()])
+            for (pair, (host, _)), g in zip(fresh.items(), of_actions, strict=True):
+                push(pair, host, f + g)
 
     # -- links and their pairs
 
@@ -533,16 +540,17 @@ class Sarsa:
         q = values.f(pairs.state[pair]) + values.g(pairs.action[pair])
         self._queue.push(pair, pairs.hosts[pairs.host[pair]], q)
 
-    def _leave(self, pair: int, link: LinkId) -> None:
-        self.pairs.leave(pair, link)
-        if self._queue is not None and not self.pairs.size[pair]:
-            self._queue.discard(pair)
-
     def _take(self, link: LinkId) -> None:
         """The link leaves B."""
         self._orders.pop(link, None)
-        for pair in self._stands_in.pop(link).values():
-            self._leave(pair, link)
+        self._leave(link, self._stands_in.pop(link).values())
+
+    def _leave(self, link: LinkId, among: Iterable[int]) -> None:
+        """The link leaves these pairs."""
+        leave, queue = self.pairs.leave, self._queue
+        for pair in among:
+            if not leave(pair, link) and queue is not None:
+                queue.discard(pair)
 
     # -- learning together, saving, explaining
 
@@ -594,7 +602,7 @@ class Sarsa:
         self._told = state.get("told", np.zeros_like(self._first))
         for keys, known in ((self.values.states, "states"), (self.values.actions, "actions")):
             list(map(keys.__getitem__, state[known].tolist()))
-        self.pairs = Pairs.restored(state["pairs"])
+        self.pairs = Pairs.restored(state["pairs"], ranked=self._queue is None)
         self.parents.load(state["parents"])
         if self._queue is not None:
             self._queue.load(state["queue"])
