@@ -191,6 +191,44 @@ def test_changed_values_order_links_as_pushed_ones_do() -> None:
         some = rng.choice(links, 30, replace=False).tolist()
         values = rng.integers(0, 6, 30).astype(float).tolist()
         one.change(np.array(some), np.array(values))
+        # Some that are not known come in beside those that change.
+        some += [2 * max(links) + 1 for _ in range(int(rng.integers(2)))]
+        values += [0.5] * (len(some) - len(values))
+        links += some[30:]
+        one.push_all(some, [f"h{link % 7}" for link in some], np.array(values))
         for link, value in zip(some, values, strict=True):
             other.push(link, f"h{link % 7}", value)
     assert pack(one.save()) == pack(other.save())
+    free = Free(one, [f"h{at}" for at in range(7)], ())
+    assert len(one) == len(other) > 200
+    for _ in range(len(one)):
+        assert one.pop(free) == other.pop(free)
+
+
+def test_values_come_back_as_they_were_and_stand_in_their_order() -> None:
+    tiny, huge = 5e-324, 1.7976931348623157e308
+    values = [float("inf"), huge, 3.5, 1.0, tiny, 0.0, -tiny, -1.0, -3.5, -huge, -float("inf")]
+    queue = HostQueue()
+    for link in reversed(range(len(values))):
+        queue.push(link, "a", values[link])
+    again = HostQueue()
+    again.load(unpack(pack(queue.save())))
+    for one in (queue, again):
+        assert [one.value(link) for link in range(len(values))] == values
+        taken = [one.pop(Free(one, {"a"}, ())) for _ in values]
+        assert taken == list(enumerate(values))
+    queue.push(1, "a", -0.0)
+    queue.push(0, "a", 0.0)
+    assert queue.pop(Free(queue, {"a"}, ())) == (0, 0.0), "−0 is no less than 0"
+    queue.push(2, "a", float("nan"))
+    assert np.isnan(queue.value(2))
+
+
+def test_a_link_that_comes_back_on_another_host_stands_there() -> None:
+    queue = HostQueue()
+    queue.push(0, "a", 1.0)
+    queue.push(1, "a", 0.5)
+    queue.discard(0)
+    queue.push(0, "b", 1.0)
+    assert queue.pop(Free(queue, {"a"}, ())) == (1, 0.5)
+    assert queue.pop(Free(queue, {"b"}, ())) == (0, 1.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +203,18 @@ def test_generators_go_on() -> None:
     other = np.random.default_rng(0)
     restore_generator(other, unpack(saved)["rng"])
     assert other.random(4).tolist() == expected
+
+
+def test_packing_and_unpacking_leave_nothing_to_be_cleared_away() -> None:
+    gc.disable()
+    try:
+        values = np.arange(9)
+        left = [weakref.ref(values)]
+        data = pack({"deep": [{"values": values}]})
+        del values
+        back = unpack(data)
+        left.append(weakref.ref(back["deep"][0]["values"]))
+        del back
+        assert [one() for one in left] == [None, None]
+    finally:
+        gc.enable()

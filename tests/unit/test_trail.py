@@ -182,6 +182,20 @@ def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
     assert policy._rows.all()[1].max() == 3
 
 
+def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
+    crawl, policy = begun([link(place, n) for n in range(40) for place in ("good", "poor")])
+    while crawl.frontier.open_count:
+        assert len(policy._rows.all()[0]) == crawl.frontier.open_count
+        step(crawl)
+    assert not len(policy._queue)
+    assert not policy._members
+    assert len(policy._sweep) == policy._swept == 0
+    assert policy._rows.room() == 500_000, "all rows are free"
+    saved = policy.save()
+    assert not len(saved["links"])
+    assert not len(saved["parents"])
+
+
 def coming_back(policy: Trail) -> Trail:
     other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), sightings=3)
     other.load(unpack(pack(policy.save())))
