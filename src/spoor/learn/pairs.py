@@ -32,21 +32,23 @@ class Pairs(dict[int, int]):
     def __init__(self, *, ranked: bool = True) -> None:
         super().__init__()
         self._ranked = ranked
-        self.state = array("q")
-        self.action = array("q")
-        self.host = array("q")
+        # Lists, which are faster to read than arrays, for what is read one by one.
+        self.state: list[int] = []
+        self.action: list[int] = []
+        self.host: list[int] = []
         self.hosts: list[str] = []
         self._host_number: dict[str, int] = {}
-        self.size = array("q")
+        self.size: list[int] = []
         # The link that leaves next, and its order; the others, of the pairs that hold some, stand
         # in a heap. Most pairs hold one link, and a container less is less to look through for
         # garbage.
-        self._first, self._order = array("q"), array("d")
+        self._first: list[LinkId] = []
+        self._order: list[float] = []
         self._others: dict[int, list[tuple[float, LinkId]]] = {}
         # Pairs that hold a link, and where each stands among them; what they are, if ranked.
         self.live = array("q")
         self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
-        self._place = array("q")
+        self._place: list[int] = []
         # Entries that stand in a heap, but whose links have left the pair: pair · 2^32 + link.
         self._gone: set[int] = set()
 
@@ -178,11 +180,11 @@ class Pairs(dict[int, int]):
                     entry for entry in others if (pair << _BITS | entry[1]) not in self._gone
                 )
         return {
-            "state": np.array(self.state),
-            "action": np.array(self.action),
-            "host": np.array(self.host),
+            "state": np.array(self.state, dtype=np.int64),
+            "action": np.array(self.action, dtype=np.int64),
+            "host": np.array(self.host, dtype=np.int64),
             "hosts": list(self.hosts),
-            "size": np.array(self.size),
+            "size": np.array(self.size, dtype=np.int64),
             "links": np.array([link for _, link in flat], dtype=np.int64),
             "order": np.array([order for order, _ in flat], dtype=np.float64),
             "live": np.array(self.live),
