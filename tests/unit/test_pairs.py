@@ -30,8 +30,8 @@ def test_a_pair_gives_its_links_in_their_order(
             links.remove(link)
             assert pairs.leave(pair, link) == bool(links)
         else:
+            assert pairs.enter(pair, link, orders[link]) == bool(links)
             links.add(link)
-            pairs.enter(pair, link, orders[link])
         again = Pairs.restored(pairs.save(), ranked=ranked)
         for told in (pairs, again):
             assert set(told.live) == {pair for pair, links in plain.items() if links}

@@ -75,18 +75,18 @@ class Pairs(dict[int, int]):
         self._place.append(-1)
         return number
 
-    def enter(self, pair: int, link: LinkId, order: float) -> None:
+    def enter(self, pair: int, link: LinkId, order: float) -> bool:
         """A link joins a pair that it is not in; the least `order` leaves first, then the link
-        discovered first."""
+        discovered first. Returns whether the pair holds others."""
         size = self.size[pair]
         self.size[pair] = size + 1
         if not size:
             self._first[pair], self._order[pair] = link, order
             self._revive(pair)
-            return
+            return False
         if self._gone and (entry := pair << _BITS | link) in self._gone:
             self._gone.remove(entry)
-            return
+            return True
         others = self._others.get(pair)
         if others is None:
             others = self._others[pair] = []
@@ -96,6 +96,7 @@ class Pairs(dict[int, int]):
             heapq.heappush(others, first)
         else:
             heapq.heappush(others, (order, link))
+        return True
 
     def leave(self, pair: int, link: LinkId) -> bool:
         """A link leaves a pair that it is in. Returns whether the pair holds others."""
@@ -133,11 +134,10 @@ class Pairs(dict[int, int]):
         """Enter a pair among those that hold a link."""
         self._place[pair] = len(self.live)
         self.live.append(pair)
-        if not self._ranked:
-            return
-        self._live_state.append(self.state[pair])
-        self._live_action.append(self.action[pair])
-        self._live_host.append(self.host[pair])
+        if self._ranked:
+            self._live_state.append(self.state[pair])
+            self._live_action.append(self.action[pair])
+            self._live_host.append(self.host[pair])
 
     def head(self, pair: int) -> LinkId:
         """The link that a live pair gives."""
@@ -145,8 +145,10 @@ class Pairs(dict[int, int]):
 
     def gives(self, link: LinkId, among: Iterable[int]) -> int:
         """How many of these live pairs give this link."""
-        first = self._first
-        return [first[pair] for pair in among].count(link)
+        ways = 0
+        for pair in among:
+            ways += self._first[pair] == link
+        return ways
 
     def best(
         self, f: NDArray[np.float64], g: NDArray[np.float64], free: Collection[str] | None

@@ -171,7 +171,7 @@ class HostQueue:
 
     def discard(self, link: LinkId) -> None:
         """Forget a link; nothing happens if it does not wait."""
-        if link in self:
+        if link < len(self._hosts) and self._keys.item(link) != _NONE:
             self._keys[link] = _NONE
             self._count -= 1
             self._leave_stale()

@@ -81,6 +81,11 @@ class Visit(NamedTuple):
     """From the last relevant page on the crawl path; 0 if it is relevant itself."""
 
 
+Found = tuple[LinkId, str, int, int]
+"""An unvisited outlink: its number, its host, the digits predicted from its words, the number of
+its action."""
+
+
 class Parents:
     """Of every unvisited link, by number, what the pages that show it add up to; in lists, which
     are faster to read one by one than arrays."""
@@ -162,18 +167,13 @@ class _Anywhere:
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
+        self.draw, self.hosts = offer.draw, offer.hosts
 
     def __len__(self) -> int:
         return len(self._offer)
 
     def __contains__(self, pair: object) -> bool:
         return True
-
-    def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
-        return self._offer.draw(rng, k)
-
-    def hosts(self) -> Collection[str]:
-        return self._offer.hosts()
 
 
 # ------------------------------------------------------------- Algorithm 1
@@ -423,7 +423,7 @@ class Sarsa:
         found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
         if taken:
             state, action = taken
-            self._update(state, action, reward, visit, [action for _, _, _, action in found])
+            self._update(state, action, reward, visit, found)
         self._add(visit, found)
 
     # -- one page
@@ -453,15 +453,14 @@ class Sarsa:
 
     def _actions(
         self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[Tenths]
-    ) -> list[tuple[LinkId, str, int, int]]:
-        """(link, host, digits predicted from its words, number of its action) of each unvisited
-        outlink, in page order; the page is now a parent of each."""
+    ) -> list[Found]:
+        """The unvisited outlinks, in page order; the page is now a parent of each."""
         if seen is None:
             return []
         actions, stands_in = self.values.actions, self._stands_in
         self.parents.reach(max(seen.links))
         of_parents = self.parents.add(seen.links, parent, visit)
-        found: list[tuple[LinkId, str, int, int]] = []
+        found: list[Found] = []
         for link, host, (key, near), digits, changed in zip(
             seen.links, seen.hosts, words, *of_parents, strict=True
         ):
@@ -486,12 +485,11 @@ class Sarsa:
             stands_in[packed] = pairs[pairs.of(state, pairs.host[pair]) + action]
         order = self._orders.get(link, 0.0)
         for pair in stands_in.values():
-            pairs.enter(pair, link, order)
-            if self._queue is not None and pair not in self._queue:
+            if not pairs.enter(pair, link, order) and self._queue is not None:
                 self._push(pair)
 
     def _update(
-        self, state: int, action: int, reward: float, visit: Visit, actions: Sequence[int]
+        self, state: int, action: int, reward: float, visit: Visit, found: Sequence[Found]
     ) -> None:
         """One step of learning from (s, a), r and s'."""
         values, alpha, gamma = self.values, self._alpha, self._gamma
@@ -500,11 +498,11 @@ class Sarsa:
             values.step(state, action, alpha * (reward - q))  # Alg. 1 line 33
             return
         q_next = 0.0  # nothing leads on from a page without unvisited outlinks
-        if actions:  # Alg. 1 line 35
+        if found:  # Alg. 1 line 35
             if self._rng.random() < self._epsilon:
-                chosen = values.g(actions[int(self._rng.integers(len(actions)))])
+                chosen = values.g(found[int(self._rng.integers(len(found)))][-1])
             else:
-                chosen = max(values.g_of(set(actions)))
+                chosen = max(values.g_of({its_action for _, _, _, its_action in found}))
             q_next = values.f(visit.state) + chosen
         delta = reward + gamma * q_next - q  # Alg. 1 line 36
         if self._update_kind == "moderated":
@@ -513,18 +511,18 @@ class Sarsa:
         else:
             values.step(state, action, alpha * delta)  # eq. (3), Alg. 1 line 37
 
-    def _add(self, visit: Visit, found: Sequence[tuple[LinkId, str, int, int]]) -> None:
+    def _add(self, visit: Visit, found: Sequence[Found]) -> None:
         """Each outlink into B under the state of the page."""  # Alg. 1 lines 44-47
         pairs, stands_in, orders = self.pairs, self._stands_in, self._orders
         state, above = visit.state, visit.state * self._above
-        fresh: dict[int, tuple[str, int]] = {}
+        fresh: dict[int, int] = {}
         last: str | None = None
         base = 0
         for link, host, key, action in found:
             if host is not last:  # neighbours on a page often have one host
                 last, base = host, pairs.of(state, pairs.host_number(host))
             pair = pairs[base + action]
-            fresh[pair] = host, action
+            fresh[pair] = action
             its = stands_in.get(link)
             if its is None:
                 stands_in[link] = {above + key: pair}
@@ -535,9 +533,9 @@ class Sarsa:
             pairs.enter(pair, link, orders.get(link, 0.0) if orders else 0.0)
         if self._queue is not None and fresh:
             f, push = self.values.f(state), self._queue.push
-            of_actions = self.values.g_of([action for _, action in fresh.values()])
-            for (pair, (host, _)), g in zip(fresh.items(), of_actions, strict=True):
-                push(pair, host, f + g)
+            of_actions = self.values.g_of(fresh.values())
+            for pair, g in zip(fresh, of_actions, strict=True):
+                push(pair, pairs.hosts[pairs.host[pair]], f + g)
 
     # -- links and their pairs
 
