@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,20 @@ import pytest
 from spoor.crawl import Crawl
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.policies.trail import Trail
+from spoor.policies.trail import Trail, train
 from spoor.stores.memory import MemoryFrontier
-from spoor.types import Anchor, Fetch, Fetched, Judgement, Link, Page, Task, Topic
+from spoor.types import (
+    Anchor,
+    Fetch,
+    Fetched,
+    Judgement,
+    KnownWeb,
+    Link,
+    Page,
+    Task,
+    Topic,
+    WebGraph,
+)
 
 SITE = "http://a.example/"
 GOOD, BAD = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
@@ -180,6 +192,39 @@ def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
                 assert capacity < 1_000 or count == min(3, shown[at])
             assert known._rows.known([*links.tolist(), 9_999]) == [*counts.tolist(), -1]
     assert policy._rows.all()[1].max() == 3
+
+
+@pytest.mark.parametrize(
+    ("trained", "given", "most"), [(False, None, 2), (True, None, 3), (True, 1, 1)]
+)
+def test_a_trained_crawl_looks_at_a_link_once_more(
+    trained: bool, given: int | None, most: int
+) -> None:
+    task = Task(np.random.default_rng(0), Topic(name="kiln"))
+    if trained:
+        task = replace(task, model=train(task, [small_web()], lambda done, of: None))
+    policy = Trail(task, sightings=given)
+    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl.seed([SITE])
+    links = [link("good", number) for number in range(9)]
+    for _ in range(5):
+        fetch = crawl.next(0.0)
+        assert isinstance(fetch, Fetch)
+        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, title="All", links=links)), 0.0)
+    counts = policy._rows.all()[1]
+    assert counts.tolist() == [most] * crawl.frontier.open_count
+
+
+def small_web() -> KnownWeb:
+    pages = [Page(SITE, links=[link("good", 1), link("poor", 1)])]
+    pages += [Page(found.url) for found in pages[0].links]
+    graph = WebGraph(
+        [page.url for page in pages],
+        np.array([0, 2, 2, 2]),
+        np.array([1, 2], dtype=np.int32),
+        np.array([False, True, False]),
+    )
+    return KnownWeb("small", graph, 0, pages.__getitem__)
 
 
 def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
