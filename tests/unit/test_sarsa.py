@@ -212,7 +212,8 @@ class Naive:
         assert judgement is not None
         seen, self.seen = self.seen, None
         own = self.links.get(number, NaiveLink(""))
-        relevance, *categories = self.measure.of_text(f"{page.title} {page.text}")
+        (near, relevance), _ = self.measure.of_page("", f"{page.title} {page.text}", None)
+        categories = [int(tenth) / 10 for tenth in f"{near:03d}"[1:]]
         before = max((parent.weighted for parent in own.parents), default=relevance)
         change = relevance - before
         sign = 0 if abs(change) <= 0.1 else (1 if change > 0 else 3) + (abs(change) > 0.3)
@@ -380,7 +381,8 @@ def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given(
     model = unpack(pack(policy.model()))
     later = Sarsa(Task(np.random.default_rng(2), Topic("pottery"), model=model))
     assert later.relevance.source == policy.relevance.source
-    assert later.relevance.of_text("kiln glaze") == policy.relevance.of_text("kiln glaze")
+    near, of_first = (of.relevance.of_page("", "kiln glaze", None) for of in (later, policy))
+    assert near == of_first
 
 
 def test_a_topic_without_a_vector_is_measured_by_counts() -> None:

@@ -29,7 +29,6 @@ _TITLE = 200
 """Characters of a page up to which it is likely to come again: one of which only a title is known.
 """
 Key = tuple[str, str, str, str]
-Cosines = tuple[float, ...]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
 
@@ -48,7 +47,7 @@ class Recurring(Vectors):
 
     def __init__(self, vectors: Vectors) -> None:
         self.__dict__.update(vectors.__dict__)
-        self.pages: dict[tuple[object, ...], dict[tuple[str, str], Cosines]] = {}
+        self.pages: dict[tuple[object, ...], dict[tuple[str, str], Tenths]] = {}
         self.links: dict[tuple[object, ...], tuple[dict[Key, int], list[Tenths]]] = {}
 
 
@@ -94,7 +93,7 @@ class Relevance:
         # Navigation repeats the same words on every page: those of a link have a number.
         self._numbers: dict[Key, int] = {}
         self._near: list[Tenths] = []
-        self._pages: dict[tuple[str, str], Cosines] = {}
+        self._pages: dict[tuple[str, str], Tenths] = {}
         self._remembers = _TITLE
         if isinstance(vectors, Recurring):
             self._remembers = sys.maxsize
@@ -128,14 +127,8 @@ class Relevance:
         self.source = said
         """What relevance is measured by, in words."""
 
-    def of_text(self, text: str) -> Cosines:
-        """Cosines with all texts, as long as `texts`. O(words)."""
-        return self.of_page("", text, None)[0]
-
-    def of_page(
-        self, title: str, text: str, seen: Sightings | None
-    ) -> tuple[Cosines, list[Tenths]]:
-        """Cosines of a page's title and text, and of the URL, anchor and surrounding words of each
+    def of_page(self, title: str, text: str, seen: Sightings | None) -> tuple[Tenths, list[Tenths]]:
+        """Those of a page's title and text, and of the URL, anchor and surrounding words of each
         of its links, in their order."""
         numbers, near = self._numbers, self._near
         # A page that was broken off may have left numbers without an answer.
@@ -161,16 +154,11 @@ class Relevance:
         if own is None:
             words = tokens(title)[: self._words]
             texts.append(words + words_of(text).first(self._words - len(words)) if text else words)
-        cosines = self._of_words(texts) if texts else []
+        near += self._of_words(texts) if texts else []
         if own is None:
-            own = tuple(cosines.pop())
+            own = near.pop()
             if likely:
                 self._pages[title, text] = own
-        for near_to in cosines:
-            tenths = 0
-            for cosine in near_to:
-                tenths = 10 * tenths + TENTHS[int(cosine * 10 + 1e-9)]
-            near.append((tenths, near_to[0]))
         return own, [near[number] for number in known]
 
     def _link_words(self, url: str, anchor: Anchor) -> list[str]:
@@ -183,8 +171,8 @@ class Relevance:
                 words += tokens(anchor.after)[: self._context]
         return words
 
-    def _of_words(self, texts: Sequence[Sequence[str]]) -> list[list[float]]:
-        """Cosines of each of the texts with the topic texts."""
+    def _of_words(self, texts: Sequence[Sequence[str]]) -> list[Tenths]:
+        """How near each of the texts is to the topic texts."""
         if self._aims is None or self.vectors is None:
             return [self._by_counts(words) for words in texts]
         row_of = self._rows.__getitem__
@@ -198,8 +186,7 @@ class Relevance:
                 starts.append(end)
                 known.append(at)
                 end = len(flat)
-        none = [0.0] * len(self.texts)
-        found = [none] * len(texts)
+        found = [(0, 0.0)] * len(texts)
         if not known:
             return found
         sums = np.add.reduceat(self.vectors.matrix.take(flat, axis=0), starts, dtype=np.float64)
@@ -208,19 +195,30 @@ class Relevance:
         squares = np.vecdot(sums, sums).tolist()
         # A page has few texts: lists of floats are faster than arrays of them.
         for at, row, square in zip(known, products, squares, strict=True):
-            norm = math.sqrt(square) or 1.0
-            found[at] = [(x if x < norm else norm) / norm if x > 0.0 else 0.0 for x in row]
+            found[at] = _in_tenths(row, math.sqrt(square) or 1.0)
         return found
 
-    def _by_counts(self, words: Sequence[str]) -> list[float]:
+    def _by_counts(self, words: Sequence[str]) -> Tenths:
         counts = Counter(stem(_content(words)))
         norm = math.sqrt(sum(n * n for n in counts.values()))
-        return [
-            min(1.0, sum(n * aim[word] for word, n in counts.items() if word in aim) / (norm * own))
+        cosines = [
+            sum(n * aim[word] for word, n in counts.items() if word in aim) / (norm * own)
             if norm and own
             else 0.0
             for aim, own in zip(self._counts, self._norms, strict=True)
         ]
+        return _in_tenths(cosines, 1.0)
+
+
+def _in_tenths(products: Sequence[float], norm: float) -> Tenths:
+    """Of the cosines: a text's products with others of length 1, over its own length."""
+    tenths = 0
+    for product in products:
+        tenths *= 10
+        if product > 0.0:
+            tenths += TENTHS[int((product if product < norm else norm) / norm * 10 + 1e-9)]
+    cosine = products[0]
+    return tenths, (cosine if cosine < norm else norm) / norm if cosine > 0.0 else 0.0
 
 
 def _content(words: Sequence[str]) -> list[str]:

@@ -428,9 +428,9 @@ class Sarsa:
 
     # -- one page
 
-    def _visit(self, link: LinkId, near: Sequence[float], relevant: bool) -> tuple[Visit, float]:
+    def _visit(self, link: LinkId, near: Tenths, relevant: bool) -> tuple[Visit, float]:
         """The state of a fetched page, near to topic and categories as given; its reward."""
-        relevance, parents = near[0], self.parents
+        (tenths, relevance), parents = near, self.parents
         digits, before, distance = 0, relevance, FARTHEST
         if link < len(parents.count) and parents.count[link]:
             digits, before = parents.digits[link], parents.weighted[link]
@@ -438,10 +438,9 @@ class Sarsa:
         weighted = self._beta * relevance + (1 - self._beta) * before
         if relevant:
             distance = 0
-        key = 10 * TENTHS[int(relevance * 10 + 1e-9)]
-        key += change_bucket(relevance - before, *self._deltas)
-        for category in near[1:]:
-            key = 10 * key + TENTHS[int(category * 10 + 1e-9)]
+        of_topic, of_categories = divmod(tenths, self._above // 10)
+        key = 10 * of_topic + change_bucket(relevance - before, *self._deltas)
+        key = key * (self._above // 10) + of_categories
         state = self.values.states[1000 * key + 10 * digits + distance]
         visit = Visit(state, relevant, relevance, weighted, distance)
         wanted, near_1, near_2, other = self._rewards
