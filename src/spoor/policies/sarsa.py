@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,82 +84,68 @@ class Visit(NamedTuple):
 Found = tuple[LinkId, str, int, int]
 """An unvisited outlink: its number, its host, the digits predicted from its words, the number of
 its action."""
+Row = tuple[int, float, int, float, float, int, LinkId, int]
+"""What a link's parents add up to: how many they are, the sum of their relevance, how many of them
+are relevant and the sum of theirs, the highest wrl, the least distance, the newest parent, the mean
+relevance of all and of the relevant ones as two digits (0 without any)."""
 
 
 class Parents:
-    """Of every unvisited link, by number, what the pages that show it add up to; in lists, which
-    are faster to read one by one than arrays."""
+    """Of every unvisited link, by number, what the pages that show it add up to."""
 
-    EMPTY: ClassVar[dict[str, float]] = {
-        "count": 0,
-        "sum": 0.0,
-        "relevant": 0,
-        "relevant_sum": 0.0,
-        "weighted": 0.0,
-        "distance": FARTHEST,
-        "last": NO_PARENT,
-        "digits": 0,
-    }
+    EMPTY: Row = (0, 0.0, 0, 0.0, 0.0, FARTHEST, NO_PARENT, 0)
+    FIELDS = ("count", "sum", "relevant", "relevant_sum", "weighted", "distance", "last", "digits")
+    """Of a row, as they are saved."""
 
     def __init__(self) -> None:
-        self.count: list[int] = []
-        self.sum: list[float] = []
-        self.relevant: list[int] = []
-        self.relevant_sum: list[float] = []
-        self.weighted: list[float] = []
-        self.distance: list[int] = []
-        self.last: list[LinkId] = []
-        self.digits: list[int] = []
-        """Mean relevance of all parents and of the relevant ones, as two digits; 0 without any."""
+        self.rows: list[Row] = []
 
     def reach(self, link: LinkId) -> None:
         """Make room for links up to this one."""
-        more = link + 1 - len(self.count)
+        more = link + 1 - len(self.rows)
         if more > 0:
-            for name, empty in self.EMPTY.items():
-                getattr(self, name).extend([empty] * max(more, 1_000))
+            self.rows += [self.EMPTY] * max(more, 1_000)
 
     def add(
         self, links: Sequence[LinkId], parent: LinkId, visit: Visit
     ) -> tuple[list[int], list[bool]]:
         """A page shows these links; it is one parent of a link that it shows twice. Returns the
         digits of each, and whether they have just changed."""
-        # Many links, and most of them seen before: no look-up is made twice.
-        counts, sums, lasts, digits_of = self.count, self.sum, self.last, self.digits
-        relevant, most, least = self.relevant, self.weighted, self.distance
+        # Many links, and most of them seen before: one look-up finds all of a link.
+        rows = self.rows
         _, is_relevant, near, weighted, distance = visit
         all_digits: list[int] = []
         changed: list[bool] = []
         for link in links:
-            before = digits = digits_of[link]
-            if lasts[link] != parent:
-                lasts[link] = parent
-                count = counts[link] = counts[link] + 1
-                total = sums[link] = sums[link] + near
+            count, total, relevant, of_relevant, most, least, last, before = rows[link]
+            digits = before
+            if last != parent:
+                count += 1
+                total += near
                 if is_relevant:
-                    relevant[link] += 1
-                    self.relevant_sum[link] += near
-                if weighted > most[link]:
-                    most[link] = weighted
-                if distance < least[link]:
-                    least[link] = distance
+                    relevant += 1
+                    of_relevant += near
+                if weighted > most:
+                    most = weighted
+                if distance < least:
+                    least = distance
                 digits = 10 * TENTHS[int(total / count * 10 + 1e-9)]
-                if of_relevant := relevant[link]:
-                    digits += TENTHS[int(self.relevant_sum[link] / of_relevant * 10 + 1e-9)]
-                digits_of[link] = digits
+                if relevant:
+                    digits += TENTHS[int(of_relevant / relevant * 10 + 1e-9)]
+                rows[link] = count, total, relevant, of_relevant, most, least, parent, digits
             all_digits.append(digits)
             changed.append(digits != before)
         return all_digits, changed
 
     def save(self) -> State:
         return {
-            name: np.array(getattr(self, name), dtype=type(empty))
-            for name, empty in self.EMPTY.items()
+            name: np.array([row[at] for row in self.rows], dtype=type(self.EMPTY[at]))
+            for at, name in enumerate(self.FIELDS)
         }
 
     def load(self, state: State) -> None:
-        for name in self.EMPTY:
-            setattr(self, name, state[name].tolist())
+        columns = [state[name].tolist() for name in self.FIELDS]
+        self.rows = list(zip(*columns, strict=True))
 
 
 class _Anywhere:
@@ -430,14 +416,13 @@ class Sarsa:
 
     def _visit(self, link: LinkId, near: Tenths, relevant: bool) -> tuple[Visit, float]:
         """The state of a fetched page, near to topic and categories as given; its reward."""
-        (tenths, relevance), parents = near, self.parents
-        digits, before, distance = 0, relevance, FARTHEST
-        if link < len(parents.count) and parents.count[link]:
-            digits, before = parents.digits[link], parents.weighted[link]
-            distance = min(FARTHEST, parents.distance[link] + 1)
+        (tenths, relevance), rows = near, self.parents.rows
+        row = rows[link] if link < len(rows) else Parents.EMPTY
+        count, _, _, _, before, nearest, _, digits = row
+        if not count:
+            before = relevance
         weighted = self._beta * relevance + (1 - self._beta) * before
-        if relevant:
-            distance = 0
+        distance = 0 if relevant else min(FARTHEST, nearest + 1)
         of_topic, of_categories = divmod(tenths, self._above // 10)
         key = 10 * of_topic + change_bucket(relevance - before, *self._deltas)
         key = key * (self._above // 10) + of_categories
