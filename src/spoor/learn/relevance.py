@@ -47,8 +47,8 @@ class Recurring(Vectors):
 
     def __init__(self, vectors: Vectors) -> None:
         self.__dict__.update(vectors.__dict__)
-        self.pages: dict[tuple[object, ...], dict[tuple[str, str], Tenths]] = {}
-        self.links: dict[tuple[object, ...], tuple[dict[Key, int], list[Tenths]]] = {}
+        self.pages: dict[tuple[object, ...], dict[str, Tenths]] = {}
+        self.links: dict[tuple[object, ...], tuple[dict[Key, int], list[int], list[float]]] = {}
 
 
 class _Met(dict[str, int | None]):
@@ -92,13 +92,18 @@ class Relevance:
         self.vectors = vectors
         # Navigation repeats the same words on every page: those of a link have a number.
         self._numbers: dict[Key, int] = {}
-        self._near: list[Tenths] = []
-        self._pages: dict[tuple[str, str], Tenths] = {}
+        # Both by that number; apart, since so many tuples were long to look through for garbage.
+        self.tenths: list[int] = []
+        """As in `Tenths`, of the words of links, by their number."""
+        self.cosines: list[float] = []
+        """The same with the topic alone."""
+        self._pages: dict[str, Tenths] = {}
         self._remembers = _TITLE
         if isinstance(vectors, Recurring):
             self._remembers = sys.maxsize
             task = (self.texts, self._context, self._words)
-            self._numbers, self._near = vectors.links.setdefault(task, ({}, []))
+            known = vectors.links.setdefault(task, ({}, [], []))
+            self._numbers, self.tenths, self.cosines = known
             self._pages = vectors.pages.setdefault(task, {})
         split = [_content(tokens(text)) for text in texts]
         self._counts = [Counter(stem(words)) for words in split]
@@ -127,20 +132,20 @@ class Relevance:
         self.source = said
         """What relevance is measured by, in words."""
 
-    def of_page(self, title: str, text: str, seen: Sightings | None) -> tuple[Tenths, list[Tenths]]:
-        """Those of a page's title and text, and of the URL, anchor and surrounding words of each
-        of its links, in their order."""
-        numbers, near = self._numbers, self._near
+    def of_page(self, title: str, text: str, seen: Sightings | None) -> tuple[Tenths, list[int]]:
+        """Those of a page's title and text; and for each of its links, in their order, the number
+        of the words of its URL, its anchor and what surrounds it, until the next call."""
+        numbers, tenths, cosines = self._numbers, self.tenths, self.cosines
         # A page that was broken off may have left numbers without an answer.
-        if max(len(near), len(self._pages)) > _MEMO or len(numbers) != len(near):
-            numbers.clear()
-            near.clear()
-            self._pages.clear()
+        whole = len(numbers) == len(tenths) == len(cosines)
+        if not whole or max(len(tenths), len(self._pages)) > _MEMO:
+            for memo in (numbers, tenths, cosines, self._pages):
+                memo.clear()
         known: list[int] = []
         texts: list[list[str]] = []
         if seen is not None:
             # Most links are known: one look-up finds their number, or gives them the next.
-            anchor_of, number_of, fresh = seen.anchor, numbers.setdefault, len(near)
+            anchor_of, number_of, fresh = seen.anchor, numbers.setdefault, len(tenths)
             for at, url in enumerate(seen.urls):
                 anchor = anchor_of(at)
                 key = (url, anchor.text, anchor.before, anchor.after)
@@ -150,16 +155,19 @@ class Relevance:
                     fresh += 1
                     texts.append(self._link_words(url, anchor))
         likely = len(title) + len(text) <= self._remembers
-        own = self._pages.get((title, text)) if likely else None
+        page = f"{title}\n{text}" if likely else ""
+        own = self._pages.get(page) if likely else None
         if own is None:
             words = tokens(title)[: self._words]
             texts.append(words + words_of(text).first(self._words - len(words)) if text else words)
-        near += self._of_words(texts) if texts else []
+        for of_all, of_topic in self._of_words(texts) if texts else ():
+            tenths.append(of_all)
+            cosines.append(of_topic)
         if own is None:
-            own = near.pop()
+            own = tenths.pop(), cosines.pop()
             if likely:
-                self._pages[title, text] = own
-        return own, [near[number] for number in known]
+                self._pages[page] = own
+        return own, known
 
     def _link_words(self, url: str, anchor: Anchor) -> list[str]:
         parts = url_words(url)

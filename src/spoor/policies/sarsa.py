@@ -436,16 +436,16 @@ class Sarsa:
         return visit, near_2 if relevance > self._nearly[1] else other
 
     def _actions(
-        self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[Tenths]
+        self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[int]
     ) -> list[Found]:
         """The unvisited outlinks, in page order; the page is now a parent of each."""
         if seen is None:
             return []
-        actions, stands_in = self.values.actions, self._stands_in
+        actions, stands_in, predicted = self.values.actions, self._stands_in, self.relevance.tenths
         self.parents.reach(max(seen.links))
         of_parents = self.parents.add(seen.links, parent, visit)
         found: list[Found] = []
-        for link, host, (key, near), digits, changed in zip(
+        for link, host, number, digits, changed in zip(
             seen.links, seen.hosts, words, *of_parents, strict=True
         ):
             if link in stands_in:
@@ -454,7 +454,8 @@ class Sarsa:
             elif link in self._in_flight or link in self._seeds:
                 continue
             elif self._nearest:
-                self._orders.setdefault(link, -near)
+                self._orders.setdefault(link, -self.relevance.cosines[number])
+            key = predicted[number]
             found.append((link, host, key, actions[100 * key + digits]))
         return found
 
