@@ -18,6 +18,7 @@ Entry = int
 """Key of the value · 2^32 + link: the smallest is the best; a tie goes to the link discovered
 first. One integer takes 48 bytes, a tuple (−value, link, host) with what is in it 120."""
 
+_NUMBERS = (int, np.integer)
 _NONE = int(np.iinfo(np.int64).max)
 """Key of a link that does not wait."""
 _LINK = (1 << 32) - 1
@@ -78,7 +79,7 @@ class HostQueue:
         return self._count
 
     def __contains__(self, link: object) -> bool:
-        if not isinstance(link, int | np.integer) or not 0 <= link < len(self._hosts):
+        if not isinstance(link, _NUMBERS) or not 0 <= link < len(self._hosts):
             return False
         key: int = self._keys.item(link)
         return key != _NONE
