@@ -254,9 +254,10 @@ class _Books:
             at = self.find("form", _BARRIERS)
             if at >= 0:
                 del self.open[at]
-        elif name in _SPECIAL:
+        elif name in _SPECIAL and name != "noscript":
             self.close(name, _BARRIERS)
         else:
+            # That of noscript is like any other's, too: a block within keeps it open.
             self.close(name, _SPECIAL)
 
     def find(self, name: str, barriers: frozenset[str]) -> int:
