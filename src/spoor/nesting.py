@@ -200,6 +200,9 @@ class _Books:
             return name if self.roots <= _MOST_ROOTS else "wbr"
         if name in _VOID or name == "script" or name in _RAW_END:
             return name
+        if name in ("li", "dd", "dt"):
+            # Before the paragraph: what stands in that may keep the item open.
+            self.close_item(("li",) if name == "li" else ("dd", "dt"))
         if name in _CLOSE_P:
             self.close("p", _BARRIERS | {"button"})
         if name in _TABLE_PARTS:
@@ -213,8 +216,6 @@ class _Books:
         elif name == "a":
             if "a" in self.since_marker():
                 self.end_formatting("a")
-        elif name in ("li", "dd", "dt"):
-            self.close_item(("li",) if name == "li" else ("dd", "dt"))
         elif name in _HEADINGS:
             if self.open and self.open[-1] in _HEADINGS:
                 self.pop(len(self.open) - 1)

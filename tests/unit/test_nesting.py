@@ -60,6 +60,7 @@ HOSTILE = {
     "end tags in empty comments": "<!--><div><!--></div><!-- -->" * N,
     "end tags in attributes": "<div title='</div>'>" * N,
     "end tags in attributes 2": "<div a=b'c='</div>'>" * N,
+    "items kept open": "<li><p><noscript>" * N,
     "end tags of noscript": "</noscript><noscript><div>" * N,
     "end tags in scripts": "<div><script></div></script>" * N,
     "end tags in scripts in scripts": "<script><!--<script></script></div>--></script><div>" * N,
