@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import spoor
@@ -440,6 +440,7 @@ def test_one_cell_has_no_interval() -> None:
         max_size=5,
     )
 )
+@example([(0.35, 0.1, 0.8663740145275917)] * 2)
 def test_an_interval_holds_between_its_worst_and_best_cell(
     areas: list[tuple[float, float, float]],
 ) -> None:

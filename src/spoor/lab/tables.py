@@ -114,7 +114,8 @@ def interval(cells: Cells) -> tuple[float | None, float | None]:
             rng=np.random.default_rng(0),
         ).confidence_interval
     low, high = float(found.low), float(found.high)
-    return (None, None) if np.isnan(low) or np.isnan(high) else (low, high)
+    # Of cells all alike the last bits of the two may stand the other way round.
+    return (None, None) if np.isnan(low) or np.isnan(high) else (low, max(low, high))
 
 
 def _areas(
