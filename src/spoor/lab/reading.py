@@ -339,9 +339,11 @@ def snippet(
     hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
     telling = hits
     if said is not None:
-        around = [" ".join(words[max(0, at - 1) : at + 2]) for at in range(len(words))]
-        fresh = [hit and near not in said for hit, near in zip(hits, around, strict=True)]
-        said.update(near for hit, near in zip(hits, around, strict=True) if hit)
+        around = {
+            at: " ".join(words[max(0, at - 1) : at + 2]) for at, hit in enumerate(hits) if hit
+        }
+        fresh = [hit and around[at] not in said for at, hit in enumerate(hits)]
+        said.update(around.values())
         telling = fresh if any(fresh) else hits
     totals = [0, *accumulate(telling)]
     begins = range(max(1, len(words) - size + 1))

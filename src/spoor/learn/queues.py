@@ -50,6 +50,12 @@ def _keys(values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     return keys
 
 
+def _values(keys: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The numbers whose keys these are."""
+    bits = ~keys
+    return np.where(bits >= 0, bits, bits ^ _SIGN).view(np.float64)
+
+
 class HostQueue:
     """Links by value, highest first, in one heap a host and one heap of hosts.
 
@@ -266,10 +272,9 @@ class HostQueue:
         links = np.flatnonzero(self._keys != _NONE)
         hosts: dict[str, int] = {}
         places = [hosts.setdefault(self._hosts[link], len(hosts)) for link in links.tolist()]
-        bits = ~self._keys[links]
         return {
             "links": links.astype(np.int64),
-            "values": np.where(bits >= 0, bits, bits ^ _SIGN).view(np.float64),
+            "values": _values(self._keys[links]),
             "host": np.array(places, dtype=np.int32),
             "hosts": list(hosts),
         }
