@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 from spoor import registry
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.state import pack, unpack
 from spoor.policies.random import Random
 from spoor.protocols import Frontier, Policy
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import SqliteFrontier
 from spoor.types import (
     NO_PARENT,
     Anchor,

@@ -43,8 +43,8 @@ from typing import Any
 import numpy as np
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import POINTS, reading
-from spoor.stores.sqlite import POINTS as FRONTIER_POINTS
+from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
+from spoor.runs.writer import POINTS, reading
 from spoor.testing.kills import CountedWeb, after_cut, check_run, cut, digest, open_run, served
 
 IN_FLIGHT = 16
@@ -54,7 +54,7 @@ FLAGS = ("--per-host", "8", "--in-flight", str(IN_FLIGHT))
 COST = """
 import asyncio, json, resource, sys, time
 from pathlib import Path
-from spoor.drivers.http.live import Live
+from spoor.live.loop import Live
 from spoor.testing.kills import open_run
 kind, out, root, port, pages, policy, frontier = sys.argv[1:]
 run = open_run(Path(out), root, int(port), policy=policy, pages=int(pages), per_host=8,

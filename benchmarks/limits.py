@@ -37,9 +37,9 @@ from typing import Any
 import brotli
 import zstandard
 
-from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.plan import run_settings
-from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.runs.plan import run_settings
+from spoor.runs.writer import RunFolder, reading
 from spoor.types import Deferred, Failed, Fetch, Outcome
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -68,10 +68,10 @@ import asyncio, sys
 import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.http.live import Admission, Live
-from spoor.drivers.http.settings import HttpSettings
+from spoor.live.loop import Admission, Live
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
-from spoor.stores.memory import MemoryFrontier
+from spoor.frontier.memory import MemoryFrontier
 from spoor.types import Fetched, Outcome, Task, Topic
 start, policy = sys.argv[1], sys.argv[2]
 def work():
@@ -92,9 +92,9 @@ measure(work)
 DURABLE = """
 import sys, tempfile
 from pathlib import Path
-from spoor.drivers.http.folder import RunFolder
-from spoor.drivers.http.plan import run_settings
-from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
+from spoor.runs.writer import RunFolder
+from spoor.runs.plan import run_settings
+from spoor.live.run import Run, make_crawl, make_http, wanted
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
 place = tempfile.TemporaryDirectory()

@@ -26,15 +26,15 @@ from sklearn.linear_model import (  # type: ignore[import-untyped]  # it has no 
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.http.run import ESTIMATE_EVERY, LEAST_PAGES
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare
 from spoor.lab.webs import open_web
 from spoor.learn import remaining
 from spoor.learn.remaining import NEXT, Harvest
-from spoor.stores.memory import MemoryFrontier
+from spoor.live.run import ESTIMATE_EVERY, LEAST_PAGES
+from spoor.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -27,13 +27,13 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.garbage import few_collections
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
+from spoor.garbage import few_collections
 from spoor.judges.facts import Function
-from spoor.lab.record import record
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
 
 WORDS = (

@@ -66,7 +66,7 @@ def crawl(start: str, addon: bool, policy: str, topic: str) -> dict[str, Any]:
     }
     if addon:
         settings |= {
-            "ADDONS": {"spoor.drivers.scrapy.Addon": 500},
+            "ADDONS": {"spoor.integrations.scrapy.Addon": 500},
             "SPOOR_TOPIC": topic,
             "SPOOR_POLICY": policy,
         }

@@ -34,9 +34,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.drivers.http.folder import reading
 from spoor.errors import InputError
 from spoor.learn.state import unpack
+from spoor.runs.writer import reading
 from spoor.testing.kills import CountedWeb, served
 
 CLOCK = os.sysconf("SC_CLK_TCK")

@@ -18,12 +18,12 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
 from spoor.lab.webs import LabWorld, open_scope
 from spoor.lab.whatif import Log, Taken, estimate
 from spoor.protocols import Judge
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from spoor.drivers.http.serve import Server, serving
+from spoor.http.world_server import Server, serving
 from spoor.worlds.generated import GeneratedWorld
 
 ADDRESS = "127.0.0.1"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from spoor.drivers.http.serve import Server, serving
+from spoor.http.world_server import Server, serving
 from spoor.worlds.clocked import Clocked
 from spoor.worlds.evolving import EvolvingWorld, Version
 

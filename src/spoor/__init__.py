@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spoor.crawl import Crawl
-    from spoor.drivers.replay import Replay
     from spoor.errors import CallerError, InputError, PluginError, SpoorError
-    from spoor.lab.notebook import Result, plot, replay, run
-    from spoor.page import parse
-    from spoor.stores.memory import MemoryFrontier
+    from spoor.frontier.memory import MemoryFrontier
+    from spoor.notebook import Result, plot, replay, run
+    from spoor.replay import Replay
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
-    from spoor.urls import resolve
+    from spoor.web.page import parse
+    from spoor.web.urls import resolve
 
 _HOME = {
     "CallerError": "spoor.errors",
@@ -26,20 +26,20 @@ _HOME = {
     "InputError": "spoor.errors",
     "Judgement": "spoor.types",
     "Link": "spoor.types",
-    "MemoryFrontier": "spoor.stores.memory",
+    "MemoryFrontier": "spoor.frontier.memory",
     "Outcome": "spoor.types",
     "Page": "spoor.types",
     "PluginError": "spoor.errors",
-    "Replay": "spoor.drivers.replay",
-    "Result": "spoor.lab.notebook",
+    "Replay": "spoor.replay",
+    "Result": "spoor.notebook",
     "SpoorError": "spoor.errors",
     "Task": "spoor.types",
     "Topic": "spoor.types",
-    "parse": "spoor.page",
-    "plot": "spoor.lab.notebook",
-    "replay": "spoor.lab.notebook",
-    "resolve": "spoor.urls",
-    "run": "spoor.lab.notebook",
+    "parse": "spoor.web.page",
+    "plot": "spoor.notebook",
+    "replay": "spoor.notebook",
+    "resolve": "spoor.web.urls",
+    "run": "spoor.notebook",
 }
 """Public name → its module, imported when it is first asked for."""
 

@@ -70,8 +70,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "weighted-sum": "spoor.judges.combined:WeightedSum",
     },
     "frontiers": {
-        "memory": "spoor.stores.memory:MemoryFrontier",
-        "sqlite": "spoor.stores.sqlite:SqliteFrontier",
+        "memory": "spoor.frontier.memory:MemoryFrontier",
+        "sqlite": "spoor.frontier.sqlite:SqliteFrontier",
     },
     "fleets": {
         "RL": "spoor.foragers.fleets:rl",

@@ -52,7 +52,7 @@ class Link(NamedTuple):
     """One hyperlink on one page."""
 
     url: str
-    """Absolute, in canonical form (`spoor.urls.canonical`)."""
+    """Absolute, in canonical form (`spoor.web.urls.canonical`)."""
     anchor: Anchor = Anchor()
     kind: str = "a"
     """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is one)
@@ -444,4 +444,4 @@ class Task:
     graph: WebGraph | None = None
     """In the lab only."""
     vectors: object | None = None
-    """Word vectors (`spoor.text.Vectors`), for policies that use them."""
+    """Word vectors (`spoor.web.text.Vectors`), for policies that use them."""

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spoor import registry, stores
+from spoor import frontier as stores
+from spoor import registry
 from spoor.errors import CallerError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
 from spoor.protocols import Frontier, Offer
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import SqliteFrontier
 from spoor.testing import check_frontier
 from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
 from spoor.types import NO_PARENT, Link, LinkId, Sightings, State
@@ -96,7 +97,7 @@ def test_every_class_that_offers_is_registered() -> None:
     registered = set(registry.BUILT_IN["frontiers"].values())
     found = set()
     for file in files:
-        module = import_module(f"spoor.stores.{file}")
+        module = import_module(f"spoor.frontier.{file}")
         found |= {
             f"{module.__name__}:{name}"
             for name, made in inspect.getmembers(module, inspect.isclass)

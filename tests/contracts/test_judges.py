@@ -24,8 +24,8 @@ from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.protocols import Judge
 from spoor.testing import check_judge
 from spoor.testing.judges import odd_pages, ordinary_pages
-from spoor.text import DocumentFrequencies, Vectors
 from spoor.types import Judgement, Page, State
+from spoor.web.text import DocumentFrequencies, Vectors
 
 WORDS = ("kiln", "glaze", "clay", "pottery", "harbour", "engine")
 TEXT = "kilns, glaze and clay: all of pottery"

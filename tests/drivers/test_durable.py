@@ -18,12 +18,12 @@ import pytest
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.http import run as run_module
-from spoor.drivers.http.folder import FORMAT, POINTS
 from spoor.errors import InputError
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import POINTS as FRONTIER_POINTS
-from spoor.stores.sqlite import SqliteFrontier
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
+from spoor.frontier.sqlite import SqliteFrontier
+from spoor.live import run as run_module
+from spoor.runs.writer import FORMAT, POINTS
 from spoor.testing.kills import (
     CountedWeb,
     after_cut,
@@ -333,7 +333,7 @@ def test_the_clock_of_a_crawl_never_goes_back(
 ) -> None:
     copy, _ = _first(killed(web, tmp_path / "run", "committed", 6))
     now = time.time
-    monkeypatch.setattr("spoor.drivers.http.run.time.time", lambda: now() - 86_400.0)
+    monkeypatch.setattr("spoor.live.run.time.time", lambda: now() - 86_400.0)
     run = open_run(copy, web.root, web.port)
     run.run()
     run.folder.close()

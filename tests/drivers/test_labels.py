@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.http import run as run_module
-from spoor.drivers.http.folder import reading
-from spoor.drivers.http.labels import label
 from spoor.errors import InputError
+from spoor.live import run as run_module
+from spoor.runs.labels import label
+from spoor.runs.writer import reading
 from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served
 
 PAGES = 150

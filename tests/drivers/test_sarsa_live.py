@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.live import Live
-from spoor.drivers.http.serve import Server, serving
-from spoor.drivers.http.settings import HttpSettings
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
+from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
+from spoor.live.loop import Live
 from spoor.policies.sarsa import UPDATES, Sarsa
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import SmallWorld
 from spoor.types import Fetched, Outcome, Task

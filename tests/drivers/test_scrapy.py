@@ -21,16 +21,16 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import judge_of_topic, topic_of
-from spoor.page import parse
 from spoor.registry import build
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Failed, Fetch, Fetched, Task
+from spoor.web.page import parse
 
 Reply = tuple[int, Mapping[str, str], str]
 
-ADDON = {"ADDONS": {"spoor.drivers.scrapy.Addon": 500}, "SPOOR_TOPIC": "kiwi"}
+ADDON = {"ADDONS": {"spoor.integrations.scrapy.Addon": 500}, "SPOOR_TOPIC": "kiwi"}
 QUICK: dict[str, Any] = {"DOWNLOAD_DELAY": 0, "SPOOR_BACKOFF": 0, "TELNETCONSOLE_ENABLED": False}
 
 SCRIPT = """
@@ -464,7 +464,7 @@ def test_a_job_that_was_killed_goes_on_and_loses_nothing(tmp_path: Path, policy:
     """Dead at once, in the middle of a callback; then again. Scrapy's own queue would be empty."""
     spider = """
         import os, signal
-        import spoor.drivers.scrapy.scheduler as scheduler
+        import spoor.integrations.scrapy.scheduler as scheduler
         scheduler.SAVE_SECONDS = 0.0
         scheduler.SAVE_SHARE = 1e9
         class Mine(Walk):

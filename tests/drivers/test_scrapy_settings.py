@@ -14,16 +14,16 @@ from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
-from spoor.drivers.scrapy import Addon
-from spoor.drivers.scrapy.middleware import FailureMiddleware, PageMiddleware
-from spoor.drivers.scrapy.parts import read_parts
-from spoor.drivers.scrapy.robots import RobotsMiddleware
 from spoor.errors import InputError
+from spoor.integrations.scrapy import Addon
+from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
+from spoor.integrations.scrapy.parts import read_parts
+from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.judges.facts import Function
 from spoor.types import Page
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
-OURS = "spoor.drivers.scrapy.robots.RobotsMiddleware"
+OURS = "spoor.integrations.scrapy.robots.RobotsMiddleware"
 
 
 def applied(**project: Any) -> Settings:
@@ -64,7 +64,9 @@ def test_a_contact_makes_the_user_agent() -> None:
 
 
 def test_the_middlewares_stand_once_and_in_their_places() -> None:
-    settings = applied(SPIDER_MIDDLEWARES={"spoor.drivers.scrapy.middleware.PageMiddleware": 30})
+    settings = applied(
+        SPIDER_MIDDLEWARES={"spoor.integrations.scrapy.middleware.PageMiddleware": 30}
+    )
     assert middlewares(settings, "SPIDER_MIDDLEWARES").count(PageMiddleware) == 1
     found = middlewares(settings, "DOWNLOADER_MIDDLEWARES")
     assert found[0] is FailureMiddleware
@@ -135,7 +137,7 @@ def test_scrapy_ends_with_one_line_and_exit_code_2(tmp_path: Path) -> None:
     spider = tmp_path / "spider.py"
     spider.write_text(
         "import scrapy\n\nclass Mine(scrapy.Spider):\n    name = 'mine'\n"
-        "    custom_settings = {'ADDONS': {'spoor.drivers.scrapy.Addon': 500},\n"
+        "    custom_settings = {'ADDONS': {'spoor.integrations.scrapy.Addon': 500},\n"
         "                       'SPOOR_TOPIC': 'kiwi', 'SPOOR_POLICY': 'best-frist'}\n"
     )
     done = subprocess.run(

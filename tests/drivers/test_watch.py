@@ -14,7 +14,7 @@ import pytest
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
-from spoor.drivers.http.watch import feed
+from spoor.live.watch import feed
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
 

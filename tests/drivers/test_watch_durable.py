@@ -16,14 +16,14 @@ import pytest
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.watch import make_fleet
-from spoor.drivers.http import watch as watch_module
-from spoor.drivers.http.folder import RunFolder
-from spoor.drivers.http.plan import run_settings
-from spoor.drivers.http.run import make_http
-from spoor.drivers.http.watch import Watch
 from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
+from spoor.live import watch as watch_module
+from spoor.live.run import make_http
+from spoor.live.watch import Watch
+from spoor.runs.plan import run_settings
+from spoor.runs.writer import RunFolder
 from spoor.types import Sleep
 
 POINTS = (

@@ -14,8 +14,8 @@ import pytest
 import zstandard
 
 from spoor.cli.main import run
-from spoor.drivers.http import gate
-from spoor.drivers.http.folder import FORMAT
+from spoor.http import address_guard as gate
+from spoor.runs.writer import FORMAT
 
 SEED = "http://a.example/"
 ROW = {"url": SEED, "html": "<title>A</title><a href=/b>pottery</a>", "root": True}

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import FORMAT, RunFolder
 from spoor.errors import PausedError
+from spoor.runs.writer import FORMAT, RunFolder
 from spoor.testing.kills import CountedWeb, check_run, open_run, served
 
 PAGES = 120

@@ -22,15 +22,15 @@ import spoor
 from loopback import ADDRESS, MISSING, Answer, Asked, Logged, Loopback, logged, page, reply, site
 from spoor.cli.main import run
 from spoor.crawl import Crawl
-from spoor.drivers.http.live import Admission, Live
-from spoor.drivers.http.run import StopRule
-from spoor.drivers.http.settings import HttpSettings
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Admission, Live
+from spoor.live.run import StopRule
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
-from spoor.urls import canonical
+from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 WANTED = "pottery, kiln, glaze, clay, porcelain, stoneware"
@@ -428,7 +428,7 @@ def test_rules_that_were_known_hold_while_their_file_cannot_be_had() -> None:
 def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("spoor.drivers.http.live.LONGEST_WAIT", 15.0)
+    monkeypatch.setattr("spoor.live.loop.LONGEST_WAIT", 15.0)
     server = Loopback(with_robots(reply("", 500)))
     reasons = list[str]()
 

@@ -15,15 +15,15 @@ import pytest
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.gate import Gate
-from spoor.drivers.http.live import Live
-from spoor.drivers.http.plan import run_settings
-from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
-from spoor.drivers.http.settings import HttpSettings
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.address_guard import Gate
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Live
+from spoor.live.run import Run, make_crawl, make_http, wanted
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
+from spoor.runs.plan import run_settings
+from spoor.runs.writer import RunFolder, reading
 from spoor.types import Failed, Fetch, Outcome, Task
 
 DELAY = 0.05

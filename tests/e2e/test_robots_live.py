@@ -11,11 +11,11 @@ import pytest
 
 from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
-from spoor.drivers.http.live import Live
-from spoor.drivers.http.settings import HttpSettings
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 
 RULES = "User-agent: *\nDisallow: /shut\n"

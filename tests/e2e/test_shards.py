@@ -22,14 +22,14 @@ import pytest
 
 from spoor.cli.explain import of_page
 from spoor.cli.main import run
-from spoor.drivers.http.folder import reading
-from spoor.drivers.ray.driver import _started
 from spoor.errors import InputError
-from spoor.lab.live_page import LivePage
-from spoor.lab.reading import RunReader, report_of_run
+from spoor.integrations.ray.driver import _started
 from spoor.learn.state import unpack
+from spoor.runs.writer import reading
 from spoor.testing.kills import CountedWeb, served
-from spoor.urls import host, shard_of
+from spoor.views.live_page import LivePage
+from spoor.views.reading import RunReader, report_of_run
+from spoor.web.urls import host, shard_of
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'spoor[ray]'"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from spoor.drivers.http.folder import FORMAT, RunFolder
-from spoor.drivers.http.plan import run_settings
+from spoor.runs.plan import run_settings
+from spoor.runs.writer import FORMAT, RunFolder
 
 SEED = "http://a.example/"
 HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "ray", "scipy", "selectolax", "sklearn"}

@@ -24,15 +24,15 @@ import pytest
 
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
-from spoor.drivers.http.folder import reading
-from spoor.drivers.http.rows import rows_of
-from spoor.drivers.http.serve import serving
-from spoor.drivers.http.ui import Ui
-from spoor.lab import snapshot as snapshot_module
-from spoor.lab.live_page import LivePage
-from spoor.lab.reading import RunReader, left, read_run, report_of_run, snippet
-from spoor.lab.report import in_words, render
-from spoor.lab.snapshot import Snapshot, is_running, snapshot
+from spoor.http.world_server import serving
+from spoor.runs import snapshot as snapshot_module
+from spoor.runs.rows import rows_of
+from spoor.runs.snapshot import Snapshot, is_running, snapshot
+from spoor.runs.writer import reading
+from spoor.views.live_page import LivePage
+from spoor.views.reading import RunReader, left, read_run, report_of_run, snippet
+from spoor.views.report import in_words, render
+from spoor.views.server import Ui
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"

@@ -31,13 +31,13 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.policies.sarsa import Sarsa
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.worlds import TARGET, SmallWorld
-from spoor.text import Vectors
 from spoor.types import Anchor, Link, Page, Task, Topic
+from spoor.web.text import Vectors
 
 WORDS = {"kiln": (1, 0), "soil": (0, 1), "pot": (24, 7), "mud": (8, 15), "rust": (5, 12)}
 PAGES = {

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Attached, Frontier, OpenLinks, Policy
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import SqliteFrontier
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
     Choice,

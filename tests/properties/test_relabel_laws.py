@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
 from spoor.errors import CallerError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.worlds import TARGET, random_web
 from spoor.types import Judgement, Task, Topic
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.shards import calls
-from spoor.drivers.shards.desk import Desk
-from spoor.drivers.shards.hub import Hub, Report
-from spoor.drivers.shards.ledger import Ledger
-from spoor.drivers.shards.post import Post, pack_parcels, unpack_parcels
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.stores.memory import MemoryFrontier
+from spoor.sharding import calls
+from spoor.sharding.coordinator import Hub, Report
+from spoor.sharding.outbox import Post, pack_parcels, unpack_parcels
+from spoor.sharding.page_budget import Ledger
+from spoor.sharding.worker import Desk
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
-from spoor.urls import shard_of
+from spoor.web.urls import shard_of
 
 SETTINGS = settings(max_examples=60)
 

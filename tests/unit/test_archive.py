@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from spoor.errors import InputError
-from spoor.lab.record import record
 from spoor.types import Choice, Failed, Fetch, Fetched, Redirected
+from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
 
 ROWS = [

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.bags import HostBag
 from spoor.learn.dqn import DoubleDqn, Network
@@ -30,7 +31,6 @@ from spoor.policies.tag_path_bandit import Arms, TagPathBandit, UrlClassifier, p
 from spoor.policies.tres import Leaf, Split, TreeFrontier, best_split
 from spoor.policies.url_keywords import UrlKeywords
 from spoor.protocols import Policy
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import (
     Anchor,
     Fetch,

@@ -18,9 +18,9 @@ from spoor.cli import live_screen
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.display import masked, printable, shown
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Choice, Failed, Fetch, Outcome, Task
 
 SECRET = "hunter2"

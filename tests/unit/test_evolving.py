@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import CallerError, InputError
-from spoor.lab.evolve import captures, from_archives, make, matcher
 from spoor.lab.foragers import cell, new_documents
 from spoor.types import NO_PARENT, Choice, Failed, Fetch, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds import graph
 from spoor.worlds.evolving import EvolvingWorld, Version, rewired
+from spoor.worlds.import_evolving import captures, from_archives, make, matcher
 from spoor.worlds.newsweb import NewsSettings, news_web
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()

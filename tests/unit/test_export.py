@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
 
 from loopback import Asked, Loopback, beside, page, reply, site
-from spoor.archive import export
-from spoor.archive.export import cell, identifier, warc, write
 from spoor.cli.main import run
-from spoor.drivers.http.folder import reading
-from spoor.drivers.http.rows import rows_of
 from spoor.errors import InputError
+from spoor.formats import export
+from spoor.formats.export import cell, identifier, warc, write
+from spoor.runs.rows import rows_of
+from spoor.runs.writer import reading
 
 SEED = "http://pots.example/"
 FORMULA = '=HYPERLINK("http://evil.example/","kiln")'

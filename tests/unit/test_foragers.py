@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spoor import registry
-from spoor.drivers.replay import Replay
 from spoor.errors import CallerError, InputError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
@@ -29,6 +28,7 @@ from spoor.foragers.settings import DAY, FleetSettings
 from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
 from spoor.foragers.weblog import Weblog
 from spoor.learn.state import pack, unpack
+from spoor.replay import Replay
 from spoor.types import (
     Deferred,
     Failed,

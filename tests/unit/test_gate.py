@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
-from spoor.drivers.http import gate as gates
-from spoor.drivers.http.exchange import Client
-from spoor.drivers.http.gate import BlockedAddressError, Gate, is_host, is_public
-from spoor.drivers.http.listings import SitemapsFirst
-from spoor.drivers.http.live import Live
-from spoor.drivers.http.settings import HttpSettings
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http import address_guard as gates
+from spoor.http.address_guard import BlockedAddressError, Gate, is_host, is_public
+from spoor.http.client import Client
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
-from spoor.urls import canonical
+from spoor.web.urls import canonical
+from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 LOOPBACK = """
     127.0.0.1 127.1 127.0.1 127.255.255.254 127.0.0.1. 2130706433 017700000001 0x7f000001 0x7f.1

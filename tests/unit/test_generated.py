@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from spoor.errors import InputError
 from spoor.judges.facts import Label
-from spoor.page import parse
 from spoor.types import Choice, Failed, Fetch, Fetched, Reply
+from spoor.web.page import parse
 from spoor.worlds import graph as graphs
 from spoor.worlds.generated import (
     _VAGUE,

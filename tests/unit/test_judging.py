@@ -19,8 +19,8 @@ from spoor.judges.similarity import TfIdf, VectorCosine, content_words
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.protocols import Judge
-from spoor.text import DocumentFrequencies, Vectors
 from spoor.types import Judgement, Page
+from spoor.web.text import DocumentFrequencies, Vectors
 
 
 def page(

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from spoor.cli.main import run as spoor
-from spoor.drivers.shards.hub import MERGE_PAGES
 from spoor.errors import CallerError, InputError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
 from spoor.lab import results, shard_experiment
 from spoor.lab.cell import Cell, replay_cell
 from spoor.lab.experiment import find, read
 from spoor.lab.shards import division, simulate
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import SqliteFrontier
+from spoor.sharding.coordinator import MERGE_PAGES
 from spoor.types import NO_PARENT, Anchor, Link, Topic
-from spoor.urls import shard_of
+from spoor.web.urls import shard_of
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TARGET = ("label:pottery",)

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
-from spoor.drivers.http.exchange import Client, Exchange, _inflater
-from spoor.drivers.http.gate import Gate
-from spoor.drivers.http.live import READ_OF_ENDLESS, Live
-from spoor.drivers.http.settings import MIB, HttpSettings
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.address_guard import Gate
+from spoor.http.client import Client, Exchange, _inflater
+from spoor.http.settings import MIB, HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import READ_OF_ENDLESS, Live
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -400,7 +400,7 @@ def test_nobody_there_may_be_there_later() -> None:
             await client.close()
         return None
 
-    from spoor.drivers.http.live import failure
+    from spoor.live.loop import failure
 
     refused = asyncio.run(go())
     assert refused is not None

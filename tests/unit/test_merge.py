@@ -11,7 +11,7 @@ import pytest
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
 from spoor.learn.mixed import MixedModel
@@ -19,7 +19,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.policies import generated_web
 from spoor.types import Task, Topic
 

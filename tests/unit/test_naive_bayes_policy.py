@@ -17,8 +17,8 @@ from spoor import registry
 from spoor.cli.demo import served
 from spoor.cli.main import run as spoor
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.returns import link_values
 from spoor.learn.state import pack, read, unpack
@@ -30,7 +30,7 @@ from spoor.policies.naive_bayes import (
     examples,
     train,
 )
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, KnownWeb, Link, Page, Sightings, State, Task, Topic
 

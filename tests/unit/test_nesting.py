@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from spoor import nesting
-from spoor.nesting import flatten
+from spoor.web import nesting
+from spoor.web.nesting import flatten
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 TOKENIZER = DATA / "conformance" / "html5lib" / "tokenizer"

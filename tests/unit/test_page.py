@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.page import MAX_DEPTH, MAX_SOURCE, decode, encoding_of, parse
 from spoor.types import Anchor, Link, Page
+from spoor.web.page import MAX_DEPTH, MAX_SOURCE, decode, encoding_of, parse
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 ENCODINGS = DATA / "conformance" / "html5lib" / "encoding"

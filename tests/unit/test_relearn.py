@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spoor.frontier.memory import MemoryFrontier
 from spoor.policies.host_bandit import HostBandit
 from spoor.policies.online_svm import OnlineSvm
 from spoor.policies.q_learning import QLearning
 from spoor.policies.tag_path_bandit import TagPathBandit
 from spoor.protocols import Attached
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import (
     NO_PARENT,
     Anchor,

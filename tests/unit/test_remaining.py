@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.http.run import StopRule
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.remaining import NEXT, Estimate, Harvest, Range, in_words
-from spoor.stores.memory import MemoryFrontier
+from spoor.live.run import StopRule
+from spoor.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from spoor.robots import LIMIT, Rules, allowed, from_reply, parse
+from spoor.web.robots import LIMIT, Rules, allowed, from_reply, parse
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 FILES = DATA / "conformance" / "robots-cc"

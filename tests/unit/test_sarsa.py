@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.categories import find_categories
 from spoor.learn.linear import ENCODINGS, GRID, Values
@@ -26,10 +26,9 @@ from spoor.policies.sarsa import (
     Sarsa,
     change_bucket,
 )
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing.policies import check_policy
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
-from spoor.text import Vectors
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -42,6 +41,7 @@ from spoor.types import (
     Task,
     Topic,
 )
+from spoor.web.text import Vectors
 
 TOPIC = Topic(
     "kiln pottery", categories={"earth": "clay granite orchard", "trade": "ledger engine"}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.drivers.http.serve import Faults, Server, rebuild, serving
 from spoor.errors import InputError
-from spoor.page import parse
+from spoor.http.world_server import Faults, Server, rebuild, serving
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected
+from spoor.web.page import parse
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 from spoor.worlds.store import Writer, pack

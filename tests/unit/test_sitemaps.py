@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.crawl import Crawl
-from spoor.drivers.http.listings import SitemapsFirst
-from spoor.drivers.http.live import Admission, Live
-from spoor.drivers.http.settings import HttpSettings
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Admission, Live
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Outcome, Task
+from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
+from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CASES = DATA / "conformance" / "sitemaps-cc"

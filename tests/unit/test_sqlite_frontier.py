@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from spoor.errors import InputError, PausedError
-from spoor.stores.memory import MemoryFrontier
-from spoor.stores.sqlite import FORMAT, SqliteFrontier
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import FORMAT, SqliteFrontier
 from spoor.types import NO_PARENT, Anchor, Link, State
 
 

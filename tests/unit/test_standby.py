@@ -12,19 +12,19 @@ import pytest
 
 from loopback import ADDRESS, Loopback, page, site
 from spoor.crawl import Crawl
-from spoor.drivers.http.live import Live
-from spoor.drivers.http.settings import HttpSettings
-from spoor.drivers.http.standby import Standby
-from spoor.drivers.replay import Replay
 from spoor.errors import PluginError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
+from spoor.live.loop import Live
 from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Choice, Outcome, Sightings, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+from spoor.wrappers.fallback import Standby
 
 WORLD = GeneratedWorld(GeneratedSettings(pages=60, hosts=2, seed=3, target_share=0.3))
 FAULTS = ("nan value", "nan probability", "foreign link", "no choice", "choose", "observe", "learn")

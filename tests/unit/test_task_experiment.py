@@ -11,8 +11,8 @@ import pytest
 from spoor.errors import InputError
 from spoor.lab import pages, papers, results
 from spoor.lab.experiment import packaged, read
-from spoor.lab.record import record
 from spoor.lab.task_experiment import plan, run, table, whole
+from spoor.worlds.import_web import record
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
 <siteinfo><base>https://wiki.example/wiki/Main</base><case>first-letter</case><namespaces>

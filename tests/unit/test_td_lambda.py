@@ -9,15 +9,15 @@ import pytest
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.lab.cell import Cell, Ground, replay_cell
 from spoor.learn.model import pack_model
 from spoor.learn.state import pack, unpack
 from spoor.learn.td import Network
 from spoor.policies.td_lambda import FEATURES, TDLambda, train
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import TARGET, SmallWorld, random_web

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
-from spoor.text import (
+from spoor.web.text import (
     DocumentFrequencies,
     Hasher,
     Vectors,
@@ -85,7 +85,7 @@ def test_hasher() -> None:
 
 
 def test_hashes_are_the_same_in_every_process() -> None:
-    code = "from spoor.text import Hasher; print([Hasher()(w) for w in ('a', 'course', 'é')])"
+    code = "from spoor.web.text import Hasher; print([Hasher()(w) for w in ('a', 'course', 'é')])"
     for seed in ("1", "2"):
         said = subprocess.run(
             [sys.executable, "-c", code],

@@ -32,8 +32,8 @@ from spoor.judges.similarity import Bm25, TfIdf, page_words
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.learn.state import pack, unpack
-from spoor.text import Vectors
 from spoor.types import Judgement, Page
+from spoor.web.text import Vectors
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 WORLD = GeneratedWorld(GeneratedSettings(pages=300, hosts=4, seed=3, target_share=0.25))

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import (
     Anchor,
     Fetch,

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, reply
 from spoor.crawl import Crawl
-from spoor.drivers.http.guard import LiveGuard
-from spoor.drivers.http.live import Admission, Live
-from spoor.drivers.http.settings import HttpSettings
-from spoor.drivers.replay import Replay
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
-from spoor.page import parse
+from spoor.live.loop import Admission, Live
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
-from spoor.stores.memory import MemoryFrontier
-from spoor.traps import COPIES, Traps, groups, masked, oddity
+from spoor.replay import Replay
 from spoor.types import Choice, Failed, Link, Outcome, Page, Task
+from spoor.web.link_filter import LiveGuard
+from spoor.web.page import parse
+from spoor.web.traps import COPIES, Traps, groups, masked, oddity
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 SITE = GeneratedWorld(

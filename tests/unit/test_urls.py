@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.urls import (
+from spoor.web.urls import (
     MAX_LENGTH,
     Joiner,
     UrlWords,

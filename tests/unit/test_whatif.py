@@ -13,11 +13,11 @@ from loopback import ADDRESS, Loopback, beside, page, reply
 from spoor import registry
 from spoor.cli.main import run as spoor
 from spoor.crawl import Crawl
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.lab.whatif import Log, Taken, doubly_robust, estimate, read_log, weights_of
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

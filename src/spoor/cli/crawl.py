@@ -121,8 +121,8 @@ def crawl(
     as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
-    from spoor.drivers.http.folder import RunFolder
-    from spoor.drivers.http.plan import read_seeds, run_settings
+    from spoor.runs.plan import read_seeds, run_settings
+    from spoor.runs.writer import RunFolder
 
     urls = read_seeds(seeds)
     settings = run_settings(
@@ -162,9 +162,9 @@ def crawl(
             # after all that may be wrong with its settings.
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
-        from spoor.drivers.http.metrics import Download, numbers_of, watchers
-        from spoor.drivers.http.run import Run, StopRule, make_crawl, make_http, wanted
-        from spoor.lab.reading import report_of_run
+        from spoor.live.metrics import Download, numbers_of, watchers
+        from spoor.live.run import Run, StopRule, make_crawl, make_http, wanted
+        from spoor.views.reading import report_of_run
 
         engine = make_crawl(settings, *wanted(topic, topic_file, want or []))
         http = make_http(settings)

@@ -38,7 +38,7 @@ def demo(
     """Crawl a generated web over real HTTP, focused and breadth-first, and compare."""
     import shutil
 
-    from spoor.lab.report import render
+    from spoor.views.report import render
     from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
     world = GeneratedWorld(GeneratedSettings(pages=PAGES, seed=seed))
@@ -109,7 +109,7 @@ def compare(out: Path, policies: list[str]) -> Any:
     """One report of several runs: curves of all, pages of the first."""
     from dataclasses import replace
 
-    from spoor.lab.reading import read_run
+    from spoor.views.reading import read_run
 
     runs = {policy: read_run(out / policy) for policy in policies}
     first = runs[policies[0]]

@@ -16,7 +16,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
-    from spoor.lab.snapshot import NextLink
+    from spoor.runs.snapshot import NextLink
 
 
 def add(app: typer.Typer) -> None:
@@ -64,7 +64,7 @@ def explain(
 
 def of_run(path: Path, top: int) -> dict[str, Any]:
     """What the policy of a run had learned at its last checkpoint, and what it would ask for."""
-    from spoor.lab.snapshot import crawl_of, settings_of, snapshot
+    from spoor.runs.snapshot import crawl_of, settings_of, snapshot
 
     policy = settings_of(path)["crawl"]["policy"]
     crawl, topic = crawl_of(path)
@@ -87,9 +87,9 @@ def of_run(path: Path, top: int) -> dict[str, Any]:
 
 def of_page(path: Path, url: str) -> dict[str, Any]:
     """Why a page of a run was fetched, and what came of it; or why an open link waits."""
-    from spoor.drivers.http.folder import reading
-    from spoor.lab.snapshot import open_link
-    from spoor.urls import canonical
+    from spoor.runs.snapshot import open_link
+    from spoor.runs.writer import reading
+    from spoor.web.urls import canonical
 
     try:
         name = canonical(url)

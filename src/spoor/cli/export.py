@@ -38,8 +38,8 @@ def export(
     index: Annotated[str, typer.Option(help="Index of bulk lines.")] = "spoor",
 ) -> None:
     """Write the relevant pages of RUN to a file for another program."""
-    from spoor.archive import export as archive
-    from spoor.drivers.http.rows import rows_of
+    from spoor.formats import export as archive
+    from spoor.runs.rows import rows_of
 
     kind = archive.format_of(out, kind)
     if out.resolve().parent == run.resolve() and OWN.fullmatch(out.name):

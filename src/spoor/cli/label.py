@@ -32,8 +32,8 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Say that the page URL of RUN is wanted or is not; its policy learns that where it can."""
-    from spoor.drivers.http.labels import label as say
-    from spoor.lab.reading import report_of_run
+    from spoor.runs.labels import label as say
+    from spoor.views.reading import report_of_run
 
     told = say(run, url, verdict is Verdict.yes)
     if not told.running:

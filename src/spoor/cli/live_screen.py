@@ -15,8 +15,8 @@ from rich.text import Text
 from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
+from spoor.frontier.memory import MemoryFrontier
 from spoor.learn.remaining import Estimate, in_words
-from spoor.stores.memory import MemoryFrontier
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
 NEXT = 5

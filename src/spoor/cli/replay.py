@@ -46,10 +46,10 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Replay a policy over WEB and say how soon it finds the targets."""
-    from spoor.drivers.http.plan import refuse_two
     from spoor.judges.topic import read_topic, topic_of
     from spoor.lab.cell import Cell, prepare, replay_cell
     from spoor.learn.state import read
+    from spoor.runs.plan import refuse_two
 
     if absent not in ("skip", "answer"):
         raise InputError(f"--absent is 'skip' or 'answer', not {absent!r}")

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, say
 from spoor.display import shown
-from spoor.drivers.http.run import StopRule
-from spoor.drivers.ray import crawl
-from spoor.drivers.ray.driver import Watched
+from spoor.integrations.ray import crawl
+from spoor.integrations.ray.driver import Watched
+from spoor.live.run import StopRule
 
 
 def run(

@@ -19,8 +19,8 @@ from spoor.display import shown
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
-    from spoor.drivers.http.examples import Example, Reader
     from spoor.judges.classifier import Quality
+    from spoor.live.examples import Example, Reader
     from spoor.protocols import Judge
     from spoor.types import Page
 
@@ -229,9 +229,9 @@ def _learn(
     seed: int,
 ) -> None:
     """A classifier from examples: the model beside the topic file, and what to say of it."""
-    from spoor.drivers.http.examples import NOWHERE
     from spoor.judges.classifier import FEW, SITES, fit, telling
-    from spoor.urls import host, registrable_domain
+    from spoor.live.examples import NOWHERE
+    from spoor.web.urls import host, registrable_domain
 
     if not positive:
         raise InputError("a classifier is learned from examples: give --positive")
@@ -331,9 +331,9 @@ def _reader(
     seed: int,
     tell: Any,
 ) -> Reader:
-    from spoor.drivers.http.examples import Reader
-    from spoor.drivers.http.plan import run_settings
-    from spoor.drivers.http.run import make_http
+    from spoor.live.examples import Reader
+    from spoor.live.run import make_http
+    from spoor.runs.plan import run_settings
 
     settings = run_settings(
         [], contact=contact, allow_private=allow_private or [], connect_to=connect_to or ""

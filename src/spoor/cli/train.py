@@ -36,7 +36,7 @@ def train(
     from spoor.lab.training import train as train_policy
     from spoor.learn.state import write
     from spoor.registry import find, parse_params
-    from spoor.text import Vectors
+    from spoor.web.text import Vectors
 
     find("trainers", policy)
     params = parse_params(param or [])

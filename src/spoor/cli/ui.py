@@ -27,15 +27,15 @@ def ui(
     ] = True,
 ) -> None:
     """Show RUN as a page on this machine, until Ctrl-C."""
-    from spoor.drivers.http.ui import Ui
-    from spoor.lab.live_page import LivePage
+    from spoor.views.live_page import LivePage
+    from spoor.views.server import Ui
 
     asyncio.run(_serve(Ui(lambda token: LivePage(run, token)), port, for_seconds, browser))
 
 
 async def _serve(page: object, port: int, seconds: float | None, browser: bool) -> None:
-    from spoor.drivers.http.serve import serving
-    from spoor.drivers.http.ui import Ui
+    from spoor.http.world_server import serving
+    from spoor.views.server import Ui
 
     assert isinstance(page, Ui)
     over = asyncio.Event()

@@ -149,8 +149,8 @@ def live(
     quiet: bool,
 ) -> dict[str, Any]:
     """Watch over the network; returns what was done."""
-    from spoor.drivers.http.folder import RunFolder
-    from spoor.drivers.http.plan import read_seeds, run_settings
+    from spoor.runs.plan import read_seeds, run_settings
+    from spoor.runs.writer import RunFolder
 
     urls = read_seeds(seeds)
     # Without sitemaps: they list what is old, too, and nothing would say that it is.
@@ -160,10 +160,10 @@ def live(
         folder = None
         if (path / "spoor.toml").exists():  # as `spoor crawl` does: a refusal comes first
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
-        from spoor.drivers.http.live import Admission
-        from spoor.drivers.http.run import make_http
-        from spoor.drivers.http.watch import Watch
         from spoor.foragers.hosts import Hosts
+        from spoor.live.loop import Admission
+        from spoor.live.run import make_http
+        from spoor.live.watch import Watch
 
         http = make_http(base)
         fleet = make_fleet(
@@ -189,9 +189,9 @@ def simulated(
 ) -> dict[str, Any]:
     """The same on an evolving web by a simulated clock, with the measures of the lab."""
     from spoor.cli.screen import progress
-    from spoor.drivers.http.watch import Newsroom, feed
-    from spoor.lab.evolve import open_evolving
     from spoor.lab.foragers import figures, simulate
+    from spoor.live.watch import Newsroom, feed
+    from spoor.worlds.import_evolving import open_evolving
 
     world = open_evolving(replay)
     fleet = make_fleet({**told, "recheck": 0.0}, world.roots())

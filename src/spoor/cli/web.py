@@ -52,7 +52,7 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a recorded web of the sources."""
-    from spoor.lab.record import record
+    from spoor.worlds.import_web import record
 
     if len(paths) < 2:
         raise InputError("give at least one source, then the folder to write: SRC... DEST")
@@ -155,7 +155,7 @@ def info(
     """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""
     import numpy as np
 
-    from spoor.lab.describe import describe, describe_generated
+    from spoor.worlds.describe import describe, describe_generated
     from spoor.worlds.evolving import FILE as EVOLVING
     from spoor.worlds.generated import FILE as GENERATED
     from spoor.worlds.generated import GeneratedWorld

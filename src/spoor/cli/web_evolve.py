@@ -68,7 +68,7 @@ def evolve(
     rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
 ) -> None:
     """Make an evolving web of recordings with several captures of a URL."""
-    from spoor.lab.evolve import from_archives, news_front_page, wiki_history
+    from spoor.worlds.import_evolving import from_archives, news_front_page, wiki_history
 
     if len(paths) < 2:
         raise InputError("give at least one source, then the folder to write: SRC... DEST")
@@ -111,7 +111,7 @@ def told(folder: Path, seed: int, sources: int | None) -> dict[str, Any]:
     """What an evolving web holds, ready for JSON."""
     import numpy as np
 
-    from spoor.lab.describe import measures
+    from spoor.worlds.describe import measures
     from spoor.worlds.evolving import EvolvingWorld
 
     world = EvolvingWorld.open(folder)

@@ -66,7 +66,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve WEB over HTTP on loopback, its hosts by name."""
-    from spoor.drivers.http.serve import Faults, Server
+    from spoor.http.world_server import Faults, Server
     from spoor.lab.webs import open_web
     from spoor.worlds.clocked import Clocked
     from spoor.worlds.evolving import FILE as EVOLVING
@@ -105,7 +105,7 @@ def serve(
 async def _serve(
     server: object, port: int, seconds: float | None, root: str, *, watched: bool
 ) -> None:
-    from spoor.drivers.http.serve import Server, serving
+    from spoor.http.world_server import Server, serving
 
     assert isinstance(server, Server)
     over = asyncio.Event()

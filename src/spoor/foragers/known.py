@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.foragers.states import Describe
 from spoor.types import Link, Page, State, urls_of
-from spoor.urls import host
+from spoor.web.urls import host
 
 NEVER = -math.inf
 """The date of what is not known to be new."""

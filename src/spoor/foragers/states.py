@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spoor.text import STOP_WORDS, stem, tokens
 from spoor.types import Page, State
+from spoor.web.text import STOP_WORDS, stem, tokens
 
 CLUSTERS = 50
 MOST_WORDS = 20_000

@@ -23,9 +23,9 @@ import numpy as np
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.judges.similarity import page_texts, page_words
-from spoor.text import stem
 from spoor.types import Judgement, Page
-from spoor.urls import host, registrable_domain
+from spoor.web.text import stem
+from spoor.web.urls import host, registrable_domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

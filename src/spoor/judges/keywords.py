@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from spoor.errors import InputError
-from spoor.text import stem, tokens, words_of
 from spoor.types import Judgement, Page
-from spoor.urls import words as url_words
+from spoor.web.text import stem, tokens, words_of
+from spoor.web.urls import words as url_words
 
 FIELD_WEIGHTS: Mapping[str, float] = {"title": 1.0, "headings": 0.8, "url": 0.8, "text": 0.5}
 """What one occurrence in each part of a page is worth."""

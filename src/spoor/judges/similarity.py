@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.text import STOP_WORDS, DocumentFrequencies, Vectors, cosine, stem, tokens
 from spoor.types import Judgement, Page, State
+from spoor.web.text import STOP_WORDS, DocumentFrequencies, Vectors, cosine, stem, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from spoor.judges.similarity import Bm25
 from spoor.judges.topic import SUFFIXES, TopicFile, judge_of_topic, read_topic, topic_of_phrase
 from spoor.protocols import Judge
 from spoor.registry import nearest
-from spoor.text import tokens
+from spoor.web.text import tokens
 
 KINDS: dict[str, Callable[[str], Judge]] = {
     "label": Label,

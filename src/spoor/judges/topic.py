@@ -22,9 +22,9 @@ from spoor.judges.semantic import NEEDED, Semantic, encoder_of
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.protocols import Judge
 from spoor.registry import nearest
-from spoor.text import STOP_WORDS, Vectors, tokens
 from spoor.types import Topic
-from spoor.urls import canonical
+from spoor.web.text import STOP_WORDS, Vectors, tokens
+from spoor.web.urls import canonical
 
 SUFFIXES = (".toml", ".topic")
 """How the name of a topic file ends, where words may stand as well."""

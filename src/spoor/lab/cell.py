@@ -14,14 +14,14 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.garbage import few_collections
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.garbage import few_collections
 from spoor.judges.spec import judge_of, words_of
 from spoor.lab.figures import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.lab.webs import LabWorld, check_labels, open_scope
 from spoor.protocols import LookAhead
-from spoor.stores.memory import MemoryFrontier
+from spoor.replay import Replay
 from spoor.types import LinkId, State, Task, Topic, WebGraph
 
 ORACLE_LIMIT = 200_000
@@ -215,7 +215,7 @@ def _rows(graph: WebGraph) -> zip[tuple[str, bool]]:
 def _vectors(path: str | None) -> object | None:
     if path is None:
         return None
-    from spoor.text import Vectors
+    from spoor.web.text import Vectors
 
     return Vectors.read(path)
 

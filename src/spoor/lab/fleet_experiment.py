@@ -1,7 +1,7 @@
 """Experiments with fleets: every fleet, on every evolving web, by every seed.
 
 In the file of an experiment: `kind = "fleets"`, `seeds`, and under `settings` the `webs` (name →
-table for `spoor.lab.evolve.make`), the `fleets` (names, or tables with `fleet`, `settings` of it,
+table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables with `fleet`, `settings` of it,
 and `seeds` for fewer than the experiment's), perhaps `days`. A finished cell is kept under a
 hash of what it was and of the code that ran it.
 """
@@ -20,13 +20,13 @@ from scipy.stats import t as student
 from spoor import registry
 from spoor.errors import InputError
 from spoor.files import write_whole
-from spoor.lab.evolve import make
 from spoor.lab.experiment import Experiment, data_folder
 from spoor.lab.foragers import cell, graph_figures
-from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest
 from spoor.lab.workers import finish
+from spoor.views.plots import curves
 from spoor.worlds.graph import degrees
+from spoor.worlds.import_evolving import make
 
 Tell = Callable[[int], None]
 Cells = Sequence[Mapping[str, Any]]

@@ -20,11 +20,11 @@ from spoor.foragers.fleets import FleetTask
 from spoor.foragers.known import digest
 from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
-from spoor.lab.describe import measures
-from spoor.lab.evolve import make
 from spoor.lab.experiment import data_folder
 from spoor.types import Deferred, Fetch, Finished, Outcome, Page, Sleep, Starved, State
+from spoor.worlds.describe import measures
 from spoor.worlds.evolving import EvolvingWorld
+from spoor.worlds.import_evolving import make
 
 HOUR = 3600.0
 WINDOW = 3 * HOUR
@@ -215,7 +215,7 @@ def _ground(spec: str) -> tuple[EvolvingWorld, Remembered]:
 def cell(params: Mapping[str, Any], *, tell: Tell = lambda done, found: None) -> dict[str, Any]:
     """One run of a fleet; its figures, ready for JSON.
 
-    `params`: `web` (a table for `spoor.lab.evolve.make`), `fleet`, and perhaps `seed` (0), `days`
+    `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed` (0), `days`
     (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged over the
     3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of the
     documents that were new at some time of the run, the share found, and the median time from the

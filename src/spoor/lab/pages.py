@@ -20,8 +20,8 @@ from markupsafe import Markup, escape
 from spoor import registry
 from spoor.display import printable
 from spoor.lab import compare, fleet_experiment, shard_experiment, tables, task_experiment
-from spoor.lab.pictures import curves
 from spoor.lab.results import Results
+from spoor.views.plots import curves
 
 
 @dataclass(frozen=True, slots=True)

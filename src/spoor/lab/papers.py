@@ -32,9 +32,9 @@ from spoor.errors import InputError
 from spoor.lab import compare, fleet_experiment, pages, results, tables, task_experiment
 from spoor.lab.experiment import PACKAGED, PAGE
 from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number, slug
-from spoor.lab.pictures import curves
 from spoor.lab.results import Results, contender_of
 from spoor.registry import nearest
+from spoor.views.plots import curves
 
 VERDICTS = ("holds", "does not hold", "undecided", "not run")
 

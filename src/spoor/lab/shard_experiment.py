@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from spoor import registry
-from spoor.drivers.shards.hub import MERGE_PAGES
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.judges.spec import judge_of, words_of
@@ -32,7 +31,6 @@ from spoor.lab.cell import Cell, Ground, prepare
 from spoor.lab.compare import interval
 from spoor.lab.experiment import Contender, Experiment
 from spoor.lab.figures import breadth_first_order
-from spoor.lab.pictures import curves
 from spoor.lab.shards import BY, simulate
 from spoor.lab.sweep import (
     code_digest,
@@ -45,7 +43,9 @@ from spoor.lab.sweep import (
 from spoor.lab.webs import open_web
 from spoor.lab.workers import finish
 from spoor.protocols import Mergeable
+from spoor.sharding.coordinator import MERGE_PAGES
 from spoor.types import Topic
+from spoor.views.plots import curves
 
 Tell = Callable[[int], None]
 """(cells done)."""

@@ -17,17 +17,17 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.shards import calls
-from spoor.drivers.shards.desk import Desk
-from spoor.drivers.shards.hub import Hub, Report
-from spoor.drivers.shards.post import Post
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of
 from spoor.lab.cell import Cell, Ground, prepare
 from spoor.lab.figures import area
 from spoor.protocols import Frontier, Judge, Policy, World
-from spoor.stores.memory import MemoryFrontier
+from spoor.sharding import calls
+from spoor.sharding.coordinator import Hub, Report
+from spoor.sharding.outbox import Post
+from spoor.sharding.worker import Desk
 from spoor.types import Fetch, Outcome, Task, Topic
-from spoor.urls import divided, registrable_domain
+from spoor.web.urls import divided, registrable_domain
 
 Make = Callable[[Post], Crawl]
 

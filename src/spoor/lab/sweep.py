@@ -25,7 +25,6 @@ from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare, replay_cell
 from spoor.lab.experiment import Contender, Experiment, TargetSpec, WebSpec, data_folder
 from spoor.lab.figures import gap_closed
-from spoor.lab.record import record
 from spoor.lab.training import known_webs, train
 from spoor.lab.webs import open_web
 from spoor.lab.workers import finish
@@ -33,6 +32,7 @@ from spoor.learn.state import read, write
 from spoor.types import KnownWeb, State
 from spoor.worlds import company
 from spoor.worlds.generated import GeneratedWorld, settings_of
+from spoor.worlds.import_web import record
 
 Tell = Callable[[int], None]
 """(cells done)."""
@@ -334,7 +334,7 @@ def topic_digests(want: Sequence[str], topic: str) -> list[str]:
 @cache
 def store_digest() -> str:
     """What the code is that a store is written by."""
-    return "".join(_digest_of(part) for part in ("archive", "worlds/store.py", "page.py"))
+    return "".join(_digest_of(part) for part in ("archive", "worlds/store.py", "web/page.py"))
 
 
 @cache

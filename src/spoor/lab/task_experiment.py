@@ -28,23 +28,23 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.garbage import few_collections
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.frontier.memory import MemoryFrontier
+from spoor.garbage import few_collections
 from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import VectorCosine
 from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
 from spoor.lab.figures import breadth_first_order
 from spoor.lab.fleet_experiment import interval
-from spoor.lab.pictures import curves
 from spoor.lab.sweep import code_digest, data_digest, web_folder
 from spoor.lab.webs import LabWorld, open_web
 from spoor.lab.workers import finish
 from spoor.learn.relevance import Recurring
-from spoor.stores.memory import MemoryFrontier
-from spoor.text import Vectors
+from spoor.replay import Replay
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
+from spoor.views.plots import curves
+from spoor.web.text import Vectors
 
 Tell = Callable[[int], None]
 """Trials done."""

@@ -62,16 +62,15 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 from spoor import registry
-from spoor.archive.warc_in import Warc
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import reading
-from spoor.drivers.http.run import wanted_by
-from spoor.drivers.replay import Replay
 from spoor.errors import InputError
-from spoor.lab.snapshot import open_urls, settings_of
+from spoor.formats.warc_reader import Warc
+from spoor.frontier.memory import MemoryFrontier
+from spoor.live.run import wanted_by
 from spoor.protocols import LookAhead, Policy
-from spoor.stores.memory import MemoryFrontier
-from spoor.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.replay import Replay
+from spoor.runs.snapshot import open_urls, settings_of
+from spoor.runs.writer import reading
 from spoor.types import (
     Failed,
     Fetch,
@@ -86,7 +85,8 @@ from spoor.types import (
     Topic,
     urls_of,
 )
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.web.urls import words as url_words
 
 CONFIDENCE = 0.95
 RESAMPLES = 2_000

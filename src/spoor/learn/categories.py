@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoor.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

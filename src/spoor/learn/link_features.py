@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spoor.display import masked
-from spoor.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.types import NO_PARENT, Anchor, Page, Topic
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.text import tokens
 from spoor.types import State, Task, Topic
+from spoor.web.text import tokens
 
 
 def pack_model(policy: str, features: str, topic: Topic, weights: State, **about: object) -> State:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.text import STOP_WORDS, Vectors, stem, tokens, words_of
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens, words_of
+from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,9 +14,9 @@ import numpy as np
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.types import Anchor, Choice, Outcome, Sightings, State, Task
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.web.urls import words as url_words
 
 _MEMO = 16_384
 

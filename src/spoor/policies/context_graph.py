@@ -20,8 +20,8 @@ from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, poster
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, DocumentFrequencies, stem, tokens
 from spoor.types import Choice, KnownWeb, Outcome, Page, Sightings, State, Task, WebGraph
+from spoor.web.text import STOP_WORDS, DocumentFrequencies, stem, tokens
 
 NAME = "context-graph"
 FEATURES = "words of pages 1"

@@ -14,9 +14,9 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.text import tokens
 from spoor.types import Choice, Judgement, LinkId, Outcome, Page, Sightings, State, Task
-from spoor.urls import words as url_words
+from spoor.web.text import tokens
+from spoor.web.urls import words as url_words
 
 CHECKS = 8
 """Links of a host that are valued anew, at most, before one is believed to be its best."""

@@ -17,9 +17,9 @@ from typing import Any
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, stem, tokens
 from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, stem, tokens
+from spoor.web.urls import words as url_words
 
 WORDS = 100
 """Words of a page that are read, each once."""

@@ -23,9 +23,9 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
-from spoor.text import tokens
 from spoor.types import Anchor, Choice, KnownWeb, LinkId, Outcome, Page, Sightings, State, Task
-from spoor.urls import words as url_words
+from spoor.web.text import tokens
+from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

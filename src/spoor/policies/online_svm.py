@@ -20,7 +20,6 @@ from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
-from spoor.text import STOP_WORDS, stem, tokens
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -32,7 +31,8 @@ from spoor.types import (
     State,
     Task,
 )
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, stem, tokens
+from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

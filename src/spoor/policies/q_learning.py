@@ -20,7 +20,6 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.text import tokens
 from spoor.types import (
     NO_PARENT,
     Choice,
@@ -32,6 +31,7 @@ from spoor.types import (
     State,
     Task,
 )
+from spoor.web.text import tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,6 @@ from spoor.learn.ranges import in_range
 from spoor.learn.relevance import TENTHS, Recurring, Relevance, Tenths
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.text import Vectors, learn_vectors, tokens
 from spoor.types import (
     NO_PARENT,
     Choice,
@@ -41,6 +40,7 @@ from spoor.types import (
     State,
     Task,
 )
+from spoor.web.text import Vectors, learn_vectors, tokens
 
 UPDATES = ("synchronous", "asynchronous", "moderated")
 WITHIN = ("oldest", "nearest")

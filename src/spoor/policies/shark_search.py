@@ -12,8 +12,8 @@ from collections import Counter
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, cosine, stem, tokens
 from spoor.types import Anchor, Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.web.text import STOP_WORDS, cosine, stem, tokens
 
 
 class SharkSearch:

@@ -22,7 +22,6 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.td import Learner, Network, Walks, learn_walks, walkable
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, tokens
 from spoor.types import (
     Anchor,
     Choice,
@@ -35,6 +34,7 @@ from spoor.types import (
     Task,
     Topic,
 )
+from spoor.web.text import STOP_WORDS, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -38,7 +38,6 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
-from spoor.text import Vectors
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -51,6 +50,7 @@ from spoor.types import (
     State,
     Task,
 )
+from spoor.web.text import Vectors
 
 BITS = 20
 MEMBERS = 64

@@ -18,9 +18,9 @@ from spoor.learn.hashed import HashedLinear, join, split
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, stem, tokens
 from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
-from spoor.urls import words as url_words
+from spoor.web.text import STOP_WORDS, stem, tokens
+from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

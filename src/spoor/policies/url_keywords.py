@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from spoor.learn.queues import HostQueue
 from spoor.protocols import Offer
-from spoor.text import STOP_WORDS, tokens
 from spoor.types import Choice, Outcome, Sightings, State, Task
+from spoor.web.text import STOP_WORDS, tokens
 
 
 class UrlKeywords:

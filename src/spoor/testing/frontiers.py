@@ -14,7 +14,7 @@ from spoor.errors import CallerError, SpoorError
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Frontier
 from spoor.types import NO_PARENT, Anchor, Link, LinkId
-from spoor.urls import host as host_of
+from spoor.web.urls import host as host_of
 
 Make = Callable[..., Frontier]
 """Called as `make(delay=seconds, per_host=requests)`; each time a frontier that knows nothing."""

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from spoor.crawl import Crawl
-from spoor.drivers.http.folder import RunFolder, reading
-from spoor.drivers.http.plan import run_settings
-from spoor.drivers.http.run import Run, make_crawl, make_http, wanted
-from spoor.drivers.http.serve import Server, serving
 from spoor.errors import InputError
+from spoor.http.world_server import Server, serving
 from spoor.learn.state import pack
+from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.runs.plan import run_settings
+from spoor.runs.writer import RunFolder, reading
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TOPIC = "pottery, kiln, glaze"

@@ -16,12 +16,12 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.drivers.shards.post import Post
 from spoor.errors import SpoorError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function, Label
 from spoor.learn.state import generator_state, pack, unpack
 from spoor.protocols import Explains, Mergeable, Policy, Relabels, Weighs, World
-from spoor.stores.memory import MemoryFrontier
+from spoor.sharding.outbox import Post
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Judgement, Link, Page, Parcel, Reply, State, Task, Topic

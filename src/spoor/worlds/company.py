@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.page import parse
 from spoor.types import Fetched, Recording
+from spoor.web.page import parse
 from spoor.worlds.store import Writer, pack
 
 LABEL = "job-advert"

@@ -25,11 +25,11 @@ import numpy as np
 import tomli_w
 
 from spoor.errors import InputError
-from spoor.page import parse
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
-from spoor.urls import Joiner
+from spoor.web.page import parse
+from spoor.web.urls import Joiner
 
 FILE = "web.toml"
 SECTION = 16

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
-from spoor.urls import canonical
+from spoor.web.urls import canonical
 
 FORMAT = 1
 

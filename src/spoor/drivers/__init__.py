@@ -1,1 +1,0 @@
-"""Drivers: they own a loop, a clock and the network."""

@@ -1,1 +1,0 @@
-"""The live driver: asyncio on aiohttp."""

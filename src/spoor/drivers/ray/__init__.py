@@ -1,5 +1,0 @@
-"""A crawl in shards on Ray, on one machine or a cluster (an extra: `pip install spoor[ray]`)."""
-
-from spoor.drivers.ray.driver import crawl
-
-__all__ = ["crawl"]

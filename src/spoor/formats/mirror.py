@@ -1,0 +1,158 @@
+"""A mirror folder in, as `wget -r`, HTTrack or a static site generator leaves it.
+
+A file's URL is rebuilt from its path. Where the folder holds one folder a host (`wget -r`,
+HTTrack), or is itself named as a host, the host is known, and its scheme is taken to be http;
+otherwise `base_url` says where the folder stands. `index.html` is its folder; a name with a `?`
+(`page.php?id=3`, `page.php?id=3.html`) is the page with that query; a page that HTTrack signed has
+the URL that HTTrack says. Links written for the file names still lead to the pages.
+
+Style sheets, scripts, fonts and images are left out; files of other types are pages without words.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from spoor.errors import InputError
+from spoor.formats.sources import Job
+from spoor.types import Fetched, Page, Recording
+from spoor.web.page import parse
+from spoor.web.urls import Joiner, canonical
+
+HOST = re.compile(
+    r"(?:localhost|(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+|\d+\.\d+\.\d+\.\d+)(?:[:+]\d+)?", re.IGNORECASE
+)
+SIGNATURE = re.compile(rb"<!-- Mirrored from (\S+) by HTTrack [^\]]*\], ([^>]*?) -->")
+HTTRACK = ("hts-cache", "hts-log.txt")
+FURNITURE = re.compile(r"text/css|.*javascript.*|font/.*|image/.*|application/.*font.*")
+JOINER = Joiner()
+"""Joins of this process; it only saves work."""
+
+MAX_BODY = 1 << 26
+
+
+class Mirror:
+    """A folder of downloaded pages."""
+
+    def __init__(self, path: Path, base_url: str | None = None) -> None:
+        roots = _roots(path, base_url)
+        self._files = [
+            (file, f"{base}{quote(file.relative_to(root).as_posix(), safe=SAFE)}")
+            for root, base in roots
+            for file in _walk(root)
+        ]
+        self.total = sum(file.stat().st_size for file, _ in self._files)
+        self.done = 0
+
+    def jobs(self) -> Iterator[Job]:
+        for file, url in self._files:
+            self.done += file.stat().st_size
+            yield partial(recording, file, url)
+
+
+SAFE = "/~!$&'()*+,;=:@"
+"""What stands unescaped in the path of a URL, beside letters, digits and `-._`."""
+
+
+def _roots(path: Path, base_url: str | None) -> list[tuple[Path, str]]:
+    """Folders to read, each with the URL that it stands for."""
+    if base_url is not None:
+        try:
+            return [(path, canonical(base_url if base_url.endswith("/") else f"{base_url}/"))]
+        except ValueError as error:
+            raise InputError(f"--base-url {base_url!r} is no URL that can be fetched") from error
+    folders = [entry for entry in sorted(path.iterdir()) if entry.is_dir()]
+    folders = [entry for entry in folders if not entry.name.startswith((".", "hts-"))]
+    if folders and all(entry.name in ("http", "https") for entry in folders):
+        return [
+            (host, f"{scheme.name}://{host.name.replace('+', ':')}/")
+            for scheme in folders
+            for host in sorted(scheme.iterdir())
+            if host.is_dir()
+        ]
+    loose = any(entry.is_file() and not entry.name.startswith(".") for entry in path.iterdir())
+    signed = any((path / name).exists() for name in HTTRACK)
+    hosts = [entry for entry in folders if HOST.fullmatch(entry.name)]
+    if hosts and (signed or (len(hosts) == len(folders) and not loose)):
+        return [(host, f"http://{host.name.replace('+', ':')}/") for host in hosts]
+    name = path.resolve().name
+    if HOST.fullmatch(name):
+        return [(path, f"http://{name.replace('+', ':')}/")]
+    raise InputError(f"{path}: cannot tell what site this folder mirrors; say so with --base-url")
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """Files in a stable order; links and hidden entries are not followed."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "hts-cache")))
+        for name in sorted(files):
+            file = Path(folder) / name
+            if not name.startswith(".") and not file.is_symlink():
+                yield file
+
+
+def recording(file: Path, file_url: str) -> Recording | None:
+    """The page of a file that stands at `file_url`; None for what is no page."""
+    media = mimetypes.guess_type(file.name.partition("?")[0])[0] or ""
+    if FURNITURE.fullmatch(media):
+        return None
+    try:
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            head = opened.read(4096)
+            if media in ("", "application/octet-stream") or not media.startswith("text/"):
+                media = "text/html" if _looks_like_html(head) else media
+            text = media.startswith("text/") or media == "application/xhtml+xml"
+            body = head + opened.read(MAX_BODY) if text else b""
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    url, time = _address(file_url, head)
+    if text:
+        page = parse(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
+        page = _moved(page, url)
+    else:
+        flags = frozenset({"not-html"})
+        kind = media or "application/octet-stream"
+        page = Page(url, content_type=kind, flags=flags, fetched_at=time)
+    aliases = (file_url,) if file_url != url else ()
+    return Recording(url, Fetched(0, page, size=size), str(file), time, aliases)
+
+
+def _looks_like_html(head: bytes) -> bool:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return start.startswith(b"<") and (b"<html" in start or b"<!doctype html" in start)
+
+
+def _address(file_url: str, head: bytes) -> tuple[str, float | None]:
+    """The URL that the page had on the web, and when it was fetched, as far as can be told."""
+    time = None
+    url = file_url
+    signature = SIGNATURE.search(head)
+    if signature is not None:
+        url = f"http://{signature[1].decode('utf-8', 'replace')}"
+        try:
+            time = parsedate_to_datetime(signature[2].decode("ascii", "replace")).timestamp()
+        except ValueError:
+            time = None
+    elif "%3F" in file_url:
+        path, _, query = file_url.partition("%3F")
+        url = f"{path}?{query.removesuffix('.html')}"
+    elif file_url.endswith("/index.html"):
+        url = file_url.removesuffix("index.html")
+    try:
+        return canonical(url), time
+    except ValueError:
+        return file_url, time
+
+
+def _moved(page: Page, url: str) -> Page:
+    """The same page under its own URL."""
+    return page if page.url == url else replace(page, url=url)

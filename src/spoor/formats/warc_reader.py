@@ -1,0 +1,157 @@
+"""WARC 1.0 and 1.1 in, by FastWARC: response and resource records, and revisits.
+
+A response of 2xx is a page, of 3xx with a location a redirect, any other a failure. A revisit of
+the same URL adds nothing; one that refers to another URL is a redirect to it, so that one page
+stays one page. Where a URL was captured more than once, the latest capture counts.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+
+from spoor.errors import InputError
+from spoor.formats.sources import CHUNK, File, Job
+from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
+from spoor.web.page import parse
+from spoor.web.urls import Joiner, canonical
+
+WANTED = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
+
+JOINER = Joiner()
+"""Joins of this process; it only saves work."""
+
+MAX_BODY = 1 << 26
+"""Bytes of a record that are read; the rest of a longer one is left out."""
+
+
+class Warc:
+    """A WARC file, compressed or not."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = File(path)
+        self.total = self._file.total
+
+    @property
+    def done(self) -> int:
+        return self.total if self._file.closed else self._file.done
+
+    def jobs(self) -> Iterator[Job]:
+        with self._file:
+            # Our own decompression, since FastWARC takes a file that is cut short for its end.
+            stream: Any = io.BufferedReader(self._file, CHUNK)
+            records = ArchiveIterator(stream, WANTED, parse_http=False)
+            number = 0
+            while True:
+                try:
+                    record = next(records, None)
+                    if record is None:
+                        return
+                    number += 1
+                    job = _job(record, f"{self._path} record {number}")
+                except OSError as error:
+                    raise InputError(
+                        f"{self._path}: damaged after record {number} ({error}); get it again"
+                    ) from error
+                if job is not None:
+                    yield job
+
+
+def page_at(file: Path, offset: int, length: int) -> Page | None:
+    """The page of the response that stands at `offset`; None where there is none, or not whole."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            member = io.BytesIO(stream.read(length))
+        record = next(ArchiveIterator(member, WANTED, parse_http=False), None)
+        job = None if record is None else _job(record, f"{file} at {offset}")
+        found = None if job is None else job()
+    except (OSError, InputError):
+        return None
+    reply = None if found is None else found.reply
+    return reply.page if isinstance(reply, Fetched) else None
+
+
+def _job(record: WarcRecord, where: str) -> Job | None:
+    length = record.content_length
+    block = record.reader.read(min(length, MAX_BODY))
+    if len(block) < min(length, MAX_BODY):
+        raise InputError(
+            f"{where}: cut short; get the file again, or give --keep-going to take what it holds"
+        )
+    target = (record.headers.get("WARC-Target-URI") or "").strip("<>")
+    if not target.startswith(("http:", "https:")):
+        return None
+    time = record.record_date.timestamp() if record.headers.get("WARC-Date") else None
+    if record.record_type == WarcRecordType.revisit:
+        other = (record.headers.get("WARC-Refers-To-Target-URI") or "").strip("<>")
+        return partial(_revisit, target, other, where, time) if other else None
+    media = record.headers.get("Content-Type") or ""
+    is_http = record.record_type == WarcRecordType.response or "application/http" in media
+    return partial(_response, target, block, None if is_http else media, where, time)
+
+
+def _url(target: str, where: str, base: str | None = None) -> str:
+    try:
+        return canonical(target, base)
+    except ValueError as error:
+        raise InputError(f"{where}: no URL that can be fetched: {target!r}") from error
+
+
+def _revisit(target: str, other: str, where: str, time: float | None) -> Recording | None:
+    url, first = _url(target, where), _url(other, where)
+    return None if url == first else Recording(url, Redirected(0, first, 301), where, time)
+
+
+def _response(
+    target: str, block: bytes, media: str | None, where: str, time: float | None
+) -> Recording:
+    """A record's page, redirect or failure; `media` is the type of a resource without headers."""
+    url = _url(target, where)
+    if media is not None:
+        return Recording(url, _page(url, block, media, 200, time), where, time)
+    status, headers, body = _http(block)
+    location = headers.get("location")
+    reply: Reply
+    if 300 <= status < 400 and location:
+        try:
+            reply = Redirected(0, canonical(location, url), status)
+        except ValueError:
+            reply = Failed(0, "redirect", f"to {location[:200]!r}", status)
+    elif 200 <= status < 300:
+        reply = _page(url, body, headers.get("content-type", ""), status, time)
+    else:
+        reply = Failed(0, "http", f"status {status}", status)
+    return Recording(url, reply, where, time)
+
+
+def _page(url: str, body: bytes, media: str, status: int, time: float | None) -> Fetched:
+    page = parse(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
+    return Fetched(0, page, size=len(body))
+
+
+def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers by lower-case name, and the body without its transfer and content encoding.
+
+    Many archives hold bodies that were decoded already under headers that say otherwise, so a body
+    that does not decode is taken as it is.
+    """
+    for decode in ("all", "none"):
+        record = WarcRecord()
+        record.init_headers(record_type=WarcRecordType.response)
+        record.set_bytes_content(block)
+        record.is_http = True
+        try:
+            record.parse_http(auto_decode=decode)
+            body = record.reader.read()
+        except OSError:
+            continue
+        headers = {name.lower(): value for name, value in record.http_headers.items()}
+        return record.http_headers.status_code or 0, headers, body
+    return 0, {}, b""

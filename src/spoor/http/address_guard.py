@@ -1,0 +1,146 @@
+"""Which addresses may be connected to. What is refused here is refused before any connection.
+
+Three gates: an address in a URL is looked at before the request, since it passes no resolver; a
+name passes the resolver, which refuses one whose addresses are not public; and every address passes
+the socket factory just before the connection, whatever the other two were told.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from typing import Any
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+from spoor.http.settings import HttpSettings
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class BlockedAddressError(OSError):
+    """An address that a crawler has no business with."""
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is out on the Internet: not loopback, private, link-local (where clouds
+    keep their metadata), shared, multicast, reserved or unspecified, nor an IPv6 one that stands
+    for such an IPv4 one."""
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None and address.teredo is not None:
+            inner = address.teredo[1]
+        if inner is not None:
+            return is_public(str(inner))
+        if address.is_site_local:
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _normal(name: str) -> str:
+    """A host's name or address in one spelling."""
+    name = name.strip().strip("[]").rstrip(".").lower()
+    return str(ipaddress.ip_address(name)) if is_address(name) else name
+
+
+def is_address(name: str) -> bool:
+    """Whether a host is an address and no name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_host(text: str) -> bool:
+    """Whether a text can be a host: an address, or a name without scheme, port and path."""
+    name = _normal(text)
+    return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
+
+
+class Gate(AbstractResolver):
+    """Resolver and socket factory of the live driver."""
+
+    def __init__(self, settings: HttpSettings, resolver: AbstractResolver | None = None) -> None:
+        self._names = frozenset(_normal(name) for name in settings.allow_private)
+        self._connect_to: tuple[str, int] | None = None
+        if settings.connect_to is not None:
+            self._connect_to = (_normal(settings.connect_to[0]), settings.connect_to[1])
+        # Names add their addresses when they are resolved.
+        self._open = {name for name in self._names if is_address(name)}
+        self._resolver = resolver
+        self._found: dict[str, str] = {}
+
+    def check(self, host: str, port: int) -> None:
+        """Raises BlockedAddressError for an address in a URL that may not be connected to.
+
+        That a name was let in lets in nobody who calls it by its address.
+        """
+        name = _normal(host)
+        known = is_public(name) or name in self._names or (name, port) == self._connect_to
+        if is_address(name) and not known:
+            raise BlockedAddressError(f"{name} is not a public address")
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Addresses of a name that may be connected to. Raises BlockedAddressError for none."""
+        if self._connect_to is not None:
+            address, port = self._connect_to
+            return [_result(host, address, port)]
+        if self._resolver is None:
+            self._resolver = ThreadedResolver()
+        found = await self._resolver.resolve(host, port, family)
+        if _normal(host) in self._names:
+            self._open |= {_normal(result["host"]) for result in found}
+            return found
+        public = [result for result in found if is_public(result["host"])]
+        if found and not public:
+            raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
+        return public
+
+    async def address_of(self, host: str) -> str:
+        """Where a host is, its port left out; the host itself where nobody knows. The first address
+        of a name, asked for once in a run."""
+        name = _normal(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
+        if not is_address(name) and name not in self._found:
+            try:
+                found = sorted(_normal(result["host"]) for result in await self.resolve(name))
+            except OSError:
+                found = []
+            self._found[name] = found[0] if found else name
+        return self._found.get(name, name)
+
+    def socket(self, info: tuple[Any, ...]) -> socket.socket:
+        """A socket for an address about to be connected to. Raises BlockedAddressError."""
+        family, kind, proto, _, sockaddr = info
+        address = _normal(str(sockaddr[0]))
+        known = address in self._open or (address, sockaddr[1]) == self._connect_to
+        if not is_public(address) and not known:
+            raise BlockedAddressError(f"{address} is not a public address")
+        return socket.socket(family=family, type=kind, proto=proto)
+
+    async def close(self) -> None:
+        if self._resolver is not None:
+            await self._resolver.close()
+
+
+def _result(name: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=name,
+        host=address,
+        port=port,
+        family=family,
+        proto=socket.IPPROTO_TCP,
+        flags=socket.AI_NUMERICHOST,
+    )

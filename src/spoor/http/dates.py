@@ -1,0 +1,72 @@
+"""When a page was changed last, by its own word."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from itertools import islice
+
+from spoor.http.client import Exchange
+
+LOOKED_AT = 1 << 19
+"""Bytes of a page in which its dates are looked for."""
+
+MOST_DATES = 20
+"""Of a kind that are looked at."""
+
+_NAMES = re.compile(rb"article:(?:published|modified)_time|og:updated_time")
+_CONTENT = re.compile(rb"content\s*=\s*[\"']([^\"']{8,40})[\"']", re.IGNORECASE)
+_LINKED_DATA = re.compile(rb"\"date(?:Published|Modified)\"\s{0,20}:\s{0,20}\"([^\"]{8,40})\"")
+
+
+def last_modified(exchange: Exchange) -> float | None:
+    """When the content of a reply was changed last, Unix seconds; None where nothing says.
+
+    The latest of the dates that the page itself states (article:published_time,
+    article:modified_time, og:updated_time; datePublished and dateModified of linked data) and does
+    not place in the future; else Last-Modified, unless that is the time of the reply, as it is
+    where pages are made when asked for.
+    """
+    latest = exchange.began + 60.0
+    stated = [date for date in dates_in(exchange.body) if date <= latest]
+    if stated:
+        return max(stated)
+    header = _http_date(exchange.headers.get("Last-Modified", ""))
+    made = _http_date(exchange.headers.get("Date", ""))
+    if header is None or header >= (exchange.began if made is None else made) - 2.0:
+        return None
+    return header
+
+
+def dates_in(body: bytes) -> list[float]:
+    """All dates that a page states of itself."""
+    head, said = body[:LOOKED_AT], list[bytes]()
+    # Most pages have neither, and that is seen much faster so.
+    names = _NAMES.finditer(head) if b"ed_time" in head else ()
+    linked = _LINKED_DATA.finditer(head) if b'"date' in head else ()
+    for name in islice(names, MOST_DATES):
+        # The tag that it stands in: a window, so that a hostile page costs no more than another.
+        begin = head.rfind(b"<", max(0, name.start() - 250), name.start())
+        end = head.find(b">", name.end(), name.end() + 250)
+        if begin >= 0 and end >= 0 and head[begin : begin + 5].lower() == b"<meta":
+            said += _CONTENT.findall(head[begin:end])
+    said += [found[1] for found in islice(linked, MOST_DATES)]
+    return [date for date in map(_iso_date, said) if date is not None]
+
+
+def _iso_date(said: bytes) -> float | None:
+    try:
+        date = datetime.fromisoformat(said.decode("ascii").strip())
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=64)  # replies of one second have one
+def _http_date(said: str) -> float | None:
+    try:
+        return parsedate_to_datetime(said).timestamp()
+    except (ValueError, OverflowError):
+        return None

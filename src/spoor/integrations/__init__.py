@@ -1,0 +1,1 @@
+"""Spoor inside other systems; each is an extra."""

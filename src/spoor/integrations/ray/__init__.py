@@ -1,0 +1,5 @@
+"""A crawl in shards on Ray, on one machine or a cluster (an extra: `pip install spoor[ray]`)."""
+
+from spoor.integrations.ray.driver import crawl
+
+__all__ = ["crawl"]

@@ -1,0 +1,87 @@
+"""The add-on: one line in ADDONS, and values that the project can still override."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.misc import load_object
+
+from spoor.errors import InputError
+from spoor.http.settings import user_agent
+from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
+from spoor.integrations.scrapy.parts import WANTED, PartsOwner, any_wanted, read_parts
+from spoor.integrations.scrapy.robots import RobotsMiddleware
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+MANNERS = {
+    "ROBOTSTXT_OBEY": True,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+    "DOWNLOAD_DELAY": 1.0,
+    # The crawl keeps the delay itself; a random one below it would come too early, one above it
+    # would hold a request that was chosen too early.
+    "DOWNLOAD_DELAY_JITTER": 0.0,
+}
+"""As polite as Spoor's own crawler, unless the project says otherwise."""
+
+ENGINE_SIDE = 10
+"""Before every middleware that ships with Scrapy, on the way in; after them on the way out."""
+
+
+class Addon(PartsOwner):
+    """Gives a Scrapy project Spoor's ordering and judging.
+
+    Everything is set at `addon` priority: what the project, a spider or the command line sets,
+    stays. Settings that cannot be used end the process with one line and exit code 2.
+    """
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Called by Scrapy. Raises NotConfigured where nothing says what is wanted."""
+        if not any_wanted(settings):
+            raise NotConfigured(f"nothing is wanted; set one of {', '.join(WANTED)}")
+        try:
+            self.parts = read_parts(settings)
+        except InputError as error:
+            # Scrapy would print a traceback and exit with 1.
+            sys.stderr.write(f"spoor: {error}\n")
+            raise SystemExit(2) from None
+        settings.set("SCHEDULER", "spoor.integrations.scrapy.scheduler.Scheduler", "addon")
+        for name, value in MANNERS.items():
+            settings.set(name, value, "addon")
+        contact = settings.get("SPOOR_CONTACT")
+        if contact:
+            settings.set("USER_AGENT", user_agent(contact), "addon")
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", PageMiddleware, ENGINE_SIDE
+        )
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", FailureMiddleware, ENGINE_SIDE
+        )
+        _replace_robots(settings)
+
+
+def _replace_robots(settings: BaseSettings) -> None:
+    """Our robots middleware wherever Scrapy's own stands, unless the project chose for itself."""
+    chosen = {load_object(path): order for path, order in _middlewares(settings).items()}
+    if RobotsMiddleware in chosen:
+        return
+    if RobotsTxtMiddleware in chosen:
+        if chosen[RobotsTxtMiddleware] is None:
+            return
+        settings.replace_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", RobotsTxtMiddleware, RobotsMiddleware
+        )
+    base = settings.getdict("DOWNLOADER_MIDDLEWARES_BASE")
+    if any(load_object(path) is RobotsTxtMiddleware for path in base):
+        settings.replace_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES_BASE", RobotsTxtMiddleware, RobotsMiddleware
+        )
+
+
+def _middlewares(settings: BaseSettings) -> dict[str | type, int | None]:
+    found: dict[str | type, int | None] = settings.getdict("DOWNLOADER_MIDDLEWARES")
+    return found

@@ -1,0 +1,59 @@
+"""What the scheduler cannot see for itself: pages on their way to the spider, requests on their way
+from it, and why a download failed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from scrapy.http import Request, Response
+
+from spoor.integrations.scrapy.scheduler import FOUND_ON, VISIT, Visit, scheduler_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+class PageMiddleware:
+    """A spider middleware: judges each page before the spider sees it, and marks each request with
+    the page that it was found on."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PageMiddleware:
+        return cls(crawler)
+
+    def process_spider_input(self, response: Response) -> None:
+        scheduler = scheduler_of(self._crawler)
+        if scheduler is not None:
+            scheduler.arrived(response)
+
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        visit = response.request.meta.get(VISIT) if response.request is not None else None
+        async for item in result:
+            if isinstance(item, Request):
+                # Spiders like to hand on `response.meta`, and with it the visit of another page.
+                item.meta.pop(VISIT, None)
+                if isinstance(visit, Visit):
+                    item.meta[FOUND_ON] = visit.ticket
+            yield item
+
+
+class FailureMiddleware:
+    """A downloader middleware: tells the scheduler why nothing came."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> FailureMiddleware:
+        return cls(crawler)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        scheduler = scheduler_of(self._crawler)
+        if scheduler is not None:
+            scheduler.broken(request, exception)

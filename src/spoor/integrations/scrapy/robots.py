@@ -1,0 +1,126 @@
+"""robots.txt inside Scrapy, by `spoor.web.robots`: no request passes before the rules are known.
+
+Scrapy's own middleware (2.14 to 2.19) lets all but one of the requests that wait for the same
+robots.txt pass as allowed: they wait on one Deferred, and the first that has its answer leaves None
+for the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Request
+from scrapy.http.request import NO_CALLBACK
+
+from spoor.http.settings import HttpSettings
+from spoor.integrations.scrapy.scheduler import RobotsForbiddenError, scheduler_of
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
+from spoor.web.urls import canonical
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+UNREACHABLE_AGE = 1800.0
+"""Seconds after which a robots.txt that could not be had is asked for again."""
+
+PRIORITY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    rules: Rules
+    expires: float
+
+
+class RobotsMiddleware:
+    """Obeys robots.txt where ROBOTSTXT_OBEY is set (RFC 9309).
+
+    Each origin's file is asked for once, by whoever needs it first; all others wait for the same
+    answer. Unlike Scrapy's middleware, a file that cannot be had forbids everything for half an
+    hour, and Crawl-delay is kept. `meta["dont_obey_robotstxt"]` is honoured.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not crawler.settings.getbool("ROBOTSTXT_OBEY"):
+            raise NotConfigured
+        self._crawler = crawler
+        self._agent: str = crawler.settings["USER_AGENT"] or ""
+        self._product: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
+        self._manners = HttpSettings()
+        self._asked: dict[tuple[str, str], asyncio.Task[_Known]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Raises RobotsForbiddenError, an IgnoreRequest, for what the rules forbid."""
+        if request.meta.get("dont_obey_robotstxt"):
+            return
+        try:
+            url = canonical(request.url)
+        except ValueError:
+            return
+        rules = await self._rules("/".join(url.split("/", 3)[:3]), self._agent_of(request))
+        if not rules.allowed(url):
+            self._crawler.stats.inc_value("robotstxt/forbidden")
+            raise RobotsForbiddenError("Forbidden by robots.txt")
+
+    def _agent_of(self, request: Request) -> str:
+        if self._product:
+            return self._product
+        own = request.headers.get("User-Agent")
+        return own.decode("latin-1") if own else self._agent
+
+    async def _rules(self, origin: str, agent: str) -> Rules:
+        known = self._asked.get((origin, agent))
+        if known is None or (known.done() and known.result().expires <= time.monotonic()):
+            known = asyncio.ensure_future(self._ask(origin, agent))
+            self._asked[origin, agent] = known
+        # One request that is given up must not take the answer from the others.
+        return (await asyncio.shield(known)).rules
+
+    async def _ask(self, origin: str, agent: str) -> _Known:
+        stats = self._crawler.stats
+        stats.inc_value("robotstxt/request_count")
+        request = Request(
+            f"{origin}/robots.txt",
+            priority=PRIORITY,
+            meta={"dont_obey_robotstxt": True},
+            callback=NO_CALLBACK,
+        )
+        try:
+            response = await self._crawler.engine.download_async(request)
+        except IgnoreRequest:
+            # Too many redirects, or a middleware that will not have it: as if there were none.
+            rules = ALLOW_ALL
+        except Exception as error:
+            logger.warning("%s could not be had, so nothing is allowed: %s", request.url, error)
+            stats.inc_value(f"robotstxt/exception_count/{type(error).__name__}")
+            rules = DISALLOW_ALL
+        else:
+            stats.inc_value("robotstxt/response_count")
+            stats.inc_value(f"robotstxt/response_status_count/{response.status}")
+            rules = from_reply(response.status, response.body, agent)
+        if rules.crawl_delay:
+            self._pace(origin, min(rules.crawl_delay, self._manners.max_crawl_delay))
+        age = UNREACHABLE_AGE if rules is DISALLOW_ALL else self._manners.robots_max_age
+        return _Known(rules, time.monotonic() + age)
+
+    def _pace(self, origin: str, delay: float) -> None:
+        """Crawl-delay: the crawl keeps it from its next choice on, the downloader from now on."""
+        host = origin.split("/")[2]
+        scheduler = scheduler_of(self._crawler)
+        if scheduler is not None:
+            scheduler.crawl.frontier.pace(host, delay)
+        for name in (host, host.rpartition(":")[0]):
+            slot = self._crawler.engine.downloader.slots.get(name)
+            if slot is not None:
+                slot.delay = max(slot.delay, delay)

@@ -1,0 +1,1 @@
+"""Live crawls and watches: runs, HTTP and the crawl in one loop."""

@@ -1,0 +1,216 @@
+"""Pages that a user names one by one: URLs, fetched as a crawl would fetch them, and files.
+
+A URL is asked for through the same gate, robots.txt, limits and manners as in a crawl, once, and
+nothing that it links to is followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.errors import InputError
+from spoor.formats.sources import open_source, sniff
+from spoor.frontier.memory import MemoryFrontier
+from spoor.http.settings import HttpSettings
+from spoor.judges.facts import Function
+from spoor.live.loop import Admission, Live
+from spoor.protocols import Guard
+from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
+from spoor.web.link_filter import LiveGuard
+from spoor.web.page import parse
+from spoor.web.traps import Traps
+from spoor.web.urls import canonical
+from spoor.worlds.generated import GeneratedWorld
+from spoor.worlds.recorded import RecordedWorld
+
+NOWHERE = "http://file.invalid/"
+"""The URL of a page that was a file: it has no words, and no host can have this name."""
+
+MAX_FILE = 10 << 20
+
+Done = Callable[[int], None]
+"""Hears how many pages have been asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One page, or why there is none."""
+
+    name: str
+    """As the user would call it."""
+    page: Page | None
+    lost: str = ""
+
+
+class Reader:
+    """Reads examples; `http` says how URLs are asked for, `delay` the seconds between two of a
+    host."""
+
+    def __init__(
+        self, http: HttpSettings, *, delay: float = 1.0, seed: int = 0, done: Done = lambda n: None
+    ) -> None:
+        self._http = http
+        self._delay = delay
+        self._seed = seed
+        self._done = done
+
+    def read(self, *groups: Sequence[str]) -> list[list[Example]]:
+        """The pages that groups of sources hold, in order: URLs, files of URLs (one a line), pages
+        as files, folders of such files, JSON lines, WARC files and webs.
+
+        Raises InputError for what is none of these. A URL that does not come is an Example without
+        a page.
+        """
+        found = [[part for source in group for part in _parts(source)] for group in groups]
+        urls = list(
+            dict.fromkeys(part for parts in found for part in parts if isinstance(part, str))
+        )
+        fetched = dict(zip(urls, self._fetch(urls), strict=True))
+        return [
+            [fetched[part] if isinstance(part, str) else part for part in parts] for parts in found
+        ]
+
+    def at_random(self, urls: Sequence[str], count: int) -> list[Page]:
+        """At most `count` pages of the registrable domains of these URLs, reached by random steps
+        from the roots of their hosts."""
+        admission = Admission.of(urls, "domain")
+        roots = dict.fromkeys("/".join(url.split("/", 3)[:3]) + "/" for url in urls)
+        guard = LiveGuard(admission, traps=Traps(), per_host=None, per_domain=None)
+        outcomes = self._crawl("random", list(roots), count, guard)
+        return [outcome.page for outcome in outcomes if outcome.page is not None]
+
+    def _fetch(self, urls: Sequence[str]) -> list[Example]:
+        if not urls:
+            return []
+        came = {
+            outcome.choice.link: outcome
+            for outcome in self._crawl("breadth-first", urls, len(urls), None)
+        }
+        return [_example(url, came.get(number)) for number, url in enumerate(urls)]
+
+    def _crawl(
+        self, policy: str, urls: Sequence[str], pages: int, guard: Guard | None
+    ) -> list[Outcome]:
+        made = registry.build("policies", policy, Task(np.random.default_rng(self._seed)))
+        crawl = Crawl(
+            made,
+            Function(lambda page: False),
+            MemoryFrontier(delay=self._delay, per_host=1),
+            pages=pages,
+            attempts=1,
+            admit=lambda page, depth: (),
+            guard=guard,
+        )
+        crawl.seed(urls)
+        found: list[Outcome] = []
+
+        def step(fetch: Fetch, came: Outcome | Deferred) -> None:
+            if isinstance(came, Outcome):
+                found.append(came)
+                self._done(len(found))
+
+        asyncio.run(Live(crawl, self._http, on_step=step).run())
+        return found
+
+
+def _example(url: str, outcome: Outcome | None) -> Example:
+    reply = None if outcome is None else outcome.reply
+    if isinstance(reply, Fetched):
+        return Example(url, reply.page)
+    said = f"{reply.reason or reply.kind}" if isinstance(reply, Failed) else "it was not asked for"
+    if isinstance(reply, Failed) and reply.kind == "blocked":
+        said += "; name the host by --allow-private if you mean it"
+    return Example(url, None, said)
+
+
+def _parts(source: str) -> Iterator[str | Example]:
+    """Canonical URLs to fetch, and pages that are here."""
+    if "://" in source:
+        yield _url(source, "")
+        return
+    path = Path(source)
+    if path.is_dir():
+        if (path / "web.json").exists() or (path / "web.toml").exists():
+            recorded = (path / "web.json").exists()
+            world = RecordedWorld(path) if recorded else GeneratedWorld.open(path)
+            for page in world.pages():
+                yield Example(page.url, page)
+            return
+        files = [file for file in sorted(path.rglob("*")) if _kind(file) and file.is_file()]
+        if not files:
+            raise InputError(f"{path} holds no page: no file in it is .html, .htm, .xhtml or .txt")
+        for file in files:
+            yield _file(file, _read(file))
+        return
+    data = _read(path)
+    lines = _lines(data)
+    if lines is not None:
+        for number, line in lines:
+            yield _url(line, f"{path}, line {number}: ")
+    elif _archive(path, data):
+        for job in open_source(path).jobs():
+            recording = job()
+            if recording is not None and isinstance(recording.reply, Fetched):
+                yield Example(recording.url, recording.reply.page)
+    else:
+        yield _file(path, data)
+
+
+def _url(text: str, where: str) -> str:
+    try:
+        return canonical(text)
+    except ValueError as error:
+        raise InputError(f"{where}{error}") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_FILE and not _archive(path, b""):
+            raise InputError(f"{path} is larger than {MAX_FILE >> 20} MiB, and so no page")
+        return path.read_bytes() if path.stat().st_size <= MAX_FILE else b""
+    except OSError as error:
+        raise InputError(
+            f"{str(path)[:100]!r} is neither a URL (http://…) nor a file ({error.strerror})"
+        ) from error
+
+
+def _archive(path: Path, data: bytes) -> bool:
+    try:
+        return sniff(path) in ("warc", "jsonlines")
+    except InputError:
+        return False
+
+
+def _lines(data: bytes) -> list[tuple[int, str]] | None:
+    """The URLs of a file of URLs, with their lines; None for another file."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    urls = all("://" in line and " " not in line and line[0] not in "<{" for _, line in lines)
+    return lines if lines and urls else None
+
+
+def _kind(path: Path) -> str:
+    """Media type of a file that holds a page, by its name; empty for others."""
+    kind = mimetypes.guess_type(path.name)[0] or ""
+    return kind if kind in ("text/html", "text/plain", "application/xhtml+xml") else ""
+
+
+def _file(path: Path, data: bytes) -> Example:
+    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is no page of text; give its text or its HTML")
+    page = parse(data, NOWHERE, content_type=_kind(path) or "text/html")
+    if not page.title.strip() and not page.text.strip():
+        raise InputError(f"{path} is a page without a word")
+    return Example(str(path), page)

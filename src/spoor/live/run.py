@@ -1,0 +1,496 @@
+"""A live run: a crawl, its folder and the network, from settings to the end.
+
+The command line and the notebook both run these lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.display import shown
+from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
+from spoor.http.address_guard import is_address, is_host
+from spoor.http.settings import HttpSettings
+from spoor.judges.spec import judge_and_topic
+from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
+from spoor.learn.remaining import Estimate, Harvest, in_words
+from spoor.learn.state import read
+from spoor.live.loop import Admission, Live, stop_on_signals
+from spoor.protocols import Attached, Engine, Judge, Keeps, Post
+from spoor.runs.journal import Journal
+from spoor.runs.writer import RunFolder
+from spoor.types import Deferred, Failed, Fetch, Outcome, State, Task, Topic
+from spoor.web.link_filter import LiveGuard
+from spoor.web.text import Vectors
+from spoor.web.traps import Traps
+from spoor.wrappers.fallback import Standby
+from spoor.wrappers.sitemaps_first import SitemapsFirst
+
+CHECKPOINT_SHARE = 0.02
+"""At most this share of the time goes into checkpoints, once there is much to save."""
+
+ESTIMATE_EVERY = 10
+"""Pages between two estimates of what is left, where a run ends by them."""
+
+LEAST_PAGES = 50
+"""No run ends by an estimate before."""
+
+LISTEN_SECONDS = 1.0
+"""How often a run looks for labels that a person gave."""
+
+COMMIT_SECONDS = 0.025
+"""Between two commits: what comes in meanwhile shares one, and one wait for the disk."""
+
+CHECKPOINT_SECONDS = 20.0
+"""Nothing is lost between two: they only shorten what is gone through again after a crash."""
+
+IN_MEMORY = 10_000
+"""Links up to which a frontier stays in memory where nothing is said: with more, each checkpoint
+takes long, since it writes them all, and each link a kilobyte."""
+
+
+def wanted(
+    topic: str | None, topic_file: Path | None, want: Sequence[str]
+) -> tuple[Judge, TopicFile | None]:
+    """The judge of a crawl, and the words that its policy may go by."""
+    subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
+    found = judge_and_topic(subject, want)
+    if found is None:
+        raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
+    return found
+
+
+def wanted_by(settings: Mapping[str, Any]) -> tuple[Judge, TopicFile | None]:
+    """As `wanted`, of a run's settings."""
+    told = located(settings)
+    file = Path(told["topic_file"]) if told["topic_file"] else None
+    return wanted(told["topic"] or None, file, told["want"])
+
+
+def located(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run crawls by; each file that it names as seen from the folder where it was begun,
+    or, where that has none of the name, as it is named."""
+    told, folder = dict(settings["crawl"]), settings.get("folder", "")
+
+    def place(name: str) -> str:
+        there = os.path.join(folder, name)
+        return there if name and os.path.isfile(there) else name
+
+    for key in ("topic_file", "model", "vectors"):
+        told[key] = place(told[key])
+    if told["topic"].endswith(SUFFIXES):
+        told["topic"] = place(told["topic"])
+    told["want"] = [
+        f"topic:{place(spec.removeprefix('topic:'))}" if spec.startswith("topic:") else spec
+        for spec in told["want"]
+    ]
+    return told
+
+
+def make_crawl(
+    settings: Mapping[str, Any],
+    judge: Judge,
+    subject: TopicFile | None,
+    post: Post | None = None,
+) -> Crawl:
+    """The crawl of a run's settings; with a `post`, one shard of it. Raises InputError as the
+    registry does."""
+    told = located(settings)
+    name = told["policy"]
+    if name in registry.LAB_ONLY:
+        raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")
+    task = Task(
+        np.random.default_rng(told["seed"]),
+        subject.topic if subject else Topic(),
+        model=read(Path(told["model"])) if told["model"] else None,
+        vectors=Vectors.read(told["vectors"]) if told["vectors"] else None,
+    )
+    policy = registry.build("policies", name, task, settings=told["params"])
+    plain = replace(task, rng=np.random.default_rng(told["seed"]), model=None)
+    depth = None if told["max_depth"] < 0 else told["max_depth"]
+    kept = Standby(policy, lambda: registry.build("policies", "best-first", plain))
+    return Crawl(
+        SitemapsFirst(kept) if told["sitemaps"] else kept,
+        judge,
+        MemoryFrontier(
+            delay=settings["manners"]["delay"], per_host=settings["manners"]["per_host"]
+        ),
+        pages=settings["pages"],
+        guard=LiveGuard(
+            Admission.of(told["seeds"], told["scope"], depth),
+            traps=None if told["traps"] else Traps(),
+            per_host=told["pages_per_host"] or None,
+            per_domain=told["pages_per_domain"] or None,
+        ),
+        post=post,
+    )
+
+
+def make_http(settings: Mapping[str, Any]) -> HttpSettings:
+    """The HttpSettings of a run's settings."""
+    manners = settings["manners"]
+    connect: tuple[str, int] | None = None
+    if manners["connect_to"]:
+        address, _, port = manners["connect_to"].rpartition(":")
+        address = "127.0.0.1" if address == "localhost" else address.strip("[]")
+        number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
+        if not is_address(address) or not 0 < number < 1 << 16:
+            raise InputError(
+                f"--connect-to {manners['connect_to']!r} is not ADDRESS:PORT, as in 127.0.0.1:8080"
+            )
+        connect = (address, number)
+    for name in manners["allow_private"]:
+        if not is_host(name):
+            raise InputError(
+                f"--allow-private {name!r} is not a host; give its name or address alone, "
+                "as in localhost or 127.0.0.1"
+            )
+    return HttpSettings(
+        contact=manners["contact"],
+        in_flight=manners["in_flight"],
+        per_host=manners["per_host"],
+        per_domain=manners["per_domain"],
+        per_address=manners["per_address"],
+        robots=manners["robots"],
+        noai=manners["noai"],
+        sitemaps=settings["crawl"]["sitemaps"],
+        allow_private=frozenset(manners["allow_private"]),
+        connect_to=connect,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """When a run has found enough, or no longer finds enough."""
+
+    found: int | None = None
+    """Relevant pages after which it ends."""
+    floor: float = 0.0
+    """Harvest rate, in [0, 1], of the last `window` pages below which it ends."""
+    window: int = 200
+    saturation: float = 0.0
+    """Share of all relevant pages, in [0, 1]: it ends once the upper end of the estimate of what is
+    left falls below it."""
+    least: float = 0.0
+    """Relevant pages: it ends once the upper end of what the next hundred pages will find falls
+    below it."""
+
+    @property
+    def estimates(self) -> bool:
+        """Whether it goes by an estimate."""
+        return bool(self.saturation or self.least)
+
+    def reason(
+        self, found: int, recent: Sequence[bool], estimate: Estimate | None = None
+    ) -> str | None:
+        """Why to stop now, with so many found, these verdicts on the last pages, and an estimate of
+        what is left where there is one; or None."""
+        if estimate is not None and estimate.pages >= LEAST_PAGES:
+            high = estimate.share_left.high
+            if high < self.saturation:
+                return f"saturated: at most {high:.0%} of the relevant pages is left, by estimate"
+            if estimate.next.high < self.least:
+                most = estimate.next.high
+                return f"the next hundred pages will find {most:.0f} more at most, by estimate"
+        if self.found is not None and found >= self.found:
+            return f"found {found} relevant pages"
+        if len(recent) >= self.window and sum(recent) < self.floor * len(recent):
+            rate = sum(recent) / len(recent)
+            return f"harvest of the last {len(recent)} pages fell to {rate:.1%}"
+        return None
+
+
+class Run:
+    """A crawl, its folder and the network; `on_step` sees what came of each reply."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        engine: Crawl,
+        http: HttpSettings,
+        seeds: Sequence[str],
+        *,
+        on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
+        stop: StopRule | None = None,
+    ) -> None:
+        self.folder = folder
+        self._rule = stop or StopRule()
+        self._recent: deque[bool] = deque(maxlen=self._rule.window)
+        """Verdicts on the last pages of this process."""
+        self._harvest = Harvest(folder.verdicts())
+        self._live: Live | None = None
+        self._enough = False
+        self.crawl = engine
+        self.http = http
+        self._began = time.monotonic()
+        self._pages_before = 0
+        self._saved = time.monotonic()
+        self._cost = 0.0
+        self._failure = ""
+        self._ahead = 0.0
+        self.on_step = on_step
+        self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
+        self.on_interrupt: Callable[[], None] = lambda: None
+        self.on_fault: Callable[[str], None] = lambda line: None
+        """Hears once of a policy that failed and was replaced, and of a judge whose budget is
+        spent or that gave no answer."""
+        if isinstance(engine.judge, Keeps):
+            engine.judge.keep(folder.path / "answers.jsonl", lambda line: self.on_fault(line))
+        self.journal = Journal(engine, folder, self._resume)
+        self._store = folder.settings.get("frontier", "auto")
+        self._disk: SqliteFrontier | None = None
+        self._kept: deque[State] = deque(maxlen=2)
+        """What the frontier on disk is called in the folder's two checkpoints."""
+        state = folder.state(self._usable)
+        if state is None:
+            self._configure(folder.settings)
+            engine.seed(seeds)
+            self._checkpoint()
+        else:
+            self._go_on(state)
+        policy = engine.policy
+        policy = policy.policy if isinstance(policy, SitemapsFirst) else policy
+        self._standby = policy if isinstance(policy, Standby) else None
+        if self._standby is not None:
+            self._standby.tell = lambda line: self.on_fault(line)
+
+    def _go_on(self, state: State) -> None:
+        """The last checkpoint, and what was done since then, done again."""
+        if "digest" in state["frontier"]:
+            self.crawl.frontier = self._on_disk()
+            self._kept.append(state["frontier"])
+        self._configure(self.folder.ran_with)
+        self.crawl.load(state)
+        self.journal.replay()
+        # The crawl's clock never goes back, even where the machine's did.
+        self._ahead = max(0.0, self.journal.last - time.time())
+        settings = {key: self.folder.settings[key] for key in ("pages", "manners")}
+        self.journal.resume(self.now(), settings)
+        self._pages_before = self.crawl.counts.pages
+
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        self._settings = {key: settings[key] for key in ("pages", "manners")}
+        frontier, manners = self.crawl.frontier, settings["manners"]
+        assert isinstance(frontier, MemoryFrontier)
+        frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
+        post = self.crawl.post
+        self.crawl.pages = settings["pages"] if post is None else post.grant
+
+    # -- where the frontier lies
+
+    def _on_disk(self) -> SqliteFrontier:
+        if self._disk is None:
+            self._disk = SqliteFrontier(self.folder.path / "frontier.db", at=self.folder.at)
+            self.folder.closing.append(self._disk.close)
+        return self._disk
+
+    def _usable(self, state: State) -> bool:
+        """Whether the frontier of a checkpoint is still there."""
+        frontier = state["frontier"]
+        return "digest" not in frontier or self._on_disk().holds(frontier)
+
+    def _settle_frontier(self) -> None:
+        """One that is to lie on disk, or became too large for memory, goes there: its choices are
+        the same on either."""
+        old = self.crawl.frontier
+        assert isinstance(old, MemoryFrontier)
+        if isinstance(old, SqliteFrontier) or self._store == "memory":
+            return
+        if self._store == "auto" and old.open_count < IN_MEMORY:
+            return
+        new = self._on_disk()
+        manners = self._settings["manners"]
+        new.configure(delay=manners["delay"], per_host=manners["per_host"])
+        new.load(old.save())
+        self.crawl.frontier = new
+        if isinstance(self.crawl.policy, Attached):
+            self.crawl.policy.attach(new)
+
+    def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
+        """Ask again for what was in flight, a whole delay from now: nobody knows when the process
+        before sent its last request. Manners and budget may have changed."""
+        if settings != self._settings:
+            self._configure(settings)
+        self.crawl.reissue(now)
+        frontier = self.crawl.frontier
+        assert isinstance(frontier, MemoryFrontier)
+        for host, *_ in frontier.hosts():
+            frontier.pace(host, settings["manners"]["delay"])
+            delay = frontier.delay(host)
+            if delay:
+                frontier.hold(host, now + delay)
+
+    def now(self) -> float:
+        """Seconds by the crawl's clock."""
+        return time.time() + self._ahead
+
+    @property
+    def fault(self) -> str:
+        """What its policy did that no policy may, and what goes on in its place; or nothing."""
+        return self._standby.fault if self._standby else ""
+
+    def run(self) -> str:
+        """To the end; returns the reason."""
+        return asyncio.run(self.serve(self.live()))
+
+    def estimate(self) -> Estimate | None:
+        """What is left, as far as can be said."""
+        counts = self.crawl.counts
+        return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
+
+    def live(self, engine: Engine | None = None) -> Live:
+        """What asks the network; for an `engine` that stands before the journal, where there is
+        one."""
+        self._live = Live(
+            self.journal if engine is None else engine,
+            self.http,
+            clock=self.now,
+            record=self.journal.record,
+            on_step=self._step,
+            commit=self.commit,
+            gather=COMMIT_SECONDS,
+        )
+        return self._live
+
+    async def serve(self, live: Live) -> str:
+        """As `run`, in a loop that runs already."""
+        stop_on_signals(live, self.on_interrupt)
+        self.folder.note("stopped", "")
+        listening = asyncio.create_task(self._listen(live))
+        try:
+            reason = (await live.run()).reason
+        finally:
+            listening.cancel()
+        self.folder.note("stopped", reason)
+        if reason != "aborted":
+            self._checkpoint()
+        return reason
+
+    async def _listen(self, live: Live) -> None:
+        """Once a second, take in what was said of pages meanwhile."""
+        while True:
+            try:
+                self._take_labels()
+            except Exception as error:
+                live.fail(error)
+                return
+            await asyncio.sleep(LISTEN_SECONDS)
+
+    def _take_labels(self) -> None:
+        # Between two turns of the driver's loop all is committed but what nobody waits for.
+        if not self.folder.has_labels():
+            return
+        self.commit()
+        for url, relevant in self.folder.labels():
+            changed = self.folder.relabel(url, relevant)
+            if changed is not None:
+                self.journal.relabel(url, *changed, self.now())
+        self.commit()
+        self._harvest = Harvest(self.folder.verdicts())
+
+    def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
+        self.folder.step(fetch, step, path, time.time())
+        self._steps.append((fetch, step))
+        if isinstance(step, Outcome) and step.judgement is not None:
+            self._recent.append(step.judgement.relevant)
+            self._harvest.add(step.judgement.relevant)
+            asked = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
+            estimate = self.estimate() if asked else None
+            reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
+            if reason is not None and not self._enough and self._live is not None:
+                self._enough = True
+                self._live.stop(reason)
+        if isinstance(step, Outcome) and isinstance(step.reply, Failed):
+            self._failure = f"{shown(fetch.url)}: {shown(step.reply.reason or step.reply.kind)}"
+            if step.reply.kind == "blocked":
+                self._failure += "; name the host by --allow-private if you mean it"
+
+    def commit(self) -> None:
+        """Make durable all that was done."""
+        now = time.monotonic()
+        # A young run has more to tell, to those who look on, and less to save.
+        least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))
+        if now - self._saved > max(least, self._cost / CHECKPOINT_SHARE):
+            self._checkpoint()
+        else:
+            self.journal.commit()
+        # Only what is safe is shown.
+        steps, self._steps = self._steps, []
+        if self.on_step is not None:
+            for fetch, step in steps:
+                self.on_step(fetch, step)
+
+    def _checkpoint(self) -> None:
+        began = time.monotonic()
+        self._settle_frontier()
+        self.journal.checkpoint(time.time())
+        frontier = self.crawl.frontier
+        if isinstance(frontier, SqliteFrontier):
+            self._kept.append(frontier.saved)
+            frontier.forget(but=self._kept)
+        _give_back()
+        self._saved = time.monotonic()
+        self._cost = self._saved - began
+
+    def summary(self, reason: str) -> dict[str, Any]:
+        """What was done, for `--json`."""
+        counts = self.crawl.counts
+        seconds = time.monotonic() - self._began
+        judge = self.crawl.judge
+        return {
+            "out": str(self.folder.path),
+            "resumed": self.folder.resumed,
+            "stopped_because": reason,
+            "fetched": counts.pages,
+            "found": counts.relevant,
+            "failed": counts.failed,
+            "skipped": counts.skipped,
+            "requests": counts.requests,
+            "robots_requests": self._live.robots_requests if self._live else 0,
+            "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
+            "open_links": self.crawl.frontier.open_count,
+            "estimate": _told(self.estimate()),
+            "last_failure": self._failure,
+            "policy_fault": self.fault,
+            "judge": dict(judge.account()) if isinstance(judge, Keeps) else {},
+            "seconds": round(seconds, 2),
+            "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
+        }
+
+
+def _give_back() -> None:
+    """To the system, the memory in which a state was put together; the C library would keep it,
+    cut to pieces. Where it is another than GNU's nothing happens."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _told(estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate as JSON values: [low, middle, high] of each."""
+    if estimate is None:
+        return None
+    return {
+        "left": [round(value, 1) for value in estimate.left],
+        "next_hundred": [round(value, 1) for value in estimate.next],
+        "requests_each": [
+            round(value, 1) if math.isfinite(value) else None for value in estimate.cost
+        ],
+        "words": in_words(estimate),
+    }

@@ -1,0 +1,147 @@
+"""One shard of a live crawl: its crawl, its own run folder, and the network.
+
+An object of one event loop, whatever process that runs in; its turns with the hub come from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from spoor.frontier.memory import MemoryFrontier
+from spoor.live.metrics import Download
+from spoor.live.run import Run, make_crawl, make_http, wanted_by
+from spoor.runs.shards import folder_of
+from spoor.runs.writer import BusyError, RunFolder
+from spoor.sharding.coordinator import Order, Report
+from spoor.sharding.outbox import Post
+from spoor.sharding.worker import Desk
+from spoor.types import Deferred, Fetch, Outcome
+
+BUSY_SECONDS = 30.0
+"""How long a shard waits for the process before it to let go of its folder."""
+
+
+COUNT_SECONDS = 2.0
+"""How often a shard counts its hosts."""
+
+
+class Shard:
+    """Number `me` of `shards`, of the run whose folder is `path`. Opening it is going on.
+    `watched`: its reports tell of each download.
+
+    Raises as RunFolder and Run do.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        settings: Mapping[str, Any],
+        me: int,
+        shards: int,
+        *,
+        warc: bool = True,
+        watched: bool = False,
+    ) -> None:
+        mine = {**settings, "pages": 0}  # the budget is lent
+        crawl = make_crawl(mine, *wanted_by(settings), Post(me, shards))
+        folder = _folder(folder_of(path, me), mine, warc)
+        try:
+            with suppress(OSError):
+                # What a person says of pages is said of the run.
+                (folder.path / "labels.jsonl").symlink_to(Path("..", "labels.jsonl"))
+            self.run = Run(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
+            self.desk = Desk(crawl, self.run.journal, self.run.journal.call)
+            if self.desk.post.shards != shards:
+                self.run.journal.call("split", self.run.now(), shards)
+                self.run.commit()
+        except BaseException:
+            folder.close()
+            raise
+        self._verdicts: list[bool] = []
+        self._watched = watched
+        self._downloads: list[Download] = []
+        self.run.on_step = self._seen
+        self._live = self.run.live(self.desk)
+        self._ending: asyncio.Task[str] | None = None
+        self._busy = 0.0
+        self._counted, self._hosts = -COUNT_SECONDS, 0
+
+    def _seen(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        if isinstance(step, Outcome) and step.judgement is not None:
+            self._verdicts.append(step.judgement.relevant)
+        if self._watched and (download := Download.of(fetch, step)) is not None:
+            self._downloads.append(download)
+
+    def begin(self) -> Report:
+        """Start to crawl, in the loop that runs; the first report."""
+        self.desk.post.seal()
+        self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._live))
+        return self._report(None)
+
+    def anew(self) -> Report:
+        """A first report to another hub, which has none of what was told the one before."""
+        self.desk.held = True
+        self.desk.post.rewind()
+        self._commit()
+        return self._report(None)
+
+    def turn(self, order: Order) -> Report:
+        """Do as told, make it durable, report. Raises what the crawl ended with, if it did."""
+        if self._ending is not None and self._ending.done() and not self._ending.cancelled():
+            self._ending.result()
+        began = time.process_time()
+        # Between two turns of the driver's loop all steps that were taken are committed.
+        self.desk.post.seal()
+        if self.desk.obey(order, self.run.now()):
+            self._commit()
+        report = self._report(order)
+        if order["stop"] is not None:
+            self._live.stop(order["stop"])
+        self._live.wake()
+        self._busy += time.process_time() - began
+        return report
+
+    async def end(self) -> Report:
+        """Wait for what is in flight, and close the folder; the last report."""
+        assert self._ending is not None
+        try:
+            await self._ending
+            return {**self._report(None), "summary": self.run.summary("")}
+        finally:
+            self.run.folder.close()
+
+    def _commit(self) -> None:
+        self.run.commit()
+        self.desk.post.seal()
+
+    def _report(self, order: Order | None) -> Report:
+        verdicts, self._verdicts = self._verdicts, []
+        report = self.desk.report(order, verdicts)
+        now = time.monotonic()
+        if now > self._counted + COUNT_SECONDS:
+            frontier = self.run.crawl.frontier
+            assert isinstance(frontier, MemoryFrontier)
+            own = self.desk.post.owns_host
+            self._counted, self._hosts = now, sum(own(name) for name, *_ in frontier.hosts())
+        report["hosts"] = self._hosts
+        report["cpu"] = time.process_time()
+        report["busy"] = self._busy
+        report["fault"] = self.run.fault
+        report["downloads"], self._downloads = self._downloads, []
+        return report
+
+
+def _folder(path: Path, settings: Mapping[str, Any], warc: bool) -> RunFolder:
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return RunFolder(path, settings, warc=warc)
+        except BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)

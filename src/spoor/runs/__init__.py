@@ -1,0 +1,1 @@
+"""One run: its folder, settings, journal, rows and recovery."""

@@ -1,0 +1,312 @@
+"""The journal of a run: all that goes into its crawl, in order, so that it can be done again.
+
+The crawl is a pure object: the same calls bring the same crawl to the same state, bit for bit. So
+what has to be durable is the calls, and not what they change: a page costs its own bytes, however
+many links are open. After a crash the last checkpoint is loaded, and the calls since then are made
+once more, through the very same code; the policy ends with the weights that it had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Protocol
+
+import zstandard
+
+from spoor.crawl import Crawl
+from spoor.errors import InputError
+from spoor.formats.warc_writer import Place
+from spoor.http.client import Exchange
+from spoor.learn.state import page_row, revive_page
+from spoor.live.loop import Source
+from spoor.protocols import Engine
+from spoor.runs.writer import RunFolder
+from spoor.sharding import calls
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Judgement,
+    NextStep,
+    Outcome,
+    Redirected,
+    Reply,
+    State,
+)
+from spoor.web.urls import Joiner
+
+Event = list[Any]
+"""Its kind, its moment, and what else went in or must come out again."""
+
+Resume = Callable[[float, Mapping[str, Any]], None]
+"""(now, settings): what a process does when it takes over from one before it."""
+
+
+class _Counted(Protocol):
+    requests: int
+
+
+class Durable(Engine, Protocol):
+    """What a journal is kept of: a Crawl, or a fleet that watches. The same calls bring it to the
+    same state."""
+
+    @property
+    def counts(self) -> _Counted: ...
+    def save(self) -> State: ...
+
+
+class Journal:
+    """Stands between a driver and its crawl and notes every call; an Engine like the crawl itself.
+
+    Nothing is durable before `commit`, which a driver calls before it sends anything.
+    """
+
+    def __init__(self, crawl: Durable, folder: RunFolder, resume: Resume) -> None:
+        self.crawl = crawl
+        self.last = 0.0
+        """The moment of the last call that was gone through."""
+        self._folder = folder
+        self._resume = resume
+        self._events: list[Event] = []
+        self._bodies: list[bytes] = []
+        self._exchange: Exchange | None = None
+        self._place: Place | None = None
+        self._joiner = Joiner()
+        self._compressor = _compressor()
+
+    # -- the calls of a driver
+
+    def next(self, now: float) -> NextStep:
+        """As the crawl's. Answers without a Fetch are noted too: they may have changed it."""
+        answer = self.crawl.next(now)
+        if isinstance(answer, Fetch):
+            self._events.append(["fetch", now, answer.ticket, answer.url])
+        elif not self._events or self._events[-1] != ["idle", now]:
+            self._events.append(["idle", now])
+        return answer
+
+    def record(self, fetch: Fetch, exchange: Exchange) -> None:
+        """What the next reply was made of."""
+        self._place = self._folder.record(fetch, exchange)
+        self._exchange = exchange
+
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+        """As the crawl's."""
+        exchange, self._exchange = self._exchange, None
+        place, self._place = self._place, None
+        step = self.crawl.receive(reply, now)
+        if isinstance(reply, Redirected):
+            self._events.append(["redirected", now, _row(reply)])
+        elif isinstance(reply, Failed):
+            self._events.append(["failed", now, _row(reply)])
+        else:
+            row: Any
+            if exchange is None:
+                row = page_row(reply.page)
+            else:
+                row = Source.values(exchange, reply.page.modified)
+                row[_BODY] = len(exchange.body)
+                if place is None or exchange.truncated or not exchange.body:
+                    self._bodies.append(exchange.body)
+                else:
+                    # It stands in the archive, which is on the disk before this is.
+                    row.append([place.file, place.offset, place.length])
+            told = [reply.ticket, reply.seconds, reply.size, _score(step)]
+            self._events.append(["page", now, *told, row])
+        self._folder.at("reply received")
+        return step
+
+    def relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
+        """As the crawl's."""
+        self._crawl.relabel(url, before, after)
+        self._events.append(label_event(url, before, after, now))
+
+    def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
+        """A call of a crawl that is one shard of several (`spoor.sharding.calls`)."""
+        calls.make(self._crawl, name, now, told, body)
+        self._events.append(["call", now, name, list(told), len(body)])
+        self._bodies.append(body)
+
+    @property
+    def _crawl(self) -> Crawl:
+        """Only pages of a crawl are labelled, and only a crawl is split."""
+        assert isinstance(self.crawl, Crawl)
+        return self.crawl
+
+    @property
+    def frontier(self) -> Journal:
+        """The manners of its frontier, noted as well."""
+        return self
+
+    def hold(self, host: str, until: float) -> None:
+        self.crawl.frontier.hold(host, until)
+        self._events.append(["hold", host, until])
+
+    def pace(self, host: str, delay: float) -> None:
+        self.crawl.frontier.pace(host, delay)
+        self._events.append(["pace", host, delay])
+
+    def delay(self, host: str) -> float:
+        return self.crawl.frontier.delay(host)
+
+    # -- durability
+
+    def resume(self, now: float, settings: Mapping[str, Any]) -> None:
+        """This process takes over."""
+        self._resume(now, settings)
+        self._events.append(["resume", now, settings])
+        self._folder.at("resumed")
+
+    def commit(self) -> None:
+        """Make all calls so far durable, unless they only asked whether there is anything to do."""
+        if any(event[0] not in ("idle", "pace") for event in self._events):
+            self._folder.commit(self._packed())
+            self._folder.at("sending")
+
+    def checkpoint(self, at: float) -> None:
+        """Make the state of the crawl durable, and all calls so far."""
+        state, requests = self.crawl.save(), self.crawl.counts.requests
+        self._folder.checkpoint(state, requests, at, self._packed())
+        self._folder.at("sending")
+
+    def _packed(self) -> bytes:
+        if not self._events:
+            return b""
+        events = packed(self._events, self._bodies, self._compressor)
+        self._events, self._bodies = [], []
+        return events
+
+    def replay(self) -> None:
+        """Make the calls since the state that the folder gave once more.
+
+        Raises InputError where the journal is damaged, or something answers otherwise than before:
+        another version of the program, another model.
+        """
+        for packed in self._folder.tail():
+            for event, page in self._unpacked(packed):
+                self._again(event, page)
+        self._folder.at("gone through")
+
+    def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
+        try:
+            events, data = _parts(packed)
+        except ValueError as error:
+            raise self._broken("is damaged") from error
+        at = 0
+        for event in events:
+            row = event.pop() if event[0] == "page" else None
+            if isinstance(row, list):
+                size = row[_BODY]
+                if len(row) > len(_SOURCE):
+                    row[_BODY] = self._folder.body(Place(*row.pop()), size)
+                else:
+                    row[_BODY] = data[at : at + size]
+                    at += size
+            elif event[0] == "call":
+                size = event.pop()
+                row = data[at : at + size]
+                at += size
+            yield event, row
+
+    def _again(self, event: Event, row: Any) -> None:
+        crawl = self.crawl
+        kind, *told = event
+        if kind == "hold":
+            crawl.frontier.hold(*told)
+        elif kind == "pace":
+            crawl.frontier.pace(*told)
+        elif kind == "resume":
+            self._resume(*told)
+        elif kind in ("fetch", "idle"):
+            now, *expected = told
+            answer = crawl.next(now)
+            got = [answer.ticket, answer.url] if isinstance(answer, Fetch) else []
+            self._same("chose", got, expected)
+        elif kind == "call":
+            now, name, values = told
+            calls.make(self._crawl, name, now, values, row)
+        elif kind == "label":
+            _, url, before, after = told
+            self._crawl.relabel(url, Judgement(*before), Judgement(*after))
+        elif kind == "page":
+            now, ticket, seconds, size, score = told
+            page = Source(*row).page(self._joiner) if isinstance(row, list) else revive_page(row)
+            step = crawl.receive(Fetched(ticket, page, seconds, size), now)
+            self._same(f"scored {page.url}", _score(step), score)
+        else:
+            now, values = told
+            crawl.receive((Failed if kind == "failed" else Redirected)(*values), now)
+        if kind not in ("hold", "pace"):
+            self.last = max(self.last, event[1])
+
+    def _same(self, what: str, got: object, expected: object) -> None:
+        if got != expected:
+            raise self._broken(
+                f"cannot be gone through again: this Spoor {what} {got}, the one that wrote it "
+                f"{expected}; go on with the version, model and topic that began it"
+            )
+
+    def _broken(self, what: str) -> InputError:
+        return InputError(f"the journal in {self._folder.path / 'state.db'} {what}")
+
+
+def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Event:
+    """A call of `relabel`."""
+    rows = [[one.score, one.relevant, one.reward] for one in (before, after)]
+    return ["label", now, url, *rows]
+
+
+def events_of(entry: bytes) -> list[Event]:
+    """The events of an entry, without what their pages were made of. Raises InputError where it is
+    damaged."""
+    try:
+        return _parts(entry)[0]
+    except ValueError as error:
+        raise InputError("an entry of the journal is damaged") from error
+
+
+def packed(
+    events: Sequence[Event],
+    bodies: Sequence[bytes] = (),
+    compressor: zstandard.ZstdCompressor | None = None,
+) -> bytes:
+    """An entry of the journal. Who makes many keeps a compressor: making one costs more than it
+    takes for a small entry."""
+    head = json.dumps(events).encode()
+    whole = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
+    return (compressor or _compressor()).compress(whole)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=1, write_checksum=True)
+
+
+def _parts(entry: bytes) -> tuple[list[Event], bytes]:
+    """Events and bodies of an entry. Raises ValueError where it is damaged."""
+    try:
+        data = zstandard.ZstdDecompressor().decompress(entry)
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from error
+    at = 8 + int.from_bytes(data[:8], "little")
+    events: list[Event] = json.loads(data[8:at])
+    return events, data[at:]
+
+
+_SOURCE = [field.name for field in fields(Source)]
+_BODY = _SOURCE.index("body")
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(value, field.name)) for field in fields(value)]
+
+
+def _row(reply: Failed | Redirected) -> list[Any]:
+    return [value for _, value in _items(reply)]
+
+
+def _score(step: Outcome | Deferred) -> float | None:
+    judged = step.judgement if isinstance(step, Outcome) else None
+    return None if judged is None else judged.score

@@ -1,0 +1,1 @@
+"""One crawl split over several workers: pure, whatever carries the messages."""

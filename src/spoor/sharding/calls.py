@@ -1,0 +1,64 @@
+"""What a shard is told beyond the two calls of a driver: each a call of its crawl, by name, so that
+the journal can make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from spoor.crawl import Crawl
+from spoor.learn.state import unpack
+from spoor.protocols import Mergeable, Policy
+from spoor.sharding.outbox import Post, unpack_parcels
+
+
+def make(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes) -> None:
+    """Make one call: `links` that arrived, `delivered` ones that need not be kept, a `grant` of
+    pages, a `split` into another number of shards, or a `merge` with what others learned."""
+    post = crawl.post
+    assert isinstance(post, Post)
+    if name == "links":
+        source, first = told
+        for parcel in post.arrived(source, first, unpack_parcels(body)):
+            crawl.enter(parcel)
+    elif name == "delivered":
+        post.delivered(*told)
+    elif name == "grant":
+        (post.grant,) = told
+        crawl.pages = post.grant
+    elif name == "split":
+        post.split(*told)
+        crawl.split(now)
+    elif name == "merge":
+        policy = mergeable(crawl.policy)
+        assert policy is not None
+        policy.merge([unpack(blob, source="what a shard learned") for blob in parts(body)])
+    else:
+        raise AssertionError(f"no call {name!r}")
+
+
+def mergeable(policy: Policy) -> Mergeable | None:
+    """The policy that can share what it learned, behind those that stand before it; None where
+    there is none, or it failed and another stands in."""
+    found: Any = policy
+    while found is not None:
+        if getattr(found, "fault", ""):
+            return None
+        if isinstance(found, Mergeable):
+            return found
+        found = getattr(found, "policy", None)
+    return None
+
+
+def join(blobs: Sequence[bytes]) -> bytes:
+    """Several in one; empty ones are left out."""
+    return b"".join(len(blob).to_bytes(8, "little") + blob for blob in blobs if blob)
+
+
+def parts(data: bytes) -> Iterator[bytes]:
+    """What `join` was given."""
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 8], "little")
+        yield data[at + 8 : at + 8 + size]
+        at += 8 + size

@@ -1,0 +1,120 @@
+"""A shard's side of the exchange: it does what the hub's order says, and reports.
+
+The same lines run in the lab, where shards stand in one process, and in a live crawl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from spoor.crawl import Crawl
+from spoor.learn.state import pack
+from spoor.protocols import Engine, Manners
+from spoor.sharding import calls
+from spoor.sharding.coordinator import Order, Report
+from spoor.sharding.outbox import Post, pack_parcels
+from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
+
+SENT = 2_000
+"""Links that leave for one shard with one report, about."""
+
+PAUSE = 0.1
+"""Seconds until a shard that may not fetch asks again."""
+
+
+class Call(Protocol):
+    """How calls of the crawl are made: through a journal, where there is one."""
+
+    def __call__(self, name: str, now: float, *told: object, body: bytes = b"") -> None: ...
+
+
+class Desk:
+    """Of one crawl, which has a `Post`. An Engine itself: the crawl's, which waits while the hub
+    says so or too many links wait to leave, and which never ends by itself: others may send more.
+    """
+
+    def __init__(self, crawl: Crawl, engine: Engine, call: Call) -> None:
+        assert isinstance(crawl.post, Post)
+        self.crawl = crawl
+        self.post: Post = crawl.post
+        self.held = True
+        """Nothing may be fetched yet."""
+        self.pauses = 0
+        """Times that it waited for others to take in what it sends."""
+        self.merged = 0
+        self._engine = engine
+        self._call = call
+
+    # -- what its driver asks
+
+    @property
+    def frontier(self) -> Manners:
+        return self._engine.frontier
+
+    def next(self, now: float) -> NextStep:
+        if self.held:
+            return Sleep(now + PAUSE)
+        if self.post.full:
+            self.pauses += 1
+            return Sleep(now + PAUSE)
+        answer = self._engine.next(now)
+        return Starved() if isinstance(answer, Finished) else answer
+
+    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+        return self._engine.receive(reply, now)
+
+    # -- what the hub asks
+
+    def obey(self, order: Order, now: float) -> bool:
+        """Do as told, all but the answer; whether that has to be durable before the answer."""
+        for shard, upto in order["delivered"].items():
+            if upto > self.post.kept_from(shard):
+                self._call("delivered", now, shard, upto)
+        if order["rewind"]:
+            self.post.rewind()
+        for source, first, blob in order["in"]:
+            self._call("links", now, source, first, body=blob)
+        used = self.crawl.counts.pages + self.crawl.in_flight
+        grant = max(order["grant"], used)
+        if grant != self.post.grant:
+            self._call("grant", now, grant)
+        if order["models"] and calls.mergeable(self.crawl.policy) is not None:
+            self._call("merge", now, body=calls.join(order["models"]))
+            self.merged += 1
+        self.held = order["hold"]
+        return bool(order["in"])
+
+    def report(self, order: Order | None, verdicts: Sequence[bool]) -> Report:
+        """The answer. What was posted leaves once it is sealed; what arrived is durable."""
+        out = {}
+        for shard in self.post.destinations():
+            room = SENT if order is None else min(SENT, order["room"].get(shard, SENT))
+            first, parcels = self.post.outgoing(shard, room)
+            if parcels:
+                links = sum(len(parcel.links) + len(parcel.done) for parcel in parcels)
+                out[shard] = (first, len(parcels), links, pack_parcels(parcels))
+        counts = self.crawl.counts
+        return {
+            "pages": counts.pages,
+            "relevant": counts.relevant,
+            "failed": counts.failed,
+            "skipped": counts.skipped,
+            "requests": counts.requests,
+            "grant": self.post.grant,
+            "flying": self.crawl.in_flight,
+            "open": self.crawl.frontier.open_count + self.crawl.unexpanded,
+            "waiting": self.post.waiting,
+            "posted": self.post.posted,
+            "entered": self.post.entered,
+            "pauses": self.pauses,
+            "expects": self.post.received(),
+            "out": out,
+            "verdicts": list(verdicts),
+            "model": self.model() if order is not None and order["ask"] else None,
+        }
+
+    def model(self) -> bytes:
+        """What the policy may tell others; empty where it can't."""
+        policy = calls.mergeable(self.crawl.policy)
+        return b"" if policy is None else pack(policy.share())

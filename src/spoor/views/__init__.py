@@ -1,0 +1,1 @@
+"""What people look at: report, live page, plots."""

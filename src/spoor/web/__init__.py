@@ -1,0 +1,1 @@
+"""What a URL and a document are: pure functions, no I/O."""

@@ -1,0 +1,583 @@
+"""Bytes → Page: encoding, text, and every link with its neighbourhood.
+
+The tree is built by lexbor and walked once, in reading order. Nothing that a page contains raises
+or takes more than linear time: what is too much is cut and flagged.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from sys import intern
+from typing import TYPE_CHECKING
+
+import charset_normalizer
+from selectolax.lexbor import LexborHTMLParser
+
+from spoor.types import Anchor, Link, Page
+from spoor.web.nesting import TOKEN, flatten
+from spoor.web.urls import Joiner, canonical
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+MAX_LINKS = 5_000
+MAX_TEXT = 1 << 20
+MAX_SOURCE = 1 << 22
+"""Characters of HTML that are read: a tree takes forty bytes for each, and most of a second."""
+MAX_DEPTH = 512
+"""Deeper elements are left out: browsers stop at about the same depth."""
+
+CONTEXT_WORDS = 10
+_CONTEXT_CHARACTERS = 200
+_ANCHOR_WORDS = 50
+_ANCHOR_CHARACTERS = 500
+_PATH_ELEMENTS = 32
+_WORD_CHARACTERS = 1_000
+"""A word that is put together from more is taken for several."""
+
+HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
+
+# ---------------------------------------------------------------- encoding
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+# The encodings of the web (WHATWG Encoding, 4.2) by Python's names. Python knows many more, some of
+# which turn text into other text or take quadratic time.
+_ENCODINGS = frozenset(
+    """utf-8 utf-16-le utf-16-be cp866 koi8-r koi8-u mac-roman mac-cyrillic cp874 cp932 cp949
+    gb18030 big5hkscs euc_jp iso2022_jp""".split()
+)
+_ENCODINGS |= {f"cp{number}" for number in range(1250, 1259)}
+_ENCODINGS |= {f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)}
+# Names for which browsers take a wider encoding than the name says.
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
+}
+# Labels that Python does not know.
+_LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp"}
+_LABELS |= {"x-user-defined": "cp1252", "unicode": "utf-16-le", "ks_c_5601-1987": "cp949"}
+_LABELS |= {"windows-874": "cp874", "unicode-1-1-utf-8": "utf-8"}
+_LABELS |= {"windows-949": "cp949", "x-x-big5": "big5", "iso-8859-8-i": "iso8859-8"}
+_LABELS |= {"x-mac-cyrillic": "mac-cyrillic", "x-mac-roman": "mac-roman", "dos-874": "cp874"}
+_LABELS |= {f"x-cp125{last}": f"cp125{last}" for last in range(9)}
+_LABEL = re.compile(r"[a-z0-9_:.-]+")
+
+_MAY_DECLARE = re.compile(r"<meta[^<>]*charset", re.IGNORECASE)
+_ATTRIBUTES = re.compile(
+    r"""([^\s/>="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""", re.IGNORECASE
+)
+_META_CHARSET = re.compile(
+    r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"'][^\s;]*))""", re.IGNORECASE
+)
+_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']+)""", re.IGNORECASE)
+_PRESCAN = 8_192
+_DETECT = 16_384
+
+
+def encoding_of(body: bytes, content_type: str = "") -> str:
+    """Python's name of the encoding: by byte order mark, header, meta or XML declaration in the
+    first 8,192 bytes, and only then by looking at the bytes."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return name
+    header = _HEADER_CHARSET.search(content_type)
+    if header and (known := _codec(header[1])):
+        return known
+    if declared := _declared(body[:_PRESCAN]):
+        return declared
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A cut in the middle of a character is no sign of another encoding.
+        if error.start < len(body) - 4:
+            return _detected(body)
+    return "utf-8"
+
+
+def _codec(label: str) -> str | None:
+    label = label.strip().lower()
+    # Python forgives punctuation, which the standard does not.
+    if not _LABEL.fullmatch(label):
+        return None
+    try:
+        name = codecs.lookup(_LABELS.get(label, label)).name
+    except (LookupError, ValueError):
+        return None
+    name = _WIDER.get(name, name)
+    return name if name in _ENCODINGS else None
+
+
+def _declared(head: bytes) -> str | None:
+    if b"charset" in head.lower():
+        text = head.decode("latin-1")
+        tokens = TOKEN.finditer(text) if _MAY_DECLARE.search(text) else ()
+        for token in tokens:
+            # A tag that the end cuts declares nothing.
+            if token[2] and token[2].lower() == "meta" and not token[1] and token[0][-1] == ">":
+                name = _codec(_charset_of_meta(token[3]))
+                if name is not None:
+                    # A page whose meta could be read is not in UTF-16, whatever it says.
+                    return "utf-8" if name.startswith("utf-16") else name
+    xml = _XML_ENCODING.match(head)
+    return _codec(xml[1].decode("latin-1")) if xml else None
+
+
+def _charset_of_meta(written: str) -> str:
+    """What the attributes of a meta element declare; empty where that is nothing."""
+    attributes: dict[str, str] = {}
+    for name, *values in _ATTRIBUTES.findall(written):
+        attributes.setdefault(name.lower(), "".join(values))
+    if "charset" in attributes:
+        return attributes["charset"]
+    if attributes.get("http-equiv", "").lower() == "content-type":
+        found = _META_CHARSET.search(attributes.get("content", ""))
+        if found:
+            return found[1] or found[2] or found[3] or ""
+    return ""
+
+
+def _detected(body: bytes) -> str:
+    best = charset_normalizer.from_bytes(body[:_DETECT], steps=3, chunk_size=1024).best()
+    return (best and _codec(best.encoding)) or "cp1252"
+
+
+def decode(body: bytes, content_type: str = "") -> tuple[str, str, bool]:
+    """Text, Python's name of its encoding, and whether every byte could be decoded."""
+    encoding = encoding_of(body, content_type)
+    try:
+        return body.decode(encoding).removeprefix("\ufeff"), encoding, True
+    except UnicodeDecodeError:
+        text = body.decode(encoding, "replace").removeprefix("\ufeff")
+        # Undefined bytes of the one-byte encodings are common and harmless.
+        return text, encoding, encoding.startswith("cp125")
+
+
+# ---------------------------------------------------------------- the walk
+
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "object", "iframe"})
+_BLOCKS = frozenset(
+    """address article aside blockquote body br caption center dd details dialog dir div dl dt
+    fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol
+    option p pre section select summary table tbody td textarea tfoot th thead tr ul""".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
+_ROLES = {
+    "navigation": "nav",
+    "banner": "header",
+    "contentinfo": "footer",
+    "complementary": "aside",
+    "main": "main",
+}
+_SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
+_REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where elements of one page stand: one for all that have the same path."""
+
+    path: str
+    region: str
+    below: dict[object, _Place] = field(default_factory=dict)
+    """By tag, or by all that tells elements apart."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A link whose place on the page is known and whose words may still come."""
+
+    url: str
+    kind: str
+    begin: int
+    """Number of words before it."""
+    headings: tuple[str, ...]
+    place: _Place
+    nofollow: bool
+    words: str = ""
+    """What stands for its text where it has none (image, area, frame)."""
+    end: int = -1
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What one pass over the tree collects."""
+
+    base: str
+    joiner: Joiner
+    max_links: int
+    max_text: int
+    words: list[str] = field(default_factory=list)
+    based: bool = False
+    """A base element was seen."""
+    glued: bool = False
+    """The last word goes on in the next text, as in `foo<b>bar</b>`."""
+    size: int = 0
+    links: list[_Open] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    heading_room: int = 0
+    """Characters that may yet be read for headings."""
+    above: dict[int, str] = field(default_factory=dict)
+    above_now: tuple[str, ...] = ()
+    title: str = ""
+    metas: dict[str, str] = field(default_factory=dict)
+    canonical: str | None = None
+    language: str = ""
+    flags: set[str] = field(default_factory=set)
+    chain: list[LexborNode] = field(default_factory=list)
+    """Elements that are open now, outermost first."""
+    tags: list[str] = field(default_factory=list)
+    """Of them."""
+    places: list[_Place] = field(default_factory=list)
+    """Of the first of them, as far as somebody asked."""
+    top: _Place = field(default_factory=lambda: _Place("", "main"))
+
+
+def parse(
+    body: bytes,
+    url: str,
+    *,
+    content_type: str = "",
+    status: int = 200,
+    labels: frozenset[str] = frozenset(),
+    site: str = "",
+    fetched_at: float | None = None,
+    modified: float | None = None,
+    truncated: bool = False,
+    robots: str = "",
+    max_links: int = MAX_LINKS,
+    max_text: int = MAX_TEXT,
+    joiner: Joiner | None = None,
+) -> Page:
+    """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header.
+
+    HTML and XHTML give text and links; other text gives its text; anything else gives neither and
+    the flag `not-html`. More than `max_links` links, `max_text` characters, or `MAX_SOURCE` of
+    source are cut (flag `truncated`). Never raises for what a page contains; O(bytes).
+    """
+    media = content_type.partition(";")[0].strip().lower()
+    flags = {"truncated"} if truncated else set()
+    is_html = media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:_PRESCAN])
+    if not is_html:
+        flags.add("not-html")
+        text, encoding = "", ""
+        if media.startswith("text/"):
+            text, encoding, clean = decode(body[: 4 * max_text], content_type)
+            flags |= set() if clean else {"undecodable"}
+        flags |= _robots_flags(robots)
+        return Page(
+            url=url,
+            status=status,
+            content_type=media,
+            text=_SPACE.sub(" ", text[:max_text]).strip(),
+            encoding=encoding,
+            flags=frozenset(flags),
+            labels=labels,
+            site=site,
+            fetched_at=fetched_at,
+            modified=modified,
+        )
+    source, encoding, clean = decode(body, content_type)
+    if not clean:
+        flags.add("undecodable")
+    if len(source) > MAX_SOURCE:
+        flags.add("truncated")
+        source = source[:MAX_SOURCE]
+    walk = _Walk(
+        url, joiner or Joiner(), max_links, max_text, heading_room=8 * len(source), flags=flags
+    )
+    source, deep = flatten(source)
+    if deep:
+        flags.add("too-deep")
+    root = LexborHTMLParser(source).root
+    if root is not None:
+        _walk(root, walk)
+    flags |= _robots_flags(f"{robots},{walk.metas.get('robots', '')}")
+    links = _finish(walk, "nofollow" in flags)
+    return Page(
+        url=url,
+        status=status,
+        content_type=media or "text/html",
+        title=walk.title,
+        headings=tuple(walk.headings),
+        text=" ".join(walk.words),
+        links=links,
+        description=walk.metas.get("description", ""),
+        canonical=walk.canonical if walk.canonical != url else None,
+        language=walk.language,
+        encoding=encoding,
+        flags=frozenset(flags),
+        labels=labels,
+        site=site,
+        fetched_at=fetched_at,
+        modified=modified,
+    )
+
+
+def _robots_flags(directives: str) -> set[str]:
+    said = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
+    if "none" in said:
+        said |= {"noindex", "nofollow"}
+    if said & {"noai", "noimageai", "noml"}:
+        said.add("noai")
+    return said & {"noindex", "nofollow", "noai"}
+
+
+def _walk(root: LexborNode, walk: _Walk) -> None:
+    """Depth first without recursion: enter an element, its children, leave it."""
+    node, tag = root, root.tag or ""
+    chain, tags, places = walk.chain, walk.tags, walk.places
+    open_links: list[_Open] = []
+    depth, innermost = 0, -1
+    """Of the chain, and where in it the last of the open links stands."""
+    depths = [innermost]
+    while True:
+        child = None
+        if tag == "-text":
+            content = node.text_content
+            if content:
+                _on_text(content, walk)
+        elif tag not in _SKIPPED or tag == "iframe":
+            if tag in _BLOCKS:
+                walk.glued = False
+            if tag in _HANDLERS:
+                link = _HANDLERS[tag](node, tag, walk)
+                if link is not None and tag == "a":
+                    open_links.append(link)
+                    depths.append(innermost)
+                    innermost = depth
+            if tag != "title" and tag != "iframe":
+                child = node.child
+                if child is not None and depth >= MAX_DEPTH:
+                    walk.flags.add("too-deep")
+                    child = None
+        if child is not None:
+            chain.append(node)
+            tags.append(tag)
+            depth += 1
+            node, tag = child, child.tag or ""
+            continue
+        while True:
+            # Leave the element: its link ends here, and so does its line.
+            if innermost == depth:
+                open_links.pop().end = len(walk.words)
+                innermost = depths.pop()
+                walk.glued = False
+            elif tag in _BLOCKS:
+                walk.glued = False
+            following = node.next
+            if following is not None:
+                node, tag = following, following.tag or ""
+                break
+            if depth <= 1:
+                return
+            node, tag = chain.pop(), tags.pop()
+            depth -= 1
+            if len(places) > depth:
+                places.pop()
+
+
+def _on_text(content: str, walk: _Walk) -> None:
+    room = walk.max_text - walk.size
+    if room <= 0:
+        return
+    if len(content) > room:
+        content = content[:room]
+        walk.flags.add("truncated")
+    walk.size += len(content)
+    words = content.split()
+    if not words:
+        walk.glued = False
+        return
+    if walk.glued and not content[0].isspace() and len(walk.words[-1]) < _WORD_CHARACTERS:
+        walk.words[-1] += words[0]
+        del words[0]
+    walk.words += words
+    walk.glued = not content[-1].isspace()
+
+
+def _on_link(node: LexborNode, tag: str, walk: _Walk) -> _Open | None:
+    attributes = node.attributes
+    href = attributes.get(_SOURCES[tag])
+    if not href or len(walk.links) >= walk.max_links:
+        if href:
+            walk.flags.add("truncated")
+        return None
+    target = walk.joiner.join(href, walk.base)
+    if target is None:
+        return None
+    rel = attributes.get("rel")
+    words = ""
+    if tag != "a":
+        words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
+    else:
+        words = attributes.get("title") or ""
+    walk.glued = False
+    link = _Open(
+        target,
+        tag,
+        len(walk.words),
+        walk.above_now,
+        _place(tag, attributes, walk),
+        rel is not None and "nofollow" in rel.lower().split(),
+        words,
+    )
+    walk.links.append(link)
+    return link
+
+
+def _on_image(node: LexborNode, tag: str, walk: _Walk) -> None:
+    if walk.links and walk.links[-1].end < 0 and walk.links[-1].kind == "a":
+        alternative = node.attributes.get("alt")
+        if alternative:
+            walk.glued = False
+            _on_text(f" {alternative[:_CONTEXT_CHARACTERS]} ", walk)
+    return
+
+
+def _on_heading(node: LexborNode, tag: str, walk: _Walk) -> None:
+    if walk.heading_room <= 0:
+        return
+    text = node.text(deep=True)
+    # The text of headings in headings is read again for each.
+    walk.heading_room -= len(text)
+    text = _SPACE.sub(" ", text[: 2 * _CONTEXT_CHARACTERS]).strip()
+    level = _HEADINGS[tag]
+    above = {at: words for at, words in walk.above.items() if at < level}
+    if text:
+        above[level] = text
+        walk.headings.append(text)
+    walk.above = above
+    walk.above_now = tuple(above.values())
+    return
+
+
+def _on_title(node: LexborNode, tag: str, walk: _Walk) -> None:
+    if not walk.title:
+        walk.title = _SPACE.sub(" ", node.text(deep=True)[:2_000]).strip()
+    return
+
+
+def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
+    attributes = node.attributes
+    content = attributes.get("content") or ""
+    name = (attributes.get("name") or "").strip().lower()
+    if name in ("robots", "description"):
+        walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
+    elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+        found = _REFRESH.match(content)
+        target = walk.joiner.join(found[1].strip(), walk.base) if found else None
+        if target is not None and ("url" in content.lower() or "/" in content):
+            place = _place(tag, attributes, walk)
+            walk.links.append(_Open(target, "refresh", len(walk.words), (), place, False))
+    return
+
+
+def _on_base(node: LexborNode, tag: str, walk: _Walk) -> None:
+    # Only the first one with an href counts, and it stands against the page's own URL.
+    href = node.attributes.get("href")
+    if href is not None and not walk.based:
+        walk.based = True
+        with contextlib.suppress(ValueError):
+            walk.base = canonical(href, walk.base)
+    return
+
+
+def _on_rel(node: LexborNode, tag: str, walk: _Walk) -> None:
+    attributes = node.attributes
+    if "canonical" in (attributes.get("rel") or "").lower().split() and walk.canonical is None:
+        walk.canonical = walk.joiner.join(attributes.get("href") or "", walk.base)
+    return
+
+
+def _on_html(node: LexborNode, tag: str, walk: _Walk) -> None:
+    walk.language = (node.attributes.get("lang") or "").strip()[:35]
+    return
+
+
+_HANDLERS = {
+    "a": _on_link,
+    "area": _on_link,
+    "frame": _on_link,
+    "iframe": _on_link,
+    "img": _on_image,
+    "title": _on_title,
+    "meta": _on_meta,
+    "base": _on_base,
+    "link": _on_rel,
+    "html": _on_html,
+} | dict.fromkeys(_HEADINGS, _on_heading)
+
+
+def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
+    """The links with the words around them."""
+    words = walk.words
+    links: list[Link] = []
+    for position, link in enumerate(walk.links):
+        begin, end = link.begin, max(link.begin, link.end)
+        text = " ".join(words[begin : min(end, begin + _ANCHOR_WORDS)]) or link.words
+        before = " ".join(words[max(0, begin - CONTEXT_WORDS) : begin])
+        after = " ".join(words[end : end + CONTEXT_WORDS])
+        place = link.place
+        anchor = Anchor(
+            text[:_ANCHOR_CHARACTERS],
+            before[-_CONTEXT_CHARACTERS:],
+            after[:_CONTEXT_CHARACTERS],
+            link.headings,
+            place.path,
+            position,
+            place.region,
+            link.nofollow or nofollow,
+        )
+        links.append(Link(link.url, anchor, link.kind))
+    return links
+
+
+def _place(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> _Place:
+    """Where an element stands whose parents are the open ones; each parent's is found once."""
+    places, chain = walk.places, walk.chain
+    for at in range(len(places), len(chain)):
+        above = places[-1] if places else walk.top
+        places.append(_below(above, walk.tags[at], chain[at].attributes))
+    return _below(places[-1] if places else walk.top, tag, attributes)
+
+
+def _below(above: _Place, tag: str, attributes: Mapping[str, str | None]) -> _Place:
+    key: object = tag
+    if attributes:
+        key = (tag, attributes.get("id"), attributes.get("class"), attributes.get("role"))
+    place = above.below.get(key)
+    if place is None:
+        place = above.below[key] = _new_place(above, tag, attributes)
+    return place
+
+
+def _new_place(above: _Place, tag: str, attributes: Mapping[str, str | None]) -> _Place:
+    path, region, step = above.path, above.region, tag
+    name, classes, role = (attributes.get(of) for of in ("id", "class", "role"))
+    if name:
+        step += "#" + name[:40]
+    if classes:
+        step += "." + ".".join(classes.split()[:3])[:60]
+    if role:
+        region = _ROLES.get(role.lower(), region)
+    region = _REGIONS.get(tag, region)
+    if path.count("/") < _PATH_ELEMENTS:
+        path = intern(f"{path}/{step}" if path else step)
+    return _Place(path, region)

@@ -1,0 +1,145 @@
+"""robots.txt by RFC 9309: text → rules. Pure; who fetches it stands in the drivers.
+
+Patterns are matched by Protego. Grouping is done here first, because it must hold to the letter:
+a line that is neither a user agent nor a rule never ends a group, and a group is ours when its
+product token equals ours, not when it begins like it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import math
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from spoor.web.urls import resolve
+
+LIMIT = 500 * 1024
+"""Bytes that are read; the rest is ignored (RFC 9309, 2.5)."""
+
+_AGENT = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
+_RULE = re.compile(r"(allow|d[ei]s+al+[ao]w|diasllow)\s*[:\s]\s*(.*)", re.IGNORECASE)
+_DELAY = re.compile(r"crawl[- ]delay\s*[:\s]\s*(.*)", re.IGNORECASE)
+_SITEMAP = re.compile(r"site-?maps?\s*[:\s]\s*(\S+)", re.IGNORECASE)
+_ORIGIN = re.compile(r"https?://[^/]*(?=/)", re.IGNORECASE)
+_TOKEN = re.compile(r"[a-zA-Z_-]+")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one robots.txt says to one agent."""
+
+    crawl_delay: float | None = None
+    """Seconds; None where nothing usable is said."""
+    sitemaps: tuple[str, ...] = ()
+    everything: bool | None = None
+    """True: all is allowed; False: nothing is; None: as the patterns say."""
+    _patterns: Protego | None = None
+
+    def allowed(self, url: str) -> bool:
+        """Whether this agent may fetch the URL. robots.txt itself always may be."""
+        if self.everything is not None:
+            return self.everything or urlsplit(url).path == "/robots.txt"
+        return self._patterns is None or self._patterns.can_fetch(url, "*")
+
+
+ALLOW_ALL = Rules(everything=True)
+DISALLOW_ALL = Rules(everything=False)
+
+
+def token_of(agent: str) -> str:
+    """The product token of a User-Agent: `Spoor/1.0 (+https://…)` → `spoor`."""
+    found = _TOKEN.match(agent.strip())
+    return found[0].lower() if found else ""
+
+
+def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rules:
+    """The rules for `agent` (its User-Agent or product token). Never raises; O(length).
+
+    With `url`, where the file stands, sitemaps may be relative to it.
+    """
+    us = token_of(agent)
+    # Only what is said to us or to all is kept: a file may name thousands of others.
+    groups: dict[str, list[str]] = {}
+    sitemaps: dict[str, None] = {}
+    current: set[str] = set()
+    naming = False
+    for line in _LINE_END.split(_decode(robots_txt)):
+        line = line.partition("#")[0].strip()
+        if found := _AGENT.match(line):
+            if not naming:
+                current = set()
+            naming = True
+            for name in found[1].split(","):
+                name = name.strip()
+                token = "*" if name.startswith("*") else token_of(name)
+                if token and token in ("*", us):
+                    groups.setdefault(token, [])
+                    current.add(token)
+        elif found := _RULE.match(line):
+            naming = False
+            kind = "allow" if found[1][0] in "aA" else "disallow"
+            if found[2]:
+                for token in current:
+                    groups[token].append(f"{kind}: {_path(found[2])}")
+        elif found := _DELAY.match(line):
+            # An extension, which never ends a group (2.2.4): it holds for the agents so far.
+            for token in current:
+                groups[token].append(f"crawl-delay: {found[1]}")
+        elif found := _SITEMAP.match(line):
+            with contextlib.suppress(ValueError):
+                sitemaps[resolve(found[1], url)] = None
+    mine = groups.get(us, groups.get("*"))
+    if mine is None:
+        return Rules(sitemaps=tuple(sitemaps))
+    patterns = Protego.parse("\n".join(["user-agent: *", *mine]))
+    delay = patterns.crawl_delay("*")
+    usable = delay is not None and math.isfinite(delay) and delay >= 0
+    return Rules(delay if usable else None, tuple(sitemaps), None, patterns)
+
+
+def _path(rule: str) -> str:
+    """A rule as a path: sites write URLs, and forget the first slash, and mean what they say."""
+    rule = _ORIGIN.sub("", rule, count=1) if _ORIGIN.match(rule) else rule
+    return rule if rule.startswith(("/", "*", "$")) else f"/{rule}"
+
+
+def _decode(robots_txt: str | bytes) -> str:
+    text = _text(robots_txt[:LIMIT])
+    if len(robots_txt) <= LIMIT:
+        return text
+    # A rule that was cut may forbid more than it did: "Disallow: /" is the beginning of any.
+    return text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+
+
+def _text(robots_txt: str | bytes) -> str:
+    if isinstance(robots_txt, str):
+        return robots_txt.removeprefix("\ufeff")
+    for mark, encoding in _UTF16:
+        if robots_txt.startswith(mark):
+            return robots_txt[2:].decode(encoding, "replace")
+    return robots_txt.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+
+
+def allowed(robots_txt: str | bytes, agent: str, url: str) -> bool:
+    """Whether `agent` may fetch `url` under this robots.txt."""
+    return parse(robots_txt, agent).allowed(url)
+
+
+def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) -> Rules:
+    """The rules that a reply to a request for robots.txt means (RFC 9309, 2.3.1).
+
+    2xx: as it says. 4xx, 3xx that lead nowhere: all is allowed, 429 excepted. Everything else, a
+    reply that never came (status 0) included: nothing is.
+    """
+    if 200 <= status < 300:
+        return parse(body, agent, url=url)
+    if 300 <= status < 500 and status != 429:
+        return ALLOW_ALL
+    return DISALLOW_ALL

@@ -1,0 +1,152 @@
+"""Sitemaps: the XML protocol of sitemaps.org and its index, RSS, Atom and plain text, also gzipped.
+
+Pure: bytes → links. XML is read by expat as a stream, and whatever declares an entity is refused
+before it is expanded, so neither a "billion laughs" nor an external file gets anywhere.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import zlib
+from collections.abc import Sequence
+from xml.parsers import expat
+
+from spoor.types import Anchor, Link
+from spoor.web.urls import Joiner
+
+MAX_LINKS = 50_000
+"""Of one sitemap (the protocol's own limit)."""
+
+MAX_BYTES = 50 << 20
+"""After decompression (the protocol's own limit)."""
+
+MAX_SITEMAPS = 50
+"""That one index may lead to."""
+
+WHY = (("sitemap", 1.0),)
+"""Reason of a Choice whose target is fetched as a sitemap."""
+
+_TEXT = frozenset({"loc", "link", "guid", "title", "sitemap"})
+_ITEMS = frozenset({"url", "sitemap", "item", "entry"})
+_FEW = 200
+"""Characters of a title."""
+
+
+def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[Link]:
+    """What a sitemap at `url` lists, in its order: pages (kind `listed`) and further sitemaps (kind
+    `sitemap`). Never raises: what comes before a fault counts. O(bytes after decompression).
+    """
+    data = _plain(body, max_bytes)
+    start = data[:256].removeprefix(codecs.BOM_UTF8).lstrip()
+    if start[:1] == b"<" or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        found = _Reader().read(data.lstrip())
+    else:
+        lines = data.decode("utf-8-sig", "replace").splitlines()
+        found = [("listed", line.strip(), "") for line in lines[: 2 * MAX_LINKS] if "://" in line]
+    joiner, links, sitemaps = Joiner(size=1), dict[str, Link](), 0
+    for kind, href, title in found:
+        target = joiner.join(href, url)
+        if target is None or target in links or target == url:
+            continue
+        sitemaps += kind == "sitemap"
+        if kind == "sitemap" and sitemaps > MAX_SITEMAPS:
+            continue
+        links[target] = Link(target, Anchor(title, position=len(links)), kind)
+        if len(links) >= MAX_LINKS:
+            break
+    return list(links.values())
+
+
+def _plain(body: bytes, max_bytes: int) -> bytes:
+    """Unzipped, as far as that goes; twice, since some servers say gzip of what is gzipped."""
+    for _ in range(2):
+        if body[:2] != b"\x1f\x8b":
+            break
+        out, rest = b"", body
+        try:
+            while rest[:2] == b"\x1f\x8b" and len(out) < max_bytes:
+                inflate = zlib.decompressobj(31)
+                out += inflate.decompress(rest, max_bytes - len(out))
+                rest = inflate.unused_data
+        except zlib.error:
+            pass
+        body = out
+    return body[:max_bytes]
+
+
+class _RefusedError(Exception):
+    """What no sitemap needs."""
+
+
+class _Reader:
+    """One pass over the XML. Namespaces are taken by their local names: many are misspelt."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[str, str, str]] = []
+        self._stack: list[str] = []
+        self._texts: dict[str, list[str]] = {}
+        self._href = ""
+
+    def read(self, data: bytes) -> list[tuple[str, str, str]]:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler = self._refuse
+        parser.ExternalEntityRefHandler = self._refuse
+        with contextlib.suppress(expat.ExpatError, _RefusedError):
+            parser.Parse(data, True)
+        return self._found
+
+    def _refuse(self, *_: object) -> int:
+        raise _RefusedError
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2].lower()
+        # Extensions (image:loc, media:title) have elements of the same names.
+        prefix = tag.partition(":")[0].lower() if ":" in tag else ""
+        if prefix in ("image", "video", "media", "news", "atom", "xhtml", "itunes"):
+            name = f"{prefix}:{name}"
+        self._stack.append(name)
+        if len(self._stack) > 100:
+            raise _RefusedError
+        if name in _ITEMS:
+            self._texts, self._href = {}, ""
+        elif name == "link" and self._above("entry"):
+            alternate = attributes.get("rel", "alternate") == "alternate"
+            self._href = self._href or (attributes.get("href", "") if alternate else "")
+
+    def _above(self, item: str) -> bool:
+        return len(self._stack) > 1 and self._stack[-2] == item
+
+    def _text(self, text: str) -> None:
+        if self._stack and self._stack[-1] in _TEXT:
+            within = self._stack[-1] in _ITEMS or (
+                len(self._stack) > 1 and self._stack[-2] in _ITEMS
+            )
+            if within:
+                self._texts.setdefault(self._stack[-1], []).append(text)
+
+    def _end(self, tag: str) -> None:
+        name = self._stack.pop()
+        if name not in _ITEMS:
+            return
+        said = {part: "".join(texts).strip() for part, texts in self._texts.items()}
+        if name == "url":
+            href = said.get("loc", "")
+        elif name == "sitemap":
+            href = said.get("loc") or said.get("sitemap", "")
+        elif name == "item":
+            # Some say that a guid is no link and mean it as one; others number their items.
+            guid = said.get("guid", "")
+            href = said.get("link") or (guid if "://" in guid else "")
+        else:
+            href = self._href
+        if href:
+            kind = "sitemap" if name == "sitemap" else "listed"
+            self._found.append((kind, href, " ".join(said.get("title", "").split())[:_FEW]))
+        if len(self._found) > MAX_LINKS:
+            raise _RefusedError
+        self._texts = {}

@@ -1,0 +1,133 @@
+"""From archives to a recorded web: what `spoor web import` does."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
+from itertools import chain, islice
+from multiprocessing import get_context
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.formats.sources import Job, Source, open_source
+from spoor.worlds.store import Packed, Summary, Writer, pack
+
+BATCH = 32
+"""Records that a process parses at a time."""
+
+WORTH_IT = 1 << 22
+"""Bytes of sources from which on a second process pays."""
+
+NOTES = 5
+"""Bad records that are told one by one; the rest are counted."""
+
+Tell = Callable[[int, float], None]
+"""(records so far, share of the sources read)."""
+
+
+def record(
+    sources: Sequence[str | Path],
+    folder: str | Path,
+    *,
+    base_url: str | None = None,
+    keep_going: bool = False,
+    replace: bool = False,
+    jobs: int = 1,
+    tell: Tell = lambda records, share: None,
+) -> Summary:
+    """Write the web that the sources hold to a new folder, whole or not at all.
+
+    A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` says
+    where that stood on the web). A bad record raises InputError, or is left out and counted where
+    `keep_going`. `jobs` processes parse (0: as many as there are cores, where that pays); the
+    outcome does not depend on it.
+    """
+    opened = [open_source(Path(source), base_url=base_url) for source in sources]
+    intake = _Intake(opened, keep_going)
+    with ExitStack() as stack:
+        writer = stack.enter_context(Writer(Path(folder), replace=replace))
+        workers = jobs or (os.cpu_count() or 1 if intake.size() >= WORTH_IT else 1)
+        for done, outcome in enumerate(intake.parsed(workers, stack), 1):
+            tell(done, intake.share())
+            if outcome is None:
+                writer.summary.elsewhere += 1
+            elif isinstance(outcome, str):
+                intake.reject(outcome)
+            else:
+                try:
+                    writer.add(outcome)
+                except InputError as error:
+                    intake.reject(str(error))
+        writer.summary.skipped = intake.skipped
+        writer.summary.notes = intake.notes
+    return writer.summary
+
+
+def work(jobs: Iterable[Job]) -> list[Packed | str | None]:
+    """Parse and pack some records; what is wrong with a bad one stands in its place."""
+    done: list[Packed | str | None] = []
+    for job in jobs:
+        try:
+            recording = job()
+            done.append(None if recording is None else pack(recording))
+        except InputError as error:
+            done.append(str(error))
+    return done
+
+
+class _Intake:
+    """The records of all sources, one after the other."""
+
+    def __init__(self, sources: Sequence[Source], keep_going: bool) -> None:
+        self._sources = sources
+        self._keep_going = keep_going
+        self.skipped = 0
+        self.notes: list[str] = []
+
+    def size(self) -> int:
+        """Bytes there are to read."""
+        return sum(source.total for source in self._sources)
+
+    def share(self) -> float:
+        """How much of them has been read."""
+        return sum(source.done for source in self._sources) / max(1, self.size())
+
+    def reject(self, message: str) -> None:
+        """Leave out a bad record, if the user said so."""
+        if not self._keep_going:
+            raise InputError(message)
+        self.skipped += 1
+        if len(self.notes) < NOTES:
+            self.notes.append(message)
+
+    def _jobs(self) -> Iterator[Job]:
+        for source in self._sources:
+            try:
+                yield from source.jobs()
+            except InputError as error:
+                self.reject(str(error))
+
+    def parsed(self, workers: int, stack: ExitStack) -> Iterator[Packed | str | None]:
+        """Each record parsed, in order; a few batches a worker are in the works at a time."""
+        if workers == 1:
+            return chain.from_iterable(work((job,)) for job in self._jobs())
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+        return self._parsed_by(pool, 4 * workers)
+
+    def _parsed_by(self, pool: ProcessPoolExecutor, ahead: int) -> Iterator[Packed | str | None]:
+        pending: deque[Future[list[Packed | str | None]]] = deque()
+        for jobs in _batches(self._jobs()):
+            pending.append(pool.submit(work, jobs))
+            if len(pending) > ahead:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+
+
+def _batches(jobs: Iterator[Job]) -> Iterator[list[Job]]:
+    while batch := list(islice(jobs, BATCH)):
+        yield batch

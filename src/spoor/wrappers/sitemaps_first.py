@@ -1,0 +1,71 @@
+"""Sitemaps as a source of links: they are asked for before anything else of their host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from spoor.protocols import Attached, LookAhead, Offer, OpenLinks, Policy, Relabels
+from spoor.types import Choice, Judgement, LinkId, Outcome, Sightings, State
+from spoor.web.sitemaps import MAX_SITEMAPS, WHY
+
+_LOOKED_AT = 64
+
+
+class SitemapsFirst:
+    """A policy whose sitemaps are fetched first, at most `MAX_SITEMAPS` a host; the policy itself
+    chooses, and learns of, everything else."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.look_ahead = isinstance(policy, LookAhead) and policy.look_ahead
+        self._open: dict[LinkId, None] = {}
+        self._hosts: Counter[str] = Counter()
+        self._chosen: set[LinkId] = set()
+
+    def attach(self, links: OpenLinks) -> None:
+        if isinstance(self.policy, Attached):
+            self.policy.attach(links)
+
+    def observe(self, seen: Sightings) -> None:
+        for link in seen:
+            if link.kind == "sitemap" and link.first and self._hosts[link.host] < MAX_SITEMAPS:
+                self._hosts[link.host] += 1
+                self._open[link.link] = None
+        self.policy.observe(seen)
+
+    def choose(self, offer: Offer) -> Choice:
+        for _, link in zip(range(_LOOKED_AT), self._open, strict=False):
+            if link in offer:
+                del self._open[link]
+                self._chosen.add(link)
+                return Choice(link, None, WHY)
+        return self.policy.choose(offer)
+
+    def learn(self, outcome: Outcome) -> None:
+        if outcome.choice.link in self._chosen:
+            self._chosen.discard(outcome.choice.link)
+        else:
+            self.policy.learn(outcome)
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        if isinstance(self.policy, Relabels):
+            self.policy.relearn(link, before, after)
+
+    def expand(self, fetched: Sequence[LinkId]) -> LinkId:
+        assert isinstance(self.policy, LookAhead)
+        return self.policy.expand(fetched)
+
+    def save(self) -> State:
+        return {
+            "open": list(self._open),
+            "hosts": dict(self._hosts),
+            "chosen": sorted(self._chosen),
+            "policy": self.policy.save(),
+        }
+
+    def load(self, state: State) -> None:
+        self._open = dict.fromkeys(state["open"])
+        self._hosts = Counter(state["hosts"])
+        self._chosen = set(state["chosen"])
+        self.policy.load(state["policy"])
