@@ -44,10 +44,10 @@ from spoor.types import (
     NO_PARENT,
     Anchor,
     Failed,
+    InLinks,
     Link,
     LinkId,
     Outcome,
-    Sightings,
     State,
     Task,
     Topic,
@@ -83,8 +83,8 @@ def megabytes(kind: str = "VmRSS") -> float:
 
 
 def make(store: str, file: Path) -> MemoryFrontier:
-    manners: dict[str, Any] = {"delay": 1.0, "per_host": 1}
-    return SqliteFrontier(file, **manners) if store == "disk" else MemoryFrontier(**manners)
+    politeness: dict[str, Any] = {"delay": 1.0, "per_host": 1}
+    return SqliteFrontier(file, **politeness) if store == "disk" else MemoryFrontier(**politeness)
 
 
 class Chooser:
@@ -165,7 +165,7 @@ def fill(told: argparse.Namespace, file: Path) -> dict[str, Any]:
     slowest = 0.0
     for found in pages(told.links, told.hosts):
         at = time.perf_counter()
-        seen: Sightings = frontier.add(found, parent, 0.5, 1)
+        seen: InLinks = frontier.add(found, parent, 0.5, 1)
         slowest = max(slowest, time.perf_counter() - at)
         if policy is not None:
             policy.observe(seen)

@@ -342,11 +342,11 @@ def peers(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]
         subprocess.run(pip, check=True)
     results: dict[str, Any] = {}
     with served(pages, latency=0.005, plain=True) as web:
-        manners = ("--delay", "0", "--per-host", str(IN_FLIGHT), "--in-flight", str(IN_FLIGHT))
+        politeness = ("--delay", "0", "--per-host", str(IN_FLIGHT), "--in-flight", str(IN_FLIGHT))
         ours = (sys.executable, "-m", "spoor", "crawl", web.root, "--topic", "pottery, kiln, glaze")
         bounds = ("--scope", "host", "--pages", "100000", "--traps", "--allow-private", "127.0.0.1")
         contenders: dict[str, Callable[[Path], list[str]]] = {
-            "spoor": lambda out: [*ours, *bounds, *manners, "--out", str(out)],
+            "spoor": lambda out: [*ours, *bounds, *politeness, "--out", str(out)],
             "scrapy JOBDIR": lambda out: [sys.executable, "-c", SCRAPY, str(out), web.root],
             "crawlee files": lambda out: [
                 *(str(PEERS / "bin" / "python"), "-c", CRAWLEE, str(out), web.root)

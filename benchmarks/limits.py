@@ -37,7 +37,8 @@ from typing import Any
 import brotli
 import zstandard
 
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
 from spoor.types import Deferred, Failed, Fetch, Outcome

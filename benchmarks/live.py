@@ -68,8 +68,9 @@ import asyncio, sys
 import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.live.loop import Admission, Live
-from spoor.http.settings import HttpSettings
+from spoor.web.scope import Scope
+from spoor.live.loop import Live
+from spoor.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.frontier.memory import MemoryFrontier
 from spoor.types import Fetched, Outcome, Task, Topic
@@ -77,7 +78,7 @@ start, policy = sys.argv[1], sys.argv[2]
 def work():
     task = Task(np.random.default_rng(0), Topic(name="iterator"))
     crawl = Crawl(registry.build("policies", policy, task), Keywords(["iterator"]),
-        MemoryFrontier(), admit=Admission.of([start], "host"))
+        MemoryFrontier(), admit=Scope.of([start], "host"))
     crawl.seed([start])
     pages = []
     def step(fetch, outcome):
@@ -94,7 +95,8 @@ import sys, tempfile
 from pathlib import Path
 from spoor.runs.writer import RunFolder
 from spoor.runs.plan import run_settings
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
 place = tempfile.TemporaryDirectory()

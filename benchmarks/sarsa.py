@@ -42,12 +42,12 @@ from spoor.types import (  # noqa: E402
     NO_PARENT,
     Anchor,
     Fetched,
+    InLinks,
     Judgement,
     Link,
     LinkId,
     Outcome,
     Page,
-    Sightings,
     Task,
     Topic,
 )
@@ -210,11 +210,11 @@ def _countdown(offer: _All, size: int) -> Iterator[int]:
 
 def _shown(
     links: Sequence[Link], numbers: Sequence[LinkId], first: Sequence[bool], parent: LinkId
-) -> Sightings:
+) -> InLinks:
     at = list(range(len(links)))
     urls = [link.url for link in links]
     hosts = ["w.example"] * len(links)
-    return Sightings(links, at, numbers, first, parent, 0.0, 1, urls, hosts)
+    return InLinks(links, at, numbers, first, parent, 0.0, 1, urls, hosts)
 
 
 if __name__ == "__main__":

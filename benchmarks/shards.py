@@ -236,10 +236,10 @@ def links(out: Path) -> dict[str, int]:
             row = db.execute(
                 "SELECT state FROM checkpoints ORDER BY generation DESC LIMIT 1"
             ).fetchone()
-        post = unpack(row["state"])["post"]
-        posted += post["posted"]
-        entered += post["entered"]
-        kept += sum(len(parcels) for _, _, parcels in post["out"])
+        outbox = unpack(row["state"])["outbox"]
+        posted += outbox["posted"]
+        entered += outbox["entered"]
+        kept += sum(len(batches) for _, _, batches in outbox["out"])
     return {"posted": posted, "entered": entered, "still kept": kept}
 
 

@@ -24,12 +24,12 @@ from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
     Attached,
     Frontier,
-    Guard,
     Judge,
+    LinkFilter,
     LookAhead,
     Offer,
+    Outbox,
     Policy,
-    Post,
     Relabels,
     Stateful,
 )
@@ -41,16 +41,16 @@ from spoor.types import (
     Failed,
     Fetch,
     Finished,
+    InLink,
     Judgement,
     Link,
+    LinkBatch,
     LinkId,
     NextStep,
     Outcome,
     Page,
-    Parcel,
     Redirected,
     Reply,
-    Sighting,
     Sleep,
     Starved,
     State,
@@ -76,7 +76,7 @@ class Counts:
     reward: float = 0.0
     expanded: int = 0
     skipped: int = 0
-    """Choices that the guard did not let through."""
+    """Choices that the filter did not let through."""
 
 
 @dataclass(slots=True)
@@ -97,9 +97,10 @@ class Crawl:
     `pages` is a budget of fetched pages that holds exactly, whatever is in flight; None is without
     end. A transient failure is tried again up to `attempts` requests in all, `backoff` seconds
     later and twice as long each time, or when the host said. `admit` picks which links of a page
-    may enter the frontier (scope, depth, nofollow); None admits all. A `guard` does that too, and
-    passes over links that were chosen: the policy learns that nothing came of them. A `post` makes
-    it one shard of several: links that are not its own leave by it, and `enter` takes in others.
+    may enter the frontier (scope, depth, nofollow); None admits all. A `link_filter` does that too,
+    and passes over links that were chosen: the policy learns that nothing came of them. An `outbox`
+    makes it one shard of several: links that are not its own leave by it, and `enter` takes in
+    others.
 
     Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
     does.
@@ -116,8 +117,8 @@ class Crawl:
         backoff: float = 5.0,
         max_hops: int = 10,
         admit: Callable[[Page, int], Sequence[Link]] | None = None,
-        guard: Guard | None = None,
-        post: Post | None = None,
+        link_filter: LinkFilter | None = None,
+        outbox: Outbox | None = None,
     ) -> None:
         self.policy = policy
         self.judge = judge
@@ -127,9 +128,9 @@ class Crawl:
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
-        self._admit = admit if guard is None else guard.admit
-        self._guard = guard
-        self.post = post
+        self._admit = admit if link_filter is None else link_filter.admit
+        self._link_filter = link_filter
+        self.outbox = outbox
         self._came: dict[LinkId, tuple[str, ...]] = {}
         """Path from a seed to what came from another shard, up to before it."""
         self._away: set[LinkId] = set()
@@ -150,8 +151,8 @@ class Crawl:
         """Enter canonical URLs to begin with; returns how many were new. Those of other shards are
         theirs to begin with."""
         links = [Link(url, Anchor(position=at), "seed") for at, url in enumerate(urls)]
-        if self.post is not None:
-            links = [link for link in links if self.post.owns(link.url)]
+        if self.outbox is not None:
+            links = [link for link in links if self.outbox.owns(link.url)]
         seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
         if len(seen):
             self._call("observe", self.policy.observe, seen)
@@ -171,7 +172,7 @@ class Crawl:
             offer = self.frontier.offer(now)
             if len(offer):
                 choice = self._choose(offer)
-                why = self._guarded(choice.link, self.frontier.url(choice.link))
+                why = self._filtered(choice.link, self.frontier.url(choice.link))
                 if not why:
                     return self._fetch(choice, now)
                 self._skip(choice, why)
@@ -227,11 +228,11 @@ class Crawl:
         if isinstance(self.policy, Relabels):
             self._call("relearn", self.policy.relearn, link, before, after)
 
-    def enter(self, parcel: Parcel) -> int:
+    def enter(self, batch: LinkBatch) -> int:
         """Take in what another shard found; returns how many links were new."""
-        assert self.post is not None
-        links = self.post.keep(
-            parcel.page, parcel.links, parcel.score, parcel.depth, lambda: parcel.path
+        assert self.outbox is not None
+        links = self.outbox.keep(
+            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path
         )
         for found in links:
             link = self.frontier.find(found.url) if self._away else None
@@ -239,18 +240,18 @@ class Crawl:
             if link in self._away and self.frontier.url(link) == found.url:
                 self._away.discard(link)
                 self.frontier.reopen(link)
-        parent = NO_PARENT if parcel.page is None or not links else self._elsewhere(parcel)
-        seen = self.frontier.add(links, parent, parcel.score, parcel.depth)
+        parent = NO_PARENT if batch.page is None or not links else self._elsewhere(batch)
+        seen = self.frontier.add(links, parent, batch.score, batch.depth)
         if parent == NO_PARENT:
-            if parcel.path:
+            if batch.path:
                 new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
-                self._came |= dict.fromkeys(new, parcel.path)
+                self._came |= dict.fromkeys(new, batch.path)
         else:
-            seen.page = parcel.page
+            seen.page = batch.page
         if len(seen):
             self._call("observe", self.policy.observe, seen)
-        self._away.difference_update(map(self.frontier.find, parcel.done))
-        for link in self._known(parcel.done):
+        self._away.difference_update(map(self.frontier.find, batch.done))
+        for link in self._known(batch.done):
             # One that is being asked for has moved here since: it is done soon enough.
             with suppress(CallerError):
                 self.frontier.drop(link)
@@ -261,28 +262,28 @@ class Crawl:
         seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
         return list(dict.fromkeys(seen.links))
 
-    def _elsewhere(self, parcel: Parcel) -> LinkId:
+    def _elsewhere(self, batch: LinkBatch) -> LinkId:
         """The number of a page that another shard fetched; done with, like those fetched here."""
-        assert parcel.page is not None
-        link = self.frontier.find(parcel.page.url)
+        assert batch.page is not None
+        link = self.frontier.find(batch.page.url)
         if link is None:
-            (link,) = self._known([parcel.page.url])
+            (link,) = self._known([batch.page.url])
             self.frontier.drop(link)
         if len(self.frontier.path(link)) == 1:
             # Of one that was only told to be done the way to it comes now.
-            self._came.setdefault(link, parcel.path[:-1])
+            self._came.setdefault(link, batch.path[:-1])
         return link
 
     def split(self, now: float) -> int:
-        """The hosts were shared out anew: what `post` owns no more leaves by it. Open links go as
+        """The hosts were shared out anew: what `outbox` owns no more leaves by it. Open links go as
         they were seen, tickets end and their links go too, and what is done goes by name, so that
         nobody asks for it again. Returns how many links left.
         """
-        post, frontier = self.post, self.frontier
-        assert post is not None
+        outbox, frontier = self.outbox, self.frontier
+        assert outbox is not None
         left: set[LinkId] = set()
         for ticket, flight in list(self._flights.items()):
-            if not post.owns(url := frontier.url(flight.link)):
+            if not outbox.owns(url := frontier.url(flight.link)):
                 self._send(flight.link, url)
                 left.add(flight.link)
                 if not flight.flying:
@@ -292,27 +293,27 @@ class Crawl:
                 frontier.settle(flight.link, now)
                 self._lose(Failed(ticket, "cancelled", "its host is another shard's now"), flight)
         for link in list(frontier.open()):
-            if not post.owns(url := frontier.url(link)):
+            if not outbox.owns(url := frontier.url(link)):
                 self._send(link, url)
                 left.add(link)
                 frontier.drop(link)
         self._away |= left
         away = set(map(frontier.url, self._away))
-        post.done(url for url in frontier.done() if url not in away and not post.owns(url))
+        outbox.done(url for url in frontier.done() if url not in away and not outbox.owns(url))
         return len(left)
 
     def _send(self, link: LinkId, url: str) -> None:
         """A link that is another shard's leaves, as it was seen; `url` is where it leads to."""
-        assert self.post is not None
-        sightings: Sequence[Sighting | None] = self.frontier.sightings(link) or (None,)
-        for seen in sightings:
+        assert self.outbox is not None
+        in_links: Sequence[InLink | None] = self.frontier.in_links(link) or (None,)
+        for seen in in_links:
             anchor, kind = (Anchor(), "a") if seen is None else (seen.anchor, seen.kind)
             score, depth, parent = 0.0, self.frontier.depth(link), NO_PARENT
             if seen is not None:
                 score, depth, parent = seen.parent_score, seen.depth, seen.parent
             path = list(self._came.get(link, ())) if parent == NO_PARENT else self.path(parent)
             page = Page(path[-1]) if path else None
-            self.post.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
+            self.outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
 
     def stop(self, reason: str) -> None:
         """Choose nothing more; `next` answers Finished once nothing is in flight."""
@@ -368,8 +369,8 @@ class Crawl:
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
-            "guard": None if self._guard is None else self._guard.save(),
-            "post": None if self.post is None else self.post.save(),
+            "link_filter": None if self._link_filter is None else self._link_filter.save(),
+            "outbox": None if self.outbox is None else self.outbox.save(),
             "away": sorted(self._away),
             "came": [[link, list(path)] for link, path in self._came.items()],
         }
@@ -387,11 +388,11 @@ class Crawl:
         self.frontier.load(state["frontier"])
         if isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
-        if self._guard is not None:
-            self._guard.load(state["guard"])
-        if self.post is not None:
-            self.post.load(state["post"])
-            self.pages = self.post.grant
+        if self._link_filter is not None:
+            self._link_filter.load(state["link_filter"])
+        if self.outbox is not None:
+            self.outbox.load(state["outbox"])
+            self.pages = self.outbox.grant
         self._came = {link: tuple(path) for link, path in state.get("came", [])}
         self._away = set(state.get("away", []))
         self.counts = Counts(**state["counts"])
@@ -446,8 +447,8 @@ class Crawl:
         self._next_ticket += 1
         return self._next_ticket - 1
 
-    def _guarded(self, link: LinkId, url: str) -> str:
-        return "" if self._guard is None else self._guard.skip(link, url)
+    def _filtered(self, link: LinkId, url: str) -> str:
+        return "" if self._link_filter is None else self._link_filter.skip(link, url)
 
     def _skip(self, choice: Choice, why: str) -> None:
         self.frontier.drop(choice.link)
@@ -492,10 +493,10 @@ class Crawl:
         if flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
-        elif why := self._guarded(flight.link, reply.location):
+        elif why := self._filtered(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
-        elif self.post is not None and not self.post.owns(reply.location):
+        elif self.outbox is not None and not self.outbox.owns(reply.location):
             self._send(flight.link, reply.location)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
@@ -545,16 +546,16 @@ class Crawl:
         self.counts.expanded += 1
         depth = self.frontier.depth(parent) + 1
         links = page.links if self._admit is None else self._admit(page, depth)
-        if self.post is not None:
-            links = self.post.keep(page, links, score, depth, lambda: self.path(parent))
+        if self.outbox is not None:
+            links = self.outbox.keep(page, links, score, depth, lambda: self.path(parent))
         seen = self.frontier.add(links, parent, score, depth)
         seen.page = page
         if len(seen):
             self._call("observe", self.policy.observe, seen)
 
     def _learn(self, outcome: Outcome) -> Outcome:
-        if self._guard is not None:
-            self._guard.ended(outcome)
+        if self._link_filter is not None:
+            self._link_filter.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
         return outcome
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, replay_cell
 from spoor.learn.state import read
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
 from spoor.registry import DEFAULT_POLICY
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import read_seeds, run_settings
 from spoor.runs.writer import RunFolder, reading
 from spoor.views.reading import harvest, report_of_run

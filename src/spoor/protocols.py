@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         Failed,
         Fetch,
         Fetched,
+        InLink,
+        InLinks,
         Judgement,
         Link,
         LinkId,
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
         Page,
         Redirected,
         Reply,
-        Sighting,
-        Sightings,
         State,
     )
 
@@ -64,8 +64,8 @@ class OpenLinks(Protocol):
         """Every open link, in the order of discovery."""
         ...
 
-    def sightings(self, link: LinkId) -> Sequence[Sighting]:
-        """How this link was seen, oldest first; the first few sightings are kept, and none once
+    def in_links(self, link: LinkId) -> Sequence[InLink]:
+        """How this link was seen, oldest first; the first few in-links are kept, and none once
         it is fetched."""
         ...
 
@@ -76,7 +76,7 @@ class Policy(Protocol):
     Made as `factory(task, **parameters)`; all its randomness comes from `task.rng`.
     """
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         """Links of one page (or the seeds), new and repeated, to targets not fetched yet. Comes
         before `learn` of the same page."""
         ...
@@ -169,7 +169,7 @@ class Frontier(Protocol):
 
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
-    ) -> Sightings:
+    ) -> InLinks:
         """Enter links seen at `depth`; returns those to targets not fetched yet."""
         ...
 
@@ -235,7 +235,7 @@ class Frontier(Protocol):
         """URLs that will not be offered again: fetched, failed, dropped, redirected from."""
         ...
 
-    def sightings(self, link: LinkId) -> Sequence[Sighting]: ...
+    def in_links(self, link: LinkId) -> Sequence[InLink]: ...
     @property
     def open_count(self) -> int:
         """Links that may still be chosen, whether their host is free or not."""
@@ -276,7 +276,7 @@ class Keeps(Protocol):
         ...
 
 
-class Guard(Protocol):
+class LinkFilter(Protocol):
     """What a live crawl keeps out of, whatever its policy wants: other scopes, traps, hosts that
     have had their share."""
 
@@ -297,7 +297,7 @@ class Guard(Protocol):
     def load(self, state: State) -> None: ...
 
 
-class Post(Protocol):
+class Outbox(Protocol):
     """Where links to hosts of other shards leave a crawl that is one of several."""
 
     grant: int
@@ -324,7 +324,7 @@ class Post(Protocol):
     def load(self, state: State) -> None: ...
 
 
-class Manners(Protocol):
+class Politeness(Protocol):
     """When hosts may be asked, as far as a driver has a say in it; a Frontier is one."""
 
     def hold(self, host: str, until: float) -> None: ...
@@ -336,7 +336,7 @@ class Engine(Protocol):
     """What a driver runs: a Crawl, or a Fleet of foragers."""
 
     @property
-    def frontier(self) -> Manners: ...
+    def frontier(self) -> Politeness: ...
     def next(self, now: float) -> NextStep: ...
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred: ...
 

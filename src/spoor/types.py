@@ -1,6 +1,6 @@
 """The values that travel between the parts: frozen, without behaviour of their own.
 
-What is made once for every link (`Anchor`, `Link`, `Sighting`) is a named tuple, which costs a
+What is made once for every link (`Anchor`, `Link`, `InLink`) is a named tuple, which costs a
 third of a frozen dataclass to make; everything else is a frozen dataclass with slots.
 """
 
@@ -107,7 +107,7 @@ class Page:
     """Unix seconds of the last change of its content, where its source states it."""
 
 
-class Sighting(NamedTuple):
+class InLink(NamedTuple):
     """One link seen on one page, as its target stands in the frontier."""
 
     link: LinkId
@@ -126,7 +126,7 @@ class Sighting(NamedTuple):
     """Whether the target was unknown before."""
 
 
-class Sightings(Sequence[Sighting]):
+class InLinks(Sequence[InLink]):
     """What one page showed of targets not fetched yet, in page order; made only when asked for.
 
     The columns are for policies that need numbers only, or work on whole arrays.
@@ -159,7 +159,7 @@ class Sightings(Sequence[Sighting]):
     ) -> None:
         self._found = found
         self.at = at
-        """Index of each sighting among the links of the page."""
+        """Index of each in-link among the links of the page."""
         self.links = links
         """Number of each target."""
         self.first = first
@@ -190,14 +190,14 @@ class Sightings(Sequence[Sighting]):
         return len(self.links)
 
     @overload
-    def __getitem__(self, index: int, /) -> Sighting: ...
+    def __getitem__(self, index: int, /) -> InLink: ...
     @overload
-    def __getitem__(self, index: slice, /) -> Sequence[Sighting]: ...
-    def __getitem__(self, index: int | slice, /) -> Sighting | Sequence[Sighting]:
+    def __getitem__(self, index: slice, /) -> Sequence[InLink]: ...
+    def __getitem__(self, index: int | slice, /) -> InLink | Sequence[InLink]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         link = self._found[self.at[index]]
-        return Sighting(
+        return InLink(
             self.links[index],
             self._urls[index],
             self._hosts[index],
@@ -209,13 +209,13 @@ class Sightings(Sequence[Sighting]):
             self.first[index],
         )
 
-    def __iter__(self) -> Iterator[Sighting]:
+    def __iter__(self) -> Iterator[InLink]:
         for index in range(len(self.links)):
             yield self[index]
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class LinkBatch:
     """Links that a page fetched by one shard of a crawl showed to hosts of another shard."""
 
     page: Page | None

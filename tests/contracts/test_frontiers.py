@@ -22,7 +22,7 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.protocols import Frontier, Offer
 from spoor.testing import check_frontier
 from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
-from spoor.types import NO_PARENT, Link, LinkId, Sightings, State
+from spoor.types import NO_PARENT, InLinks, Link, LinkId, State
 
 FRONTIERS = sorted(registry.BUILT_IN["frontiers"])
 ON_DISK = {"sqlite"}
@@ -81,7 +81,7 @@ def test_a_dropped_link_is_gone_and_its_host_not_disturbed(name: str, folder: Pa
     frontier.drop(1)
     assert frontier.open_count == len(frontier.offer(0.0)) == 2
     assert 1 not in frontier.offer(0.0)
-    assert not frontier.sightings(1)
+    assert not frontier.in_links(1)
     assert not len(frontier.add([Link("http://a.example/1")], 0, 0.0, 1))
     again = make(delay=5.0, per_host=1)
     again.load(frontier.save())
@@ -143,7 +143,7 @@ class Oversleeps(MemoryFrontier):
 class Repeats(MemoryFrontier):
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
-    ) -> Sightings:
+    ) -> InLinks:
         seen = super().add(found, parent, parent_score, depth)
         seen.first = [True] * len(seen)
         return seen

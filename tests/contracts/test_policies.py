@@ -25,7 +25,7 @@ from spoor.policies.random import Random
 from spoor.protocols import Offer
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
-from spoor.types import Choice, KnownWeb, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, KnownWeb, Outcome, State, Task
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 ROOT = Path(__file__).parents[2]
@@ -343,7 +343,7 @@ class Deaf(BreadthFirst):
 
     pages = 0
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         self.pages += 1
         if self.pages < 20:
             super().observe(seen)

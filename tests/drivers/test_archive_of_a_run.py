@@ -18,7 +18,8 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
 from spoor.testing.kills import check_run, digest

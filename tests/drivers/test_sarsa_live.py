@@ -10,12 +10,12 @@ import pytest
 
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
 from spoor.live.loop import Live
 from spoor.policies.sarsa import UPDATES, Sarsa
 from spoor.replay import Replay
+from spoor.settings import HttpSettings
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import SmallWorld
 from spoor.types import Fetched, Outcome, Task

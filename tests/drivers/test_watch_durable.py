@@ -69,7 +69,7 @@ def open_watch(
     making = make_fleet(
         {**told, "abreast": in_flight}, [FRONT], hosts=Hosts(delay=delay, per_host=4)
     )
-    settings = {"crawl": {"seeds": [FRONT], **told}, "manners": base["manners"]}
+    settings = {"crawl": {"seeds": [FRONT], **told}, "politeness": base["politeness"]}
     folder = RunFolder(path, settings, at=lambda point: at(point, making))
     try:
         return Watch(folder, making, make_http(base), title="t")
@@ -153,7 +153,7 @@ def test_a_whole_delay_passes_before_the_first_request(port: int, tmp_path: Path
         watch.folder.close()
 
 
-def test_manners_may_change_after_a_crash(port: int, tmp_path: Path) -> None:
+def test_politeness_may_change_after_a_crash(port: int, tmp_path: Path) -> None:
     """What was done under the old ones is gone through under these."""
     copy, last, _ = killed(port, tmp_path / "run", "committed", 12, "change-rate")
     seen: list[str] = []

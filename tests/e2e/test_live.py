@@ -23,13 +23,14 @@ from loopback import ADDRESS, MISSING, Answer, Asked, Logged, Loopback, logged, 
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Admission, Live
-from spoor.live.run import StopRule
+from spoor.live.loop import Live
+from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.replay import Replay
+from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.web.scope import Scope
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -317,7 +318,7 @@ async def fetched(
             Keywords(["clay"]),
             MemoryFrontier(),
             attempts=attempts,
-            admit=Admission(),
+            admit=Scope(),
         )
         engine.seed(seeds)
         http = HttpSettings(connect_to=(ADDRESS, server.port), **settings)

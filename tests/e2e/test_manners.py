@@ -16,14 +16,15 @@ import pytest
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.address_guard import Gate
-from spoor.http.settings import HttpSettings
+from spoor.http.address_guard import AddressGuard
 from spoor.judges.keywords import Keywords
 from spoor.live.loop import Live
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
+from spoor.settings import HttpSettings
 from spoor.types import Failed, Fetch, Outcome, Task
 
 DELAY = 0.05
@@ -170,7 +171,7 @@ def test_limits_beyond_the_host(limit: str) -> None:
 
 def test_where_a_host_is() -> None:
     async def found() -> list[str]:
-        gate = Gate(HttpSettings(connect_to=(ADDRESS, 80)))
+        gate = AddressGuard(HttpSettings(connect_to=(ADDRESS, 80)))
         names = ("a.example:8080", "[2001:DB8:0::1]:80", "192.0.2.7", "b.example")
         return [await gate.address_of(name) for name in names]
 

@@ -12,10 +12,10 @@ import pytest
 from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 
 RULES = "User-agent: *\nDisallow: /shut\n"

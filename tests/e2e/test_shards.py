@@ -62,8 +62,8 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
         assert (told["fetched"], told["shards"]) == (60, 2)
         assert told["stopped_because"] == "budget of 60 pages reached"
         assert sum(one["pages"] for one in told["each"]) == 60
-        posts = [state(out / f"shard-{at}")["post"] for at in range(2)]
-        assert sum(post["posted"] for post in posts) > 0
+        posts = [state(out / f"shard-{at}")["outbox"] for at in range(2)]
+        assert sum(outbox["posted"] for outbox in posts) > 0
         for at in range(2):
             with reading(out / f"shard-{at}") as db:
                 hosts = [row["host"] for row in db.execute("SELECT host FROM pages")]
@@ -84,8 +84,8 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
     for row in rows:
         assert json.loads(row["path"])[0] == web.root
         assert (out / row["warc_file"]).exists()
-    posts = [state(out / f"shard-{at}")["post"] for at in range(3)]
-    assert all(not parcels for post in posts for _, _, parcels in post["out"])
+    posts = [state(out / f"shard-{at}")["outbox"] for at in range(3)]
+    assert all(not batches for outbox in posts for _, _, batches in outbox["out"])
     found = [json.loads(line) for line in (out / "relevant.jsonl").read_text("utf-8").splitlines()]
     assert {row["url"] for row in found} == {row["url"] for row in rows if row["relevant"]}
     report = report_of_run(out).read_text("utf-8")

@@ -55,7 +55,7 @@ def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path)
         arguments += ["--topic", "pottery"]
     else:
         # Whatever else it was begun with, who holds it is looked at first.
-        settings = {"crawl": {"seeds": [SEED], "fleet": "WL"}, "manners": settings["manners"]}
+        settings = {"crawl": {"seeds": [SEED], "fleet": "WL"}, "politeness": settings["politeness"]}
     folder = RunFolder(path, settings)
     toml = path / "spoor.toml"
     told = "is in use by another process"

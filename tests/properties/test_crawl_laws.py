@@ -26,11 +26,11 @@ from spoor.types import (
     Fetch,
     Fetched,
     Finished,
+    InLinks,
     Judgement,
     Outcome,
     Page,
     Reply,
-    Sightings,
     Sleep,
     State,
     Task,
@@ -73,7 +73,7 @@ class Watched:
         if isinstance(self.policy, Attached):
             self.policy.attach(links)
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         self.policy.observe(seen)
 
     def choose(self, offer: object) -> Choice:
@@ -324,7 +324,7 @@ def test_a_crawl_is_the_same_with_its_frontier_on_disk(
         assert ones.url(link) == others.url(link)
         assert ones.path(link) == others.path(link)
         assert ones.depth(link) == others.depth(link)
-        assert ones.sightings(link) == others.sightings(link)
+        assert ones.in_links(link) == others.in_links(link)
     assert sorted(ones.done()) == sorted(others.done())
     for frontier in opened:
         frontier.close()

@@ -16,10 +16,10 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.sharding import calls
-from spoor.sharding.coordinator import Hub, Report
-from spoor.sharding.outbox import Post, pack_parcels, unpack_parcels
-from spoor.sharding.page_budget import Ledger
-from spoor.sharding.worker import Desk
+from spoor.sharding.coordinator import Coordinator, Report
+from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
+from spoor.sharding.page_budget import PageBudget
+from spoor.sharding.worker import Worker
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
 from spoor.web.urls import shard_of
@@ -27,7 +27,7 @@ from spoor.web.urls import shard_of
 SETTINGS = settings(max_examples=60)
 
 
-# ---------------------------------------------------------------- the ledger
+# ---------------------------------------------------------------- the budget of pages
 
 
 @given(
@@ -41,8 +41,8 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
     budget: int, shards: int, seed: int, ceiling: int | None
 ) -> None:
     rng = np.random.default_rng(seed)
-    ledger = Ledger(budget, shards)
-    ledger.ceiling = ceiling
+    page_budget = PageBudget(budget, shards)
+    page_budget.ceiling = ceiling
     # What an earlier run with another budget left them with.
     used = [int(pages) for pages in rng.multinomial(budget // 3, [1 / shards] * shards)]
     grant = [pages + int(rng.integers(0, 2 * budget)) * int(rng.integers(2)) for pages in used]
@@ -52,18 +52,18 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
     idle.discard(int(rng.integers(shards)))
 
     def tell(shard: int) -> None:
-        ledger.told(shard, grant=grant[shard], used=used[shard], hungry=shard not in idle)
+        page_budget.told(shard, grant=grant[shard], used=used[shard], hungry=shard not in idle)
 
     for at in range(shards):
         tell(at)
     for _ in range(5_000):
         shard = int(rng.integers(shards))
         if rng.random() < 0.05:  # its process died with what it had been told last
-            ledger.offer(shard)
+            page_budget.offer(shard)
             begun.discard(shard)
             tell(shard)
             continue
-        grant[shard] = max(ledger.offer(shard), used[shard])
+        grant[shard] = max(page_budget.offer(shard), used[shard])
         begun.add(shard)
         if shard not in idle:
             used[shard] += int(rng.integers(0, grant[shard] - used[shard] + 1))
@@ -81,7 +81,7 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
     assert sum(used) == budget
 
 
-# ---------------------------------------------------------------- the letter box
+# ---------------------------------------------------------------- the outbox
 
 
 def _page(url: str, links: list[str]) -> Page:
@@ -97,10 +97,10 @@ def _page(url: str, links: list[str]) -> Page:
 @settings(max_examples=25)
 def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -> None:
     rng = np.random.default_rng(seed)
-    sender = Post(0, shards)
-    receivers = {at: Post(at, shards) for at in range(1, shards)}
+    sender = Outbox(0, shards)
+    receivers = {at: Outbox(at, shards) for at in range(1, shards)}
     entered: dict[int, list[str]] = {at: [] for at in receivers}
-    durable = {at: (pack(post.save()), 0) for at, post in receivers.items()}
+    durable = {at: (pack(outbox.save()), 0) for at, outbox in receivers.items()}
     saved = pack(sender.save())
     told: Counter[str] = Counter()
     for step in range(120):
@@ -115,38 +115,38 @@ def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -
             sender.seal()
             saved = pack(sender.save())
         at = int(rng.integers(1, shards))
-        post = receivers[at]
+        outbox = receivers[at]
         fate = rng.random()
         if fate < 0.1:  # the sender is started anew
-            sender = Post(0, shards)
+            sender = Outbox(0, shards)
             sender.load(unpack(saved))
             sender.seal()
         elif fate < 0.2:  # whoever carries is started anew
             sender.rewind()
         elif fate < 0.3:  # the receiver is started anew, with what was durable
             state, count = durable[at]
-            receivers[at] = Post(at, shards)
+            receivers[at] = Outbox(at, shards)
             receivers[at].load(unpack(state))
             del entered[at][count:]
             sender.rewind()
-        first, parcels = sender.outgoing(at, int(rng.integers(1, 30)))
-        post = receivers[at]
-        if rng.random() < 0.7 and first <= post.expects(0):
-            for parcel in post.arrived(0, first, unpack_parcels(pack_parcels(parcels))):
-                assert parcel.path == ("http://h0.example/",)
-                entered[at] += [link.url for link in parcel.links]
+        first, batches = sender.outgoing(at, int(rng.integers(1, 30)))
+        outbox = receivers[at]
+        if rng.random() < 0.7 and first <= outbox.expects(0):
+            for batch in outbox.arrived(0, first, unpack_batches(pack_batches(batches))):
+                assert batch.path == ("http://h0.example/",)
+                entered[at] += [link.url for link in batch.links]
             if rng.random() < 0.7:
-                durable[at] = (pack(post.save()), len(entered[at]))
-                sender.delivered(at, post.expects(0))
+                durable[at] = (pack(outbox.save()), len(entered[at]))
+                sender.delivered(at, outbox.expects(0))
                 saved = pack(sender.save())
         else:
             sender.rewind()
-    for at, post in receivers.items():
+    for at, outbox in receivers.items():
         sender.rewind()
-        first, parcels = sender.outgoing(at, 1_000_000)
-        for parcel in post.arrived(0, first, parcels):
-            entered[at] += [link.url for link in parcel.links]
-        sender.delivered(at, post.expects(0))
+        first, batches = sender.outgoing(at, 1_000_000)
+        for batch in outbox.arrived(0, first, batches):
+            entered[at] += [link.url for link in batch.links]
+        sender.delivered(at, outbox.expects(0))
         mine = {url: min(times, 2) for url, times in told.items() if _owner(url, shards) == at}
         assert Counter(entered[at]) == mine
     assert sender.waiting == 0
@@ -178,13 +178,13 @@ class Process:
 
     def start(self) -> None:
         """In a new process: what was not durable is forgotten."""
-        post = Post(self.me, self.shards)
+        outbox = Outbox(self.me, self.shards)
         policy = registry.build(
             "policies", self.policy, Task(np.random.default_rng(self.me), Topic("pottery"))
         )
         frontier = MemoryFrontier(per_host=1)
-        self.crawl = Crawl(policy, Label(TARGET), frontier, pages=0, backoff=1.0, post=post)
-        self.desk = Desk(self.crawl, self.crawl, self.call)
+        self.crawl = Crawl(policy, Label(TARGET), frontier, pages=0, backoff=1.0, outbox=outbox)
+        self.worker = Worker(self.crawl, self.crawl, self.call)
         self.flying: list[Fetch] = []
         del self.pages[self.safe :]
         if not self.durable:
@@ -192,7 +192,7 @@ class Process:
         else:
             self.crawl.load(unpack(self.durable))
             self.crawl.reissue(self.now)
-            if post.shards != self.shards:
+            if outbox.shards != self.shards:
                 self.call("split", self.now, self.shards)
         self.keep()
 
@@ -205,18 +205,18 @@ class Process:
 
     def report(self, order: dict[str, Any] | None) -> Report:
         self.keep()
-        self.desk.post.seal()
-        return self.desk.report(order, [])
+        self.worker.outbox.seal()
+        return self.worker.report(order, [])
 
     def work(self, now: float, rng: np.random.Generator) -> None:
         """Ask for something, and take in a reply or two in any order."""
         self.now = now
-        while len(self.flying) < 3 and isinstance(answer := self.desk.next(now), Fetch):
+        while len(self.flying) < 3 and isinstance(answer := self.worker.next(now), Fetch):
             self.flying.append(answer)
         for _ in range(int(rng.integers(0, 3))):
             if self.flying:
                 fetch = self.flying.pop(int(rng.integers(len(self.flying))))
-                outcome = self.desk.receive(self.world.answer(fetch), now)
+                outcome = self.worker.receive(self.world.answer(fetch), now)
                 if isinstance(outcome, Outcome) and outcome.page is not None:
                     self.pages.append(outcome.page.url)
 
@@ -229,39 +229,41 @@ def _crawl(
     *,
     deaths: float,
     until: int = 100_000,
-) -> Hub:
-    def new_hub() -> Hub:
-        hub = Hub(shards, pages, retired=[at for at in processes if at >= shards], merge_pages=10)
+) -> Coordinator:
+    def new_hub() -> Coordinator:
+        coordinator = Coordinator(
+            shards, pages, retired=[at for at in processes if at >= shards], merge_pages=10
+        )
         for at, process in processes.items():
-            process.desk.held = True
-            process.desk.post.rewind()
-            hub.joined(at, process.report(None), now)
-        return hub
+            process.worker.held = True
+            process.worker.outbox.rewind()
+            coordinator.joined(at, process.report(None), now)
+        return coordinator
 
     now = max([0.0, *(process.now for process in processes.values())])
-    hub = new_hub()
+    coordinator = new_hub()
     for _ in range(until):
         now += 0.25
         at = int(rng.choice(list(processes)))
         process = processes[at]
         fate = rng.random()
         if fate < deaths:
-            hub.order(at)  # was told, and died before it could say so
-            hub.lost(at)
+            coordinator.order(at)  # was told, and died before it could say so
+            coordinator.lost(at)
             process.start()
-            hub.joined(at, process.report(None), now)
+            coordinator.joined(at, process.report(None), now)
         elif fate < 1.5 * deaths:
-            hub = new_hub()
+            coordinator = new_hub()
         elif fate < 0.6:
-            order = hub.order(at)
-            process.desk.obey(order, now)
-            hub.report(at, process.report(order), now)
-            if hub.reason is not None:
-                return hub
+            order = coordinator.order(at)
+            process.worker.obey(order, now)
+            coordinator.report(at, process.report(order), now)
+            if coordinator.reason is not None:
+                return coordinator
         else:
             process.work(now, rng)
         assert sum(len(one.pages) + one.crawl.in_flight for one in processes.values()) <= pages
-    return hub
+    return coordinator
 
 
 def _world(seed: int, failures: bool = True) -> SmallWorld:
@@ -282,8 +284,8 @@ def _alone(seed: int) -> set[str]:
     root = next(iter(world.pages))
     process = Process(0, 1, world, "breadth-first", root)
     rng = np.random.default_rng(seed)
-    hub = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
-    assert hub.reason == "no open link left"
+    coordinator = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
+    assert coordinator.reason == "no open link left"
     return set(process.pages)
 
 
@@ -300,8 +302,8 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     world = _world(seed, not deaths)
     root = next(iter(world.pages))
     processes = {at: Process(at, shards, world, policy, root) for at in range(shards)}
-    hub = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
-    assert hub.reason == "no open link left"
+    coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
+    assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
     assert fetched == Counter(_alone(seed))
     for process in processes.values():
@@ -336,8 +338,8 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
                 processes[at] = Process(at, shards, world, "best-first", root)
         last = number == len(divisions)
         until = 100_000 if last else turns
-        hub = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
-    assert hub.reason == "no open link left"
+        coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
+    assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
     assert fetched == Counter(_alone(seed))
     for process in processes.values():
@@ -353,7 +355,7 @@ def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shard
     world = _world(seed, failures=False)
     root = next(iter(world.pages))
     processes = {at: Process(at, shards, world, "random", root) for at in range(shards)}
-    hub = _crawl(processes, shards, pages, np.random.default_rng(seed), deaths=0.02)
+    coordinator = _crawl(processes, shards, pages, np.random.default_rng(seed), deaths=0.02)
     fetched = sum(len(process.pages) for process in processes.values())
     assert fetched == min(pages, len(_alone(seed)))
-    assert hub.reason in (f"budget of {pages} pages reached", "no open link left")
+    assert coordinator.reason in (f"budget of {pages} pages reached", "no open link left")

@@ -248,7 +248,7 @@ def trained_svm(*, mended: bool) -> OnlineSvm:
         def open(self) -> list[LinkId]:
             return []
 
-        def sightings(self, link: LinkId) -> list[object]:
+        def in_links(self, link: LinkId) -> list[object]:
             return []
 
     policy.attach(NoLinks())  # type: ignore[arg-type]  # there are none to look at

@@ -21,12 +21,12 @@ from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http import address_guard as gates
-from spoor.http.address_guard import BlockedAddressError, Gate, is_host, is_public
+from spoor.http.address_guard import AddressGuard, BlockedAddressError, is_host, is_public
 from spoor.http.client import Client
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 from spoor.web.urls import canonical
 from spoor.wrappers.sitemaps_first import SitemapsFirst
@@ -161,7 +161,7 @@ def test_nothing_arrives_at_the_canary(way: str) -> None:
 
             start = Loopback(answer)
             async with start.serving():
-                # Hosts of our own, let in by name; everything else has to pass the gate.
+                # Hosts of our own, let in by name; everything else has to pass the address guard.
                 own = [f"h{at}.example" for at in range(len(urls))] if apart else [START]
                 known = {**NAMES, **{name.lower(): at for name, at in NAMES.items()}}
                 known |= {name: [ADDRESS] for name in own}
@@ -245,9 +245,11 @@ def test_a_name_that_moves_inside_is_refused_at_the_socket() -> None:
     async def go() -> int:
         canary = Loopback(lambda asked: page())
         async with canary.serving():
-            gate = Gate(HttpSettings())
+            address_guard = AddressGuard(HttpSettings())
             with pytest.raises(BlockedAddressError):
-                gate.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (ADDRESS, canary.port)))
+                address_guard.socket(
+                    (socket.AF_INET, socket.SOCK_STREAM, 0, "", (ADDRESS, canary.port))
+                )
         return canary.connections
 
     assert asyncio.run(go()) == 0
@@ -256,7 +258,7 @@ def test_a_name_that_moves_inside_is_refused_at_the_socket() -> None:
 def test_a_name_at_both_kinds_of_address_is_reached_at_the_public_one_only() -> None:
     async def go() -> list[str]:
         table = Table({"both.example": [ADDRESS, "192.0.2.1", "1.1.1.1", "10.0.0.1"]})
-        found = await Gate(HttpSettings(), table).resolve("both.example", 80)
+        found = await AddressGuard(HttpSettings(), table).resolve("both.example", 80)
         return [result["host"] for result in found]
 
     assert asyncio.run(go()) == ["1.1.1.1"]
@@ -269,7 +271,7 @@ def test_a_secret_in_a_url_is_neither_sent_nor_kept() -> None:
 def test_an_address_is_refused_before_a_session_is_asked() -> None:
     async def go() -> None:
         settings = HttpSettings()
-        client = Client(settings, Gate(settings))
+        client = Client(settings, AddressGuard(settings))
         try:
             with pytest.raises(BlockedAddressError, match="not a public address"):
                 await client.get("http://127.0.0.1:9/", 0.0)

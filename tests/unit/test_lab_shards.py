@@ -217,7 +217,7 @@ def test_a_link_that_left_may_come_back(store: str, tmp_path: Path) -> None:
     assert not list(frontier.done())
     seen = frontier.add([Link("http://a.example/1", Anchor("again"))], NO_PARENT, 0.0, 0)
     assert seen.first == [False]
-    assert [one.anchor.text for one in frontier.sightings(0)] == ["again"]
+    assert [one.anchor.text for one in frontier.in_links(0)] == ["again"]
     frontier.take(0, 1.0)
     frontier.settle(0, 2.0)
     assert list(frontier.done()) == ["http://a.example/1"]

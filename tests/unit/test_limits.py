@@ -20,13 +20,15 @@ from hypothesis import strategies as st
 from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.address_guard import Gate
-from spoor.http.client import Client, Exchange, _inflater
-from spoor.http.settings import MIB, HttpSettings
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import READ_OF_ENDLESS, Live
+from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.settings import MIB, HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.web.content_encoding import _inflater
+from spoor.web.exchange import READ_OF_ENDLESS, Exchange
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
 COMPRESSED = DATA / "conformance" / "compressed-scrapy"
@@ -43,7 +45,7 @@ def exchange(answer: Answer, **given: Any) -> Exchange:
             told = HttpSettings(
                 connect_to=(ADDRESS, server.port), **{"body_limit": LIMIT, "timeout": 20.0, **given}
             )
-            client = Client(told, Gate(told))
+            client = Client(told, AddressGuard(told))
             try:
                 return await client.get("http://a.example/", 0.0)
             finally:
@@ -390,7 +392,8 @@ def test_nobody_there_may_be_there_later() -> None:
         async with server.serving():
             port = server.port
         client = Client(
-            HttpSettings(connect_to=(ADDRESS, port)), Gate(HttpSettings(connect_to=(ADDRESS, port)))
+            HttpSettings(connect_to=(ADDRESS, port)),
+            AddressGuard(HttpSettings(connect_to=(ADDRESS, port))),
         )
         try:
             await client.get("http://a.example/", 0.0)

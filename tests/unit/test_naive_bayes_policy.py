@@ -32,7 +32,7 @@ from spoor.policies.naive_bayes import (
 )
 from spoor.replay import Replay
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
-from spoor.types import Anchor, KnownWeb, Link, Page, Sightings, State, Task, Topic
+from spoor.types import Anchor, InLinks, KnownWeb, Link, Page, State, Task, Topic
 
 S = "http://s.example"
 ROOT, LIST, ANN, BOB, NEWS = (f"{S}{path}" for path in ("/", "/people/", "/~ann", "/~bob", "/n/1"))
@@ -192,7 +192,7 @@ def test_values_of_a_target_seen_from_several_pages_join(join: str) -> None:
     values = []
     for number, anchor in enumerate(anchors):
         page = Page(f"{S}/{number}", title="x", links=(Link(ANN, anchor),))
-        seen = Sightings(page.links, [0], [7], [number == 0], number, 0.0, 1, [ANN], ["s.example"])
+        seen = InLinks(page.links, [0], [7], [number == 0], number, 0.0, 1, [ANN], ["s.example"])
         seen.page = page
         policy.observe(seen)
         values.append(float(policy.values(page, [(ANN, anchor)])[0]))

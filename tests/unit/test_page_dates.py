@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from spoor.http.client import Exchange
-from spoor.http.dates import dates_in, last_modified
+from spoor.web.dates import dates_in, last_modified
+from spoor.web.exchange import Exchange
 
 NOON = datetime(2024, 5, 2, 12, tzinfo=UTC).timestamp()
 

@@ -14,7 +14,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.remaining import NEXT, Estimate, Harvest, Range, in_words
-from spoor.live.run import StopRule
+from spoor.live.stop_rule import StopRule
 from spoor.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld

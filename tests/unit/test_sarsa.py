@@ -33,10 +33,10 @@ from spoor.types import (
     NO_PARENT,
     Anchor,
     Choice,
+    InLinks,
     KnownWeb,
     Link,
     Outcome,
-    Sightings,
     State,
     Task,
     Topic,
@@ -97,7 +97,7 @@ class NaiveLink:
     host: str
     parents: list[NaivePage] = field(default_factory=list)
     last: int = -2
-    sightings: list[tuple[NaivePage, tuple[int, ...]]] = field(default_factory=list)
+    in_links: list[tuple[NaivePage, tuple[int, ...]]] = field(default_factory=list)
 
 
 class Naive:
@@ -118,7 +118,7 @@ class Naive:
         self.live: list[tuple[Any, Any, str]] = []
         self.flying: dict[int, tuple[Any, Any, str]] = {}
         self.seeds: list[int] = []
-        self.seen: Sightings | None = None
+        self.seen: InLinks | None = None
 
     # features
 
@@ -155,7 +155,7 @@ class Naive:
         for number in self.open:
             link = self.links[number]
             parents = self.parents_of(link)
-            for page, predicted in link.sightings:
+            for page, predicted in link.in_links:
                 pair = (page.state, (*predicted, *parents), link.host)
                 links = found.setdefault(pair, [])
                 if number not in links:
@@ -164,7 +164,7 @@ class Naive:
 
     # the calls of a crawl
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         if seen.parent == NO_PARENT:
             self.seeds += list(seen.links)
         else:
@@ -191,8 +191,7 @@ class Naive:
         parents = self.parents_of(link)
         return list(
             dict.fromkeys(
-                (page.state, (*predicted, *parents), link.host)
-                for page, predicted in link.sightings
+                (page.state, (*predicted, *parents), link.host) for page, predicted in link.in_links
             )
         )
 
@@ -263,13 +262,11 @@ class Naive:
                 self.w[key] = round(value * GRID) / GRID
         for link, predicted in outlinks:
             self.open[link] = None
-            self.links[link].sightings.append((this, predicted))
+            self.links[link].in_links.append((this, predicted))
             parents = self.parents_of(self.links[link])
             self.enter((this.state, (*predicted, *parents), self.links[link].host))
 
-    def see(
-        self, seen: Sightings, parent: int, this: NaivePage
-    ) -> list[tuple[int, tuple[int, ...]]]:
+    def see(self, seen: InLinks, parent: int, this: NaivePage) -> list[tuple[int, tuple[int, ...]]]:
         _, predicted = self.measure.of_page("", "", seen)
         hosts = dict(zip(seen.links, seen.hosts, strict=True))
         for number in dict.fromkeys(seen.links):
@@ -401,11 +398,11 @@ def test_words_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(relevance, "_of_words", noted)
 
-    def shown(*urls: str, before: str = "") -> Sightings:
+    def shown(*urls: str, before: str = "") -> InLinks:
         links = [Link(url, Anchor("glaze ledger", before)) for url in urls]
         numbers = list(range(len(links)))
         hosts = ["a.example"] * len(links)
-        return Sightings(links, numbers, numbers, [True] * len(links), 0, 0.0, 1, urls, hosts)
+        return InLinks(links, numbers, numbers, [True] * len(links), 0, 0.0, 1, urls, hosts)
 
     first = shown("http://a.example/", "http://b.example/")
     page, (one, other) = relevance.of_page("clay kiln", "", first)

@@ -19,11 +19,12 @@ from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, re
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Admission, Live
+from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.settings import HttpSettings
 from spoor.types import Outcome, Task
+from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
@@ -212,7 +213,7 @@ def asked_for(answer: Answer, *, sitemaps: bool) -> tuple[list[str], list[Outcom
                 SitemapsFirst(BreadthFirst(task)),
                 Keywords(["clay"]),
                 MemoryFrontier(per_host=1),
-                admit=Admission.of(["http://a.example/"], "host"),
+                admit=Scope.of(["http://a.example/"], "host"),
             )
             engine.seed(["http://a.example/"])
             http = HttpSettings(connect_to=(ADDRESS, server.port), sitemaps=sitemaps)

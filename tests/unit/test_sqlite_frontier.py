@@ -67,7 +67,7 @@ def test_what_came_after_the_last_save_was_never_there(
     assert list(seen.links) == list(range(200, 320))
     assert all(seen.first)
     assert again.url(250) == "http://h0.example/page/350"
-    assert [one.anchor.text for one in again.sightings(250)] == ["page 350"]
+    assert [one.anchor.text for one in again.in_links(250)] == ["page 350"]
     assert again.path(250) == [3, 250]
     again.close()
 
@@ -89,13 +89,13 @@ def test_states_can_be_loaded_until_they_are_forgotten(
         copy.write_bytes(file.read_bytes())
         again = opened(copy, states[at])
         assert again.open_count == 100 * (at + 1) - at
-        assert [one.anchor.text for one in again.sightings(at + 1)] == [f"page {at + 1}"]
+        assert [one.anchor.text for one in again.in_links(at + 1)] == [f"page {at + 1}"]
         assert again.save() == states[at]
         again.close()
     frontier.forget(but=states[2:])
     assert [frontier.holds(state) for state in states] == [False, False, True, True]
     # Links 1 and 2 are done with in both that are left, 3 only in the newer one.
-    assert rows(file, "SELECT count(*) FROM sightings WHERE link < 4") == 2
+    assert rows(file, "SELECT count(*) FROM in_links WHERE link < 4") == 2
     for state, left in ((states[2], 298), (states[3], 397)):
         again = opened(file, state)
         assert again.open_count == left
@@ -119,8 +119,8 @@ def test_a_link_that_comes_back_keeps_what_is_seen_of_it_since(
     frontier.forget(but=states)
     frontier.drop(6)
     again = opened(file, frontier.save())
-    assert [one.anchor.text for one in again.sightings(5)] == ["again"]
-    assert [one.anchor.text for one in frontier.sightings(5)] == ["again"]
+    assert [one.anchor.text for one in again.in_links(5)] == ["again"]
+    assert [one.anchor.text for one in frontier.in_links(5)] == ["again"]
     again.close()
 
 
@@ -162,7 +162,7 @@ def test_it_takes_over_a_frontier_in_memory(file: Path) -> None:
         for url in ("http://h2.example/page/9", "http://h1.example/page/1", "http://new.example/"):
             assert other.find(url) == memory.find(url)
         for link in range(40):
-            assert other.sightings(link) == memory.sightings(link)
+            assert other.in_links(link) == memory.in_links(link)
             assert other.path(link) == memory.path(link)
         assert other.delay("h5.example") == 9.0
         assert [other.due(at) for at in (3.0, 3.0, 7.0)] == [1, 2, 0]

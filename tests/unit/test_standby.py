@@ -14,7 +14,6 @@ from loopback import ADDRESS, Loopback, page, site
 from spoor.crawl import Crawl
 from spoor.errors import PluginError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.live.loop import Live
 from spoor.policies.best_first import BestFirst
@@ -22,9 +21,10 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
 from spoor.replay import Replay
-from spoor.types import Choice, Outcome, Sightings, State, Task, Topic
+from spoor.settings import HttpSettings
+from spoor.types import Choice, InLinks, Outcome, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
-from spoor.wrappers.fallback import Standby
+from spoor.wrappers.fallback import Fallback
 
 WORLD = GeneratedWorld(GeneratedSettings(pages=60, hosts=2, seed=3, target_share=0.3))
 FAULTS = ("nan value", "nan probability", "foreign link", "no choice", "choose", "observe", "learn")
@@ -53,7 +53,7 @@ class Broken(BreadthFirst):
             raise ZeroDivisionError(f"in {call}\nand more")
         return self.calls[call] > AFTER
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         self._breaks("observe")
         super().observe(seen)
 
@@ -81,7 +81,7 @@ class Broken(BreadthFirst):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_policy_is_told_of_once_and_replaced(fault: str) -> None:
     told: list[str] = []
-    policy = Standby(Broken(fault), best_first, told.append)
+    policy = Fallback(Broken(fault), best_first, told.append)
     engine = Crawl(policy, Keywords(["kiln"]), MemoryFrontier())
     engine.seed([WORLD.url_of(0)])
     done = list(Replay(engine, WORLD, in_flight=4))
@@ -97,7 +97,7 @@ def test_over_http_too() -> None:
     told: list[str] = []
     server = Loopback(site({"/": page(*(f"/{at}" for at in range(30))), **numbered(30)}))
     engine = Crawl(
-        Standby(Broken("nan value"), best_first, told.append), Keywords(["clay"]), MemoryFrontier()
+        Fallback(Broken("nan value"), best_first, told.append), Keywords(["clay"]), MemoryFrontier()
     )
 
     async def crawl() -> None:
@@ -118,7 +118,7 @@ def numbered(pages: int) -> dict[str, bytes]:
 def test_a_state_that_cannot_be_saved_is_a_fault_too() -> None:
     told: list[str] = []
     engine = Crawl(
-        Standby(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
+        Fallback(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
     )
     engine.seed([WORLD.url_of(0)])
     replay = Replay(engine, WORLD)
@@ -128,7 +128,7 @@ def test_a_state_that_cannot_be_saved_is_a_fault_too() -> None:
     state = engine.save()
     assert len(told) == 1
     again = Crawl(
-        Standby(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
+        Fallback(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
     )
     again.load(state)
     rest = [outcome.choice.link for outcome in Replay(again, WORLD)]
@@ -144,7 +144,7 @@ def test_a_policy_that_works_is_left_alone() -> None:
         return [outcome.choice.link for outcome in Replay(engine, WORLD, in_flight=3)]
 
     told: list[str] = []
-    assert order(Standby(Trail(task()), best_first, told.append)) == order(Trail(task()))
+    assert order(Fallback(Trail(task()), best_first, told.append)) == order(Trail(task()))
     assert not told
 
 

@@ -167,7 +167,7 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
 @pytest.mark.parametrize("capacity", [500_000, 700])
 def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
     policy = Trail(
-        Task(np.random.default_rng(0), Topic(name="kiln")), sightings=3, capacity=capacity
+        Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3, capacity=capacity
     )
     crawl = Crawl(policy, Label("good"), MemoryFrontier())
     crawl.seed([SITE])
@@ -203,7 +203,7 @@ def test_a_trained_crawl_looks_at_a_link_once_more(
     task = Task(np.random.default_rng(0), Topic(name="kiln"))
     if trained:
         task = replace(task, model=train(task, [small_web()], lambda done, of: None))
-    policy = Trail(task, sightings=given)
+    policy = Trail(task, in_links=given)
     crawl = Crawl(policy, Label("good"), MemoryFrontier())
     crawl.seed([SITE])
     links = [link("good", number) for number in range(9)]
@@ -242,6 +242,6 @@ def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
 
 
 def coming_back(policy: Trail) -> Trail:
-    other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), sightings=3)
+    other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
     other.load(unpack(pack(policy.save())))
     return other

@@ -16,16 +16,17 @@ from hypothesis import strategies as st
 from loopback import ADDRESS, MISSING, Asked, Loopback, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
-from spoor.live.loop import Admission, Live
+from spoor.live.loop import Live
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
 from spoor.replay import Replay
+from spoor.settings import HttpSettings
 from spoor.types import Choice, Failed, Link, Outcome, Page, Task
-from spoor.web.link_filter import LiveGuard
+from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
+from spoor.web.scope import Scope
 from spoor.web.traps import COPIES, Traps, groups, masked, oddity
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -36,9 +37,15 @@ HOST = SITE.url_of(0).split("/")[2]
 ENTRANCES = '<a href="/lost/way-in">a</a><a href="/in/in2">b</a><a href="http://w0.{0}/">c</a>'
 
 
-def engine(pages: int, guard: LiveGuard) -> Crawl:
+def engine(pages: int, link_filter: CrawlFilter) -> Crawl:
     task = Task(np.random.default_rng(0))
-    return Crawl(BreadthFirst(task), Keywords(["kiln"]), MemoryFrontier(), pages=pages, guard=guard)
+    return Crawl(
+        BreadthFirst(task),
+        Keywords(["kiln"]),
+        MemoryFrontier(),
+        pages=pages,
+        link_filter=link_filter,
+    )
 
 
 def document(asked: Asked) -> bytes:
@@ -77,12 +84,12 @@ def kind(url: str) -> str:
     return path[0] if path and path[0] in traps else "page"
 
 
-def crawled(guard: LiveGuard, pages: int = 900) -> Counter[str]:
+def crawled(link_filter: CrawlFilter, pages: int = 900) -> Counter[str]:
     server = Loopback(document)
 
     async def work() -> None:
         async with server.serving():
-            crawl = engine(pages, guard)
+            crawl = engine(pages, link_filter)
             crawl.seed([SITE.url_of(0)])
             http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=8)
             await Live(crawl, http).run()
@@ -94,21 +101,21 @@ def crawled(guard: LiveGuard, pages: int = 900) -> Counter[str]:
 
 
 def test_six_traps_beside_a_site() -> None:
-    got = crawled(LiveGuard(Admission(), traps=Traps()))
+    got = crawled(CrawlFilter(Scope(), traps=Traps()))
     assert got["page"] >= 0.95 * 500
     assert got.total() - got["page"] <= 0.1 * 550, "and the crawl ends: there is nothing more"
     assert set(got) == {"page", "calendar", "session", "facets", "lost", "in", "hosts"}
 
 
 def test_without_a_guard_they_do() -> None:
-    got = crawled(LiveGuard(Admission()))
+    got = crawled(CrawlFilter(Scope()))
     assert got.total() - got["page"] > 0.3 * 900
 
 
 def test_a_site_without_traps_is_fetched_whole() -> None:
     world = GeneratedWorld(GeneratedSettings(pages=400, hosts=6, seed=11))
-    guard = LiveGuard(Admission(), traps=Traps())
-    crawl = engine(10_000, guard)
+    link_filter = CrawlFilter(Scope(), traps=Traps())
+    crawl = engine(10_000, link_filter)
     crawl.seed([world.url_of(0)])
     assert sum(outcome.page is not None for outcome in Replay(crawl, world)) == 400
     assert crawl.counts.skipped == 0
@@ -198,18 +205,18 @@ def test_a_page_that_is_new_vouches_for_its_links() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40), st.integers(0, 40))
 def test_a_saved_guard_goes_on_the_same(steps: list[tuple[int, int]], cut: int) -> None:
-    def one(guard: LiveGuard, at: int, text: int) -> tuple[list[str], str]:
+    def one(link_filter: CrawlFilter, at: int, text: int) -> tuple[list[str], str]:
         url = f"http://h{at % 3}.a.example/d/{at}"
         page = page_at(url, "T", f"text number of {'x' * text}", f"/d/{at + 1}", "/other?sid=4")
-        why = guard.skip(at, url)
-        return [link.url for link in guard.admit(page, 1)], why
+        why = link_filter.skip(at, url)
+        return [link.url for link in link_filter.admit(page, 1)], why
 
-    whole = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
-    parts = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
+    whole = CrawlFilter(Scope(), traps=Traps(), per_host=5, per_domain=9)
+    parts = CrawlFilter(Scope(), traps=Traps(), per_host=5, per_domain=9)
     for number, step in enumerate(steps):
         if number == cut:
             state = unpack(pack(parts.save()))
-            parts = LiveGuard(Admission(), traps=Traps(), per_host=5, per_domain=9)
+            parts = CrawlFilter(Scope(), traps=Traps(), per_host=5, per_domain=9)
             parts.load(state)
         assert one(whole, *step) == one(parts, *step)
     assert pack(whole.save()) == pack(parts.save())
@@ -218,7 +225,7 @@ def test_a_saved_guard_goes_on_the_same(steps: list[tuple[int, int]], cut: int) 
 @pytest.mark.parametrize(("per_host", "per_domain"), [(7, None), (None, 7), (9, 7)])
 def test_shares_of_hosts_and_domains_hold(per_host: int | None, per_domain: int | None) -> None:
     world = GeneratedWorld(GeneratedSettings(pages=200, hosts=5, seed=2))
-    crawl = engine(10_000, LiveGuard(Admission(), per_host=per_host, per_domain=per_domain))
+    crawl = engine(10_000, CrawlFilter(Scope(), per_host=per_host, per_domain=per_domain))
     crawl.seed([world.url_of(0)])
     pages = [outcome.page for outcome in Replay(crawl, world, in_flight=8) if outcome.page]
     by_host = Counter(page.url.split("/")[2] for page in pages)
@@ -245,11 +252,11 @@ class Counted(BreadthFirst):
         assert not isinstance(outcome.reply, Failed) or outcome.reply.kind == "skipped"
 
 
-class Moody(LiveGuard):
+class Moody(CrawlFilter):
     """Skips every n-th link."""
 
     def __init__(self, each: int) -> None:
-        super().__init__(Admission())
+        super().__init__(Scope())
         self.each = each
 
     def skip(self, link: int, url: str) -> str:
@@ -261,7 +268,7 @@ class Moody(LiveGuard):
 def test_what_is_skipped_is_learned_from_once_and_never_asked_for(each: int, flying: int) -> None:
     policy = Counted()
     world = GeneratedWorld(GeneratedSettings(pages=60, hosts=3, seed=4))
-    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), guard=Moody(each))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), link_filter=Moody(each))
     crawl.seed([world.url_of(at) for at in range(5)])
     outcomes = list(Replay(crawl, world, in_flight=flying))
     assert sorted(policy.chosen) == sorted(policy.learned) == sorted(set(policy.chosen))

@@ -163,7 +163,9 @@ def crawl(
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
         from spoor.live.metrics import Download, numbers_of, watchers
-        from spoor.live.run import Run, StopRule, make_crawl, make_http, wanted
+        from spoor.live.run import Run, make_http
+        from spoor.live.stop_rule import StopRule
+        from spoor.runs.assemble import make_crawl, wanted
         from spoor.views.reading import report_of_run
 
         engine = make_crawl(settings, *wanted(topic, topic_file, want or []))

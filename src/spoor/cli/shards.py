@@ -20,7 +20,7 @@ from spoor.cli.screen import PLAIN_EVERY, say
 from spoor.display import shown
 from spoor.integrations.ray import crawl
 from spoor.integrations.ray.driver import Watched
-from spoor.live.run import StopRule
+from spoor.live.stop_rule import StopRule
 
 
 def run(
@@ -112,11 +112,14 @@ class Screen(ExitStack):
 
 def line_of(watched: Watched) -> str:
     """Fetched, found and rate of all shards in one line."""
-    hub = watched.hub
-    rate = hub.fetched / max(time.monotonic() - watched.began, 1e-9)
-    away = sum(not member.alive for member in hub.members.values())
-    line = f"{hub.fetched} pages of {hub.ledger.budget}, found {hub.found}, {rate:.1f} a second"
-    if not hub.settled:
+    coordinator = watched.coordinator
+    rate = coordinator.fetched / max(time.monotonic() - watched.began, 1e-9)
+    away = sum(not member.alive for member in coordinator.members.values())
+    line = (
+        f"{coordinator.fetched} pages of {coordinator.page_budget.budget}, "
+        f"found {coordinator.found}, {rate:.1f} a second"
+    )
+    if not coordinator.settled:
         line += "; delivering what was on its way"
     return line + (f"; {away} shards away" if away else "")
 
@@ -126,7 +129,7 @@ def table_of(watched: Watched) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
         table.add_column(name, justify="right")
-    for row in watched.hub.rows(time.monotonic()):
+    for row in watched.coordinator.rows(time.monotonic()):
         numbers = (row.hosts, row.open, row.pages, row.found, row.entered, row.posted, row.waiting)
         values = [f"{value:,}" for value in numbers]
         table.add_row(str(row.shard), *values, f"{row.lag:.1f} s", row.state)

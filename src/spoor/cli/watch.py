@@ -91,7 +91,7 @@ def watch(
         return
     if not seeds:
         raise InputError("say what to watch: a URL, a file of URLs, or --replay WORLD")
-    manners = {
+    politeness = {
         "delay": delay,
         "per_host": per_host,
         "in_flight": in_flight,
@@ -101,7 +101,7 @@ def watch(
         "connect_to": connect_to or "",
     }
     path = out or Path("runs") / time.strftime("watch-%Y-%m-%d-%H%M%S")
-    summary = live(seeds, scope, settings, manners, seconds, path, warc=warc, quiet=as_json)
+    summary = live(seeds, scope, settings, politeness, seconds, path, warc=warc, quiet=as_json)
     show(summary, as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)
@@ -141,7 +141,7 @@ def live(
     seeds: list[str],
     scope: str,
     told: dict[str, Any],
-    manners: dict[str, Any],
+    politeness: dict[str, Any],
     seconds: float | None,
     path: Path,
     *,
@@ -154,23 +154,23 @@ def live(
 
     urls = read_seeds(seeds)
     # Without sitemaps: they list what is old, too, and nothing would say that it is.
-    base = run_settings(urls, scope=scope, **manners)
-    settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "manners": base["manners"]}
+    base = run_settings(urls, scope=scope, **politeness)
+    settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "politeness": base["politeness"]}
     with ExitStack() as after:
         folder = None
         if (path / "spoor.toml").exists():  # as `spoor crawl` does: a refusal comes first
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.foragers.hosts import Hosts
-        from spoor.live.loop import Admission
         from spoor.live.run import make_http
         from spoor.live.watch import Watch
+        from spoor.web.scope import Scope
 
         http = make_http(base)
         fleet = make_fleet(
-            {**told, "abreast": manners["in_flight"]},
+            {**told, "abreast": politeness["in_flight"]},
             urls,
-            admit=Admission.of(urls, scope),
-            hosts=Hosts(delay=manners["delay"], per_host=manners["per_host"]),
+            admit=Scope.of(urls, scope),
+            hosts=Hosts(delay=politeness["delay"], per_host=politeness["per_host"]),
         )
         if folder is None:
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))

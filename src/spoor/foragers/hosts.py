@@ -18,7 +18,7 @@ class Hosts:
         self.configure(delay=delay, per_host=per_host)
 
     def configure(self, *, delay: float, per_host: int) -> None:
-        """Other manners, from now on."""
+        """Other politeness, from now on."""
         self._delay = delay
         self._per_host = per_host or math.inf
         self.always_free = not (delay or per_host or self._pace or self._free_at)

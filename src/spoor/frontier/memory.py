@@ -15,7 +15,7 @@ import numpy as np
 
 from spoor.errors import CallerError
 from spoor.learn.state import link_row, revive_link
-from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State, urls_of
+from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
@@ -51,7 +51,7 @@ class MemoryFrontier:
 
     At most `per_host` requests to a host at a time (0: no limit). `delay` seconds pass between
     two: from the end of one to the start of the next where `per_host` is 1, from start to start
-    where it is more. `keep` sightings of each link are kept for policies that ask.
+    where it is more. `keep` in-links of each link are kept for policies that ask.
     """
 
     def __init__(self, *, delay: float = 0.0, per_host: int = 0, keep: int = 8) -> None:
@@ -86,7 +86,7 @@ class MemoryFrontier:
 
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
-    ) -> Sightings:
+    ) -> InLinks:
         urls, lazy = urls_of(found), hasattr(found, "urls")
         ids, state = self._ids, self._state
         at: list[int] = []
@@ -110,7 +110,7 @@ class MemoryFrontier:
             first.append(new)
             hosts.append(self._hosts_of[link].name)
             seen_urls.append(url)
-        return Sightings(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
 
     def _enter(self, url: str, parent: LinkId, depth: int) -> LinkId:
         link = len(self._urls)
@@ -187,7 +187,7 @@ class MemoryFrontier:
                 self._offered += len(host.open)
 
     def configure(self, *, delay: float, per_host: int) -> None:
-        """Go on with other manners, as one that is made with them and loaded does: hosts known
+        """Go on with other politeness, as one that is made with them and loaded does: hosts known
         already keep their delay until `pace`."""
         self._delay, self._per_host = delay, per_host
 
@@ -344,9 +344,9 @@ class MemoryFrontier:
     def done(self) -> Iterator[str]:
         return (url for url, link in self._ids.items() if self._state[link] == DONE)
 
-    def sightings(self, link: LinkId) -> Sequence[Sighting]:
+    def in_links(self, link: LinkId) -> Sequence[InLink]:
         return [
-            Sighting(
+            InLink(
                 link,
                 self._urls[link],
                 self._hosts_of[link].name,
@@ -421,8 +421,8 @@ class MemoryFrontier:
 
 
 def _row(seen: Seen) -> list[Any]:
-    found, place, *sighting = seen
-    return [link_row(found[place]), *sighting]
+    found, place, *in_link = seen
+    return [link_row(found[place]), *in_link]
 
 
 def _revive(row: Sequence[Any]) -> Seen:

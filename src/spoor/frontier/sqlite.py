@@ -4,7 +4,7 @@ The rules are those of `spoor.frontier.memory`, by the same lines; only where th
 the same crawl makes the same choices on either. In memory stay some 45 bytes a link: its state,
 its host, its places in the lists of open links, and 64 bits of a hash of its URL, by which a URL is
 known again (of ten million links any two are taken for one with a chance of 3 in a million). On
-disk are its URL, parent, depth and sightings; new ones go there `buffer` at a time.
+disk are its URL, parent, depth and in-links; new ones go there `buffer` at a time.
 
 `save` makes a *generation*: the arrays in chunks, of which only those that changed are written, and
 how many rows there are of everything else. Rows are only ever added; so `load` of an older
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from spoor.errors import InputError, PausedError
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
 from spoor.learn.state import revive_link
-from spoor.types import NO_PARENT, Link, LinkId, Sighting, Sightings, State, urls_of
+from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 FORMAT = 1
@@ -43,7 +43,7 @@ _CHUNK = 1 << 14
 """Bytes of an array that are written together."""
 
 _KEPT, _MOVED = 0x7F, 0x80
-"""Bits of a link's marks: how many of its sightings are kept, whether it was redirected."""
+"""Bits of a link's marks: how many of its in-links are kept, whether it was redirected."""
 
 _SCHEMA = f"""
 BEGIN;
@@ -59,7 +59,7 @@ CREATE TABLE links (
 CREATE TABLE hosts (host INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE moved (number INTEGER PRIMARY KEY, link INTEGER NOT NULL, url TEXT NOT NULL);
 CREATE INDEX moved_of ON moved (link);
-CREATE TABLE sightings (
+CREATE TABLE in_links (
     link INTEGER, place INTEGER, seen TEXT NOT NULL, PRIMARY KEY (link, place)) WITHOUT ROWID;
 PRAGMA user_version = {FORMAT};
 COMMIT;
@@ -71,9 +71,9 @@ class SqliteFrontier(MemoryFrontier):
 
     It begins empty, whatever the file holds; `load` goes on from what was saved there, or takes
     over the state of a MemoryFrontier. `delay`, `per_host` and `keep` (at most 127) are as there.
-    `buffer`: new links and sightings that are held back, to be written together.
+    `buffer`: new links and in-links that are held back, to be written together.
 
-    Cost: about 14 µs a new link with one sighting; 20 µs for the URL of one that is chosen, and a
+    Cost: about 14 µs a new link with one in-link; 20 µs for the URL of one that is chosen, and a
     read of the disk where it is not in the machine's cache. A save takes time for what changed, and
     a second for each ten million links; so does opening, twice.
 
@@ -122,12 +122,12 @@ class SqliteFrontier(MemoryFrontier):
         """(URL, parent, depth) of links that are not written yet."""
         self._new_moved: list[tuple[LinkId, str]] = []
         self._pending = 0
-        """Links and sightings not written yet."""
+        """Links and in-links not written yet."""
         self._links_written = self._hosts_written = self._moved_written = 0
         self._asked: dict[LinkId, str] = {}
         """URLs of links that are being asked for."""
         self._finished: list[LinkId] = []
-        """Links that are done with since the last save, and have sightings in the file."""
+        """Links that are done with since the last save, and have in-links in the file."""
         self._leftover: list[tuple[int, list[LinkId]]] = []
         """Those of each generation."""
         self._base = 0
@@ -215,7 +215,7 @@ class SqliteFrontier(MemoryFrontier):
             ("moved", "number", self._moved_written),
         ):
             db.execute(f"DELETE FROM {table} WHERE {column} >= ?", (first,))
-        db.execute("DELETE FROM sightings WHERE link >= ?", (self._links_written,))
+        db.execute("DELETE FROM in_links WHERE link >= ?", (self._links_written,))
         self._cleared = True
 
     def _flush(self) -> None:
@@ -230,24 +230,24 @@ class SqliteFrontier(MemoryFrontier):
             moved = ((at, *new) for at, new in enumerate(self._new_moved, self._moved_written))
             db.executemany("INSERT INTO moved VALUES (?, ?, ?)", moved)
             # Those of a link that is taken are kept until it is done with.
-            db.executemany("INSERT OR REPLACE INTO sightings VALUES (?, ?, ?)", self._sightings())
+            db.executemany("INSERT OR REPLACE INTO in_links VALUES (?, ?, ?)", self._in_links())
         self._hosts_written += len(hosts)
         self._links_written += len(self._new)
         self._moved_written += len(self._new_moved)
         self._new, self._new_moved, self._seen, self._pending = [], [], {}, 0
         self._point("links written")
 
-    def _sightings(self) -> Iterator[tuple[LinkId, int, str]]:
+    def _in_links(self) -> Iterator[tuple[LinkId, int, str]]:
         for link, seen in self._seen.items():
             first = (self._marks[link] & _KEPT) - len(seen)
-            for place, (found, at, *sighting) in enumerate(seen, first):
-                yield link, place, _row(found[at], sighting)
+            for place, (found, at, *in_link) in enumerate(seen, first):
+                yield link, place, _row(found[at], in_link)
 
     # -- entering links
 
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
-    ) -> Sightings:
+    ) -> InLinks:
         urls, lazy = urls_of(found), hasattr(found, "urls")
         state, marks, keep, known = self._state, self._marks, self._keep, self._index.get
         of, by_number = self._links.numbers, self._by_number
@@ -277,7 +277,7 @@ class SqliteFrontier(MemoryFrontier):
             seen_urls.append(url)
         if self._pending >= self._buffer:
             self._flush()
-        return Sightings(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
 
     def _enter_new(self, url: str, key: int, parent: LinkId, depth: int) -> LinkId:
         link = len(self._state)
@@ -309,7 +309,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def reopen(self, link: LinkId) -> None:
         super().reopen(link)
-        # New sightings take the places of what is left of its old ones, which may not go any more.
+        # New in-links take the places of what is left of its old ones, which may not go any more.
         for links in (self._finished, *(links for _, links in self._leftover)):
             if link in links:
                 links.remove(link)
@@ -392,23 +392,23 @@ class SqliteFrontier(MemoryFrontier):
                     yield url
         yield from (url for url, link in moved.items() if self._state[link] == DONE)
 
-    def sightings(self, link: LinkId) -> Sequence[Sighting]:
+    def in_links(self, link: LinkId) -> Sequence[InLink]:
         if self._state[link] == DONE:
             return []
         pending = self._seen.get(link, ())
         written = (self._marks[link] & _KEPT) - len(pending)
         rows: list[Any] = []
         if written:
-            query = "SELECT seen FROM sightings WHERE link = ? AND place < ? ORDER BY place"
+            query = "SELECT seen FROM in_links WHERE link = ? AND place < ? ORDER BY place"
             rows = [json.loads(row) for (row,) in self._ask(query, link, written)]
             if len(rows) != written:
-                raise self._damaged(f"the sightings of link {link} are missing")
+                raise self._damaged(f"the in-links of link {link} are missing")
         rows += [json.loads(_row(whole[at], seen)) for whole, at, *seen in pending]
         url, host = self.url(link), self._hosts_of[link].name
         told = []
         for anchor, kind, *seen in rows:
             found = revive_link((url, anchor, kind))
-            told.append(Sighting(link, url, host, found.anchor, kind, *seen))
+            told.append(InLink(link, url, host, found.anchor, kind, *seen))
         return told
 
     # -- saving
@@ -523,7 +523,7 @@ class SqliteFrontier(MemoryFrontier):
         void = [link for at, links in self._leftover if at <= oldest for link in links]
         self._leftover = [entry for entry in self._leftover if entry[0] > oldest]
         with self._writing() as db:
-            db.executemany("DELETE FROM sightings WHERE link = ?", ((link,) for link in void))
+            db.executemany("DELETE FROM in_links WHERE link = ?", ((link,) for link in void))
             for old, new in zip([0, *kept], kept, strict=False):
                 db.execute(
                     "DELETE FROM chunks WHERE id IN (SELECT a.id FROM chunks a JOIN chunks b "
@@ -676,16 +676,14 @@ class SqliteFrontier(MemoryFrontier):
         self._new = list(zip(urls, state["parent"].tolist(), state["depth"].tolist(), strict=True))
         self._flush()
         with self._writing() as db:
-            db.executemany(
-                "INSERT INTO sightings VALUES (?, ?, ?)", self._taken_over(state["seen"])
-            )
+            db.executemany("INSERT INTO in_links VALUES (?, ?, ?)", self._taken_over(state["seen"]))
 
     def _taken_over(self, seen: Iterable[Any]) -> Iterator[tuple[LinkId, int, str]]:
         for link, rows in seen:
             kept = list(islice(rows, self._keep))
             self._marks[link] += len(kept)
-            for place, ((_, anchor, kind), *sighting) in enumerate(kept):
-                yield link, place, json.dumps([anchor, kind, *sighting])
+            for place, ((_, anchor, kind), *in_link) in enumerate(kept):
+                yield link, place, json.dumps([anchor, kind, *in_link])
 
 
 def fingerprint(url: str) -> int:
@@ -694,8 +692,8 @@ def fingerprint(url: str) -> int:
     return int.from_bytes(digest, "little")
 
 
-def _row(link: Link, sighting: Sequence[Any]) -> str:
-    return _ENCODER.encode([link.anchor, link.kind, *sighting])
+def _row(link: Link, in_link: Sequence[Any]) -> str:
+    return _ENCODER.encode([link.anchor, link.kind, *in_link])
 
 
 _ENCODER = json.JSONEncoder(default=lambda number: number.item())

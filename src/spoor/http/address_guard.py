@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from spoor.http.settings import HttpSettings
+from spoor.settings import HttpSettings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -67,7 +67,7 @@ def is_host(text: str) -> bool:
     return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
 
 
-class Gate(AbstractResolver):
+class AddressGuard(AbstractResolver):
     """Resolver and socket factory of the live driver."""
 
     def __init__(self, settings: HttpSettings, resolver: AbstractResolver | None = None) -> None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
-from typing import Protocol
 
 import aiohttp
-import brotli
-import zstandard
-from multidict import CIMultiDict, CIMultiDictProxy
+from multidict import CIMultiDict
 from yarl import URL
 
-from spoor.http.address_guard import BlockedAddressError, Gate
-from spoor.http.settings import MIB, HttpSettings
+from spoor.http.address_guard import AddressGuard, BlockedAddressError
+from spoor.settings import MIB, HttpSettings
+from spoor.web.content_encoding import Inflater, inflaters_of
+from spoor.web.exchange import Exchange
 
 KEEP = 2.0
 """Seconds that a connection stays open for the next page of its host: longer than the usual delay,
@@ -26,202 +22,19 @@ and short enough that a crawl of thousands of hosts does not run out of file des
 _CHUNK = 1 << 16
 _STEP = 1 << 10
 """Compressed bytes between two looks at what they have become."""
-_MOST_PARTS = 2_000
-"""Of one body: parts that hold nothing cost as much as those that hold something."""
-_HEAD = 2
-_MOST_ENCODINGS = 4
 _HEADERS_ALLOWED = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """What went over the wire for one request; what an archive records."""
-
-    url: str
-    status: int
-    reason: str
-    request_headers: tuple[tuple[str, str], ...]
-    headers: CIMultiDictProxy[str]
-    raw: bytes
-    """Body as received, chunking undone."""
-    body: bytes
-    """Body decompressed; empty where its media type is not wanted."""
-    began: float
-    """By the driver's clock."""
-    seconds: float
-    truncated: str = ""
-    """Why the body was cut: `length`, `ratio`, `time`, `encoding`, `disconnect`; empty if whole."""
-    skipped: bool = False
-    """The body was not asked for."""
-    sitemap: bool = False
-    """It was asked for as a sitemap."""
-    sitemaps: tuple[str, ...] = ()
-    """Sitemaps of its host, where it is the first page that came from there."""
 
 
 class LimitError(Exception):
     """A reply that breaks a limit before its body begins."""
 
 
-class _Inflater(Protocol):
-    def feed(self, data: bytes, room: int) -> bytes:
-        """At most `room` bytes more; raises ValueError for broken data."""
-        ...
-
-    @property
-    def whole(self) -> bool:
-        """False where the data breaks off in the middle."""
-        ...
-
-
-class _Plain:
-    whole = True
-
-    def feed(self, data: bytes, room: int) -> bytes:
-        return data[:room]
-
-
-class _Decoder(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-class _Members:
-    """Compressed data in one or more parts that follow one another; what comes after them and is no
-    part is left out, as browsers do."""
-
-    def __init__(self, *make: Callable[[], _Decoder], piece: int = 1 << 10) -> None:
-        self._make = list(make)
-        """How a part is read; a second way is tried where the first knows nothing of the data."""
-        self._size = piece
-        self._decoder: _Decoder | None = None
-        self._began = False
-        self._parts = 0
-        self._over = False
-        self._head = b""
-
-    @property
-    def whole(self) -> bool:
-        return self._decoder is None and (self._parts > 0 or not self._began)
-
-    def feed(self, data: bytes, room: int) -> bytes:
-        # Small pieces: one may grow a thousandfold and more before it can be counted, and what a
-        # broken one holds is lost.
-        out = bytearray()
-        for at in range(0, len(data), self._size):
-            piece = data[at : at + self._size]
-            while piece and not self._over:
-                out += self._some(piece)
-                piece = b""
-                if self._decoder is not None and self._decoder.eof:
-                    piece = self._decoder.unused_data.lstrip(b"\0")
-                    self._decoder = None
-                    self._parts += 1
-                    if self._parts > _MOST_PARTS:
-                        raise ValueError("too many parts")
-            if len(out) >= room:
-                break
-        return bytes(out[:room])
-
-    def _some(self, piece: bytes) -> bytes:
-        if self._decoder is None:
-            self._decoder = self._make[0]()
-            self._head = b""
-        self._began = True
-        # A head of two bytes may come one by one, and is wrong only when the second is there.
-        early = len(self._head) < _HEAD
-        head, self._head = self._head, (self._head + piece)[:_HEAD]
-        try:
-            return self._decoder.decompress(piece)
-        except (zlib.error, zstandard.ZstdError) as error:
-            if not early:
-                raise ValueError(str(error)) from error
-            self._decoder = None
-            if self._parts:
-                self._over = True
-                return b""
-            if len(self._make) == 1:
-                raise ValueError(str(error)) from error
-            del self._make[0]
-            return self._some(head + piece)
-
-
-class _Brotli:
-    def __init__(self) -> None:
-        self._decoder = brotli.Decompressor()
-        self._began = False
-
-    @property
-    def whole(self) -> bool:
-        return not self._began or self._decoder.is_finished()
-
-    def feed(self, data: bytes, room: int) -> bytes:
-        out = bytearray()
-        self._began = self._began or bool(data)
-        try:
-            while len(out) < room and not self._decoder.is_finished():
-                some = self._decoder.process(data, output_buffer_limit=room - len(out))
-                data = b""
-                out += some
-                if not some and self._decoder.can_accept_more_data():
-                    break
-        except brotli.error as error:
-            raise ValueError(str(error)) from error
-        return bytes(out[:room])
-
-
-def _zstandard() -> _Decoder:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
-    decoder: _Decoder = decompressor.decompressobj(write_size=_CHUNK)
-    return decoder
-
-
-def _inflater(encoding: str) -> _Inflater:
-    """Raises ValueError for an encoding that was not asked for."""
-    if encoding in ("", "identity"):
-        return _Plain()
-    if encoding in ("gzip", "x-gzip"):
-        return _Members(partial(zlib.decompressobj, 31))
-    if encoding == "deflate":
-        # Some servers send it bare, without the head that it should have.
-        return _Members(partial(zlib.decompressobj, 15), partial(zlib.decompressobj, -15))
-    if encoding == "br":
-        return _Brotli()
-    if encoding == "zstd":
-        return _Members(_zstandard, piece=1 << 8)
-    raise ValueError(f"unknown content encoding {encoding!r}")
-
-
-def decoded(raw: bytes, encoding: str, size: int) -> bytes:
-    """A whole body of so many bytes from what was received of it under this Content-Encoding.
-
-    Raises ValueError where it is another.
-    """
-    body = raw
-    for inflater in _inflaters(encoding):
-        body = inflater.feed(body, size + 1)
-    if len(body) != size:
-        raise ValueError(f"{len(body)} bytes, not {size}")
-    return body
-
-
-def _inflaters(encoding: str) -> list[_Inflater]:
-    """Of a Content-Encoding, in the order in which they undo it."""
-    names = [part.strip().lower() for part in encoding.split(",") if part.strip()]
-    if len(names) > _MOST_ENCODINGS:
-        raise ValueError("too many encodings")
-    return [_inflater(name) for name in reversed(names)]
-
-
 class Client:
-    """An aiohttp session behind the gate, with limits on everything that a server sends."""
+    """An aiohttp session behind the address guard, with limits on all that a server sends."""
 
-    def __init__(self, settings: HttpSettings, gate: Gate) -> None:
+    def __init__(self, settings: HttpSettings, address_guard: AddressGuard) -> None:
         self._settings = settings
-        self._gate = gate
+        self._address_guard = address_guard
         self._request_headers = (
             ("User-Agent", settings.user_agent),
             ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"),
@@ -229,8 +42,8 @@ class Client:
         )
         connector = aiohttp.TCPConnector(
             limit=0,
-            resolver=gate,
-            socket_factory=gate.socket,
+            resolver=address_guard,
+            socket_factory=address_guard.socket,
             ttl_dns_cache=300,
             keepalive_timeout=KEEP,
             ssl=settings.verify_tls,
@@ -263,7 +76,7 @@ class Client:
         """
         started = self._loop.time()
         target = URL(url, encoded=True)
-        self._gate.check(target.host or "", target.port or 0)
+        self._address_guard.check(target.host or "", target.port or 0)
         try:
             reply = await self._session.get(target, allow_redirects=False)
         except aiohttp.ClientConnectorError as error:
@@ -306,7 +119,7 @@ class Client:
     async def _read(self, reply: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bytes, str]:
         raw, body = bytearray(), bytearray()
         try:
-            inflaters = _inflaters(reply.headers.get("Content-Encoding", ""))
+            inflaters = inflaters_of(reply.headers.get("Content-Encoding", ""))
         except ValueError:
             return b"", b"", "encoding"
         try:
@@ -343,7 +156,7 @@ def _first(data: bytearray, limit: int) -> bytes:
 
 
 def _both(
-    raw: bytearray, body: bytearray, inflaters: list[_Inflater], limit: int, why: str
+    raw: bytearray, body: bytearray, inflaters: list[Inflater], limit: int, why: str
 ) -> tuple[bytes, bytes, str]:
     """What was received, what it stands for (the same bytes where it was not compressed), and why
     it was cut."""

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from spoor.web.urls import registrable_domain
 
 _MANY = 1_024
-"""Lanes, beyond which those that nobody uses are forgotten."""
+"""HostQueues, beyond which those that nobody uses are forgotten."""
 
 
 @dataclass(slots=True)
-class _Lane:
+class _HostQueue:
     room: asyncio.Semaphore
     users: int = 0
     """Requests in it or waiting for it."""
     free_at: float = 0.0
 
 
-class Lanes:
+class HostQueues:
     """At most so many requests at a time to a host, to all hosts of a registrable domain, and to
     all at one address (0: no limit); where the limit is 1, the host's delay passes between two.
 
@@ -42,7 +42,7 @@ class Lanes:
         self._per_host = per_host
         self._per_domain = per_domain
         self._per_address = per_address
-        self._lanes: dict[str, _Lane] = {}
+        self._queues: dict[str, _HostQueue] = {}
 
     @asynccontextmanager
     async def through(self, host: str, delay: float) -> AsyncIterator[None]:
@@ -50,31 +50,31 @@ class Lanes:
         async with AsyncExitStack() as stack:
             # Always in this order: two requests never wait for each other.
             if self._per_host:
-                lane = f"host {host}"
-                await stack.enter_async_context(self._lane(lane, self._per_host, delay))
+                queue = f"host {host}"
+                await stack.enter_async_context(self._lane(queue, self._per_host, delay))
             if self._per_domain:
-                lane = f"domain {registrable_domain(host)}"
-                await stack.enter_async_context(self._lane(lane, self._per_domain, delay))
+                queue = f"domain {registrable_domain(host)}"
+                await stack.enter_async_context(self._lane(queue, self._per_domain, delay))
             if self._per_address:
-                lane = f"address {await self._address_of(host)}"
-                await stack.enter_async_context(self._lane(lane, self._per_address, delay))
+                queue = f"address {await self._address_of(host)}"
+                await stack.enter_async_context(self._lane(queue, self._per_address, delay))
             yield
 
     @asynccontextmanager
     async def _lane(self, name: str, most: int, delay: float) -> AsyncIterator[None]:
         clock = asyncio.get_running_loop().time
-        if len(self._lanes) >= _MANY and name not in self._lanes:
-            kept = {key: it for key, it in self._lanes.items() if it.users or it.free_at > clock()}
-            self._lanes = kept
-        lane = self._lanes.setdefault(name, _Lane(asyncio.Semaphore(most)))
-        lane.users += 1
+        if len(self._queues) >= _MANY and name not in self._queues:
+            kept = {key: it for key, it in self._queues.items() if it.users or it.free_at > clock()}
+            self._queues = kept
+        queue = self._queues.setdefault(name, _HostQueue(asyncio.Semaphore(most)))
+        queue.users += 1
         try:
-            async with lane.room:
-                if most == 1 and lane.free_at > clock():
-                    await asyncio.sleep(lane.free_at - clock())
+            async with queue.room:
+                if most == 1 and queue.free_at > clock():
+                    await asyncio.sleep(queue.free_at - clock())
                 try:
                     yield
                 finally:
-                    lane.free_at = max(lane.free_at, clock() + delay)
+                    queue.free_at = max(queue.free_at, clock() + delay)
         finally:
-            lane.users -= 1
+            queue.users -= 1

@@ -1,9 +1,9 @@
 """Experiments with fleets: every fleet, on every evolving web, by every seed.
 
 In the file of an experiment: `kind = "fleets"`, `seeds`, and under `settings` the `webs` (name →
-table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables with `fleet`, `settings` of it,
-and `seeds` for fewer than the experiment's), perhaps `days`. A finished cell is kept under a
-hash of what it was and of the code that ran it.
+table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables with `fleet`,
+`settings` of it, and `seeds` for fewer than the experiment's), perhaps `days`. A finished cell is
+kept under a hash of what it was and of the code that ran it.
 """
 
 from __future__ import annotations

@@ -215,9 +215,9 @@ def _ground(spec: str) -> tuple[EvolvingWorld, Remembered]:
 def cell(params: Mapping[str, Any], *, tell: Tell = lambda done, found: None) -> dict[str, Any]:
     """One run of a fleet; its figures, ready for JSON.
 
-    `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed` (0), `days`
-    (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged over the
-    3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of the
+    `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
+    (0), `days` (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged
+    over the 3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of the
     documents that were new at some time of the run, the share found, and the median time from the
     date of a document to its submission.
     """

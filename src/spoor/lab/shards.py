@@ -1,9 +1,9 @@
 """A crawl in shards, simulated in one process: what splitting costs in harvest, and what learning
 together gives back.
 
-The shards run the very lines of a live crawl in shards: crawl, letter box, desk, hub; what is left
-out is the network, the disk and the processes. Time is the number of rounds: in one, each shard
-fetches a page.
+The shards run the very lines of a live crawl in shards: crawl, outbox, worker, coordinator; what is
+left out is the network, the disk and the processes. Time is the number of rounds: in one, each
+shard fetches a page.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from spoor.lab.cell import Cell, Ground, prepare
 from spoor.lab.figures import area
 from spoor.protocols import Frontier, Judge, Policy, World
 from spoor.sharding import calls
-from spoor.sharding.coordinator import Hub, Report
-from spoor.sharding.outbox import Post
-from spoor.sharding.worker import Desk
+from spoor.sharding.coordinator import Coordinator, Report
+from spoor.sharding.outbox import Outbox
+from spoor.sharding.worker import Worker
 from spoor.types import Fetch, Outcome, Task, Topic
 from spoor.web.urls import divided, registrable_domain
 
-Make = Callable[[Post], Crawl]
+Make = Callable[[Outbox], Crawl]
 
 
 class LocalShard:
     """One shard in this process; its replies come at once."""
 
-    def __init__(self, post: Post, make: Make, world: World) -> None:
-        self.crawl = make(post)
-        self.desk = Desk(self.crawl, self.crawl, self._call)
+    def __init__(self, outbox: Outbox, make: Make, world: World) -> None:
+        self.crawl = make(outbox)
+        self.worker = Worker(self.crawl, self.crawl, self._call)
         self.merge_seconds = 0.0
         self._world = world
         self._verdicts: list[bool] = []
@@ -50,10 +50,10 @@ class LocalShard:
 
     def step(self, now: float) -> Outcome | None:
         """Fetch the next link, if there is one; what came of it, if that is the end of it."""
-        answer = self.desk.next(now)
+        answer = self.worker.next(now)
         if not isinstance(answer, Fetch):
             return None
-        outcome = self.desk.receive(self._world.answer(answer), now)
+        outcome = self.worker.receive(self._world.answer(answer), now)
         if not isinstance(outcome, Outcome):
             return None
         if outcome.judgement is not None:
@@ -62,16 +62,16 @@ class LocalShard:
 
     def report(self, order: dict[str, Any] | None) -> Report:
         verdicts, self._verdicts = self._verdicts, []
-        self.desk.post.seal()
-        return self.desk.report(order, verdicts)
+        self.worker.outbox.seal()
+        return self.worker.report(order, verdicts)
 
 
 @dataclass
 class LocalCrawl:
-    """Shards and their hub; `on_page` sees what came of each page."""
+    """Shards and their coordinator; `on_page` sees what came of each page."""
 
     shards: Sequence[LocalShard]
-    hub: Hub
+    coordinator: Coordinator
     every: int = 1
     """Rounds between two exchanges."""
     on_page: Callable[[int, Outcome], None] = lambda shard, outcome: None
@@ -81,8 +81,8 @@ class LocalCrawl:
         """To the end; returns the reason. With an exchange that brings nothing new the last links
         are still on their way, so it takes as many as it takes."""
         for at, shard in enumerate(self.shards):
-            self.hub.joined(at, shard.report(None), self.now)
-        while self.hub.reason is None:
+            self.coordinator.joined(at, shard.report(None), self.now)
+        while self.coordinator.reason is None:
             self.exchange()
             for _ in range(self.every):
                 for at, shard in enumerate(self.shards):
@@ -90,14 +90,14 @@ class LocalCrawl:
                     if outcome is not None and outcome.judgement is not None:
                         self.on_page(at, outcome)
                 self.now += 1.0
-        return self.hub.reason
+        return self.coordinator.reason
 
     def exchange(self) -> None:
         """An order to each shard, and its report."""
         for at, shard in enumerate(self.shards):
-            order = self.hub.order(at)
-            shard.desk.obey(order, self.now)
-            self.hub.report(at, shard.report(order), self.now)
+            order = self.coordinator.order(at)
+            shard.worker.obey(order, self.now)
+            self.coordinator.report(at, shard.report(order), self.now)
 
 
 def simulate(
@@ -122,27 +122,27 @@ def simulate(
     begin = [ground.root] if seeds is None else seeds
     owner = division(by, draw)
 
-    def make(post: Post) -> Crawl:
-        rng = np.random.default_rng([cell.seed, post.me])
+    def make(outbox: Outbox) -> Crawl:
+        rng = np.random.default_rng([cell.seed, outbox.me])
         task = Task(rng, cell.topic or Topic(), graph=None)
         policy: Policy = registry.build("policies", cell.policy, task, settings=dict(cell.params))
-        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), post, begin)
+        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), outbox, begin)
 
     began = time.process_time()
-    posts = [Post(at, shards, owner=owner) for at in range(shards)]
-    members = [LocalShard(post, make, ground.world) for post in posts]
-    hub = Hub(shards, pages, merge_pages=merge_pages)
+    posts = [Outbox(at, shards, owner=owner) for at in range(shards)]
+    members = [LocalShard(outbox, make, ground.world) for outbox in posts]
+    coordinator = Coordinator(shards, pages, merge_pages=merge_pages)
     found: list[bool] = []
 
     def note(shard: int, outcome: Outcome) -> None:
         assert outcome.judgement is not None
         found.append(outcome.judgement.relevant)
 
-    crawl = LocalCrawl(members, hub, every, note)
+    crawl = LocalCrawl(members, coordinator, every, note)
     reason = crawl.run()
     seconds = time.process_time() - began
     each = [shard.crawl.counts.pages for shard in members]
-    traffic, fetched = hub.traffic, max(1, len(found))
+    traffic, fetched = coordinator.traffic, max(1, len(found))
     merging = sum(shard.merge_seconds for shard in members)
     return {
         "policy": cell.policy,
@@ -182,9 +182,9 @@ def division(by: str = "domain", draw: int = 0) -> Callable[[str, int], int]:
 
 
 def split_crawl(
-    policy: Policy, judge: Judge, frontier: Frontier, post: Post, seeds: Sequence[str]
+    policy: Policy, judge: Judge, frontier: Frontier, outbox: Outbox, seeds: Sequence[str]
 ) -> Crawl:
     """A crawl that is one shard, with its share of the seeds and no pages lent to it yet."""
-    crawl = Crawl(policy, judge, frontier, pages=0, post=post)
+    crawl = Crawl(policy, judge, frontier, pages=0, outbox=outbox)
     crawl.seed(seeds)
     return crawl

@@ -66,9 +66,9 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_reader import Warc
 from spoor.frontier.memory import MemoryFrontier
-from spoor.live.run import wanted_by
 from spoor.protocols import LookAhead, Policy
 from spoor.replay import Replay
+from spoor.runs.assemble import wanted_by
 from spoor.runs.snapshot import open_urls, settings_of
 from spoor.runs.writer import reading
 from spoor.types import (

@@ -9,12 +9,12 @@ from spoor.types import (
     NO_PARENT,
     Anchor,
     Fetched,
+    InLinks,
     Judgement,
     KnownWeb,
     Link,
     LinkId,
     Outcome,
-    Sightings,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def crawl_known(web: KnownWeb, policy: Policy, pages: int) -> list[bool]:
     done: set[LinkId] = set()
     offer = _Open()
 
-    def show(links: Sequence[Link], parent: LinkId, score: float, at_depth: int) -> Sightings:
+    def show(links: Sequence[Link], parent: LinkId, score: float, at_depth: int) -> InLinks:
         at, numbers, first = [], [], []
         for place, link in enumerate(links):
             number = known.get(link.url)
@@ -57,7 +57,7 @@ def crawl_known(web: KnownWeb, policy: Policy, pages: int) -> list[bool]:
             first.append(new)
         seen_urls = [urls[number] for number in numbers]
         seen_hosts = [hosts[number] for number in numbers]
-        return Sightings(links, at, numbers, first, parent, score, at_depth, seen_urls, seen_hosts)
+        return InLinks(links, at, numbers, first, parent, score, at_depth, seen_urls, seen_hosts)
 
     policy.observe(show([Link(web.graph.urls[web.root], Anchor(), "seed")], NO_PARENT, 0.0, 0))
     found: list[bool] = []

@@ -20,7 +20,7 @@ from spoor.web.urls import words as url_words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spoor.types import Anchor, Sightings
+    from spoor.types import Anchor, InLinks
 
     Floats = NDArray[np.float64]
 
@@ -132,7 +132,7 @@ class Relevance:
         self.source = said
         """What relevance is measured by, in words."""
 
-    def of_page(self, title: str, text: str, seen: Sightings | None) -> tuple[Tenths, list[int]]:
+    def of_page(self, title: str, text: str, seen: InLinks | None) -> tuple[Tenths, list[int]]:
         """Those of a page's title and text; and for each of its links, in their order, the number
         of the words of its URL, its anchor and what surrounds it, until the next call."""
         numbers, tenths, cosines = self._numbers, self.tenths, self.cosines

@@ -1,6 +1,6 @@
 """Pages that a user names one by one: URLs, fetched as a crawl would fetch them, and files.
 
-A URL is asked for through the same gate, robots.txt, limits and manners as in a crawl, once, and
+A URL is asked for through the same gate, robots.txt, limits and politeness as in a crawl, once, and
 nothing that it links to is followed.
 """
 
@@ -19,13 +19,14 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
-from spoor.http.settings import HttpSettings
 from spoor.judges.facts import Function
-from spoor.live.loop import Admission, Live
-from spoor.protocols import Guard
+from spoor.live.loop import Live
+from spoor.protocols import LinkFilter
+from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
-from spoor.web.link_filter import LiveGuard
+from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
+from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedWorld
@@ -81,10 +82,10 @@ class Reader:
     def at_random(self, urls: Sequence[str], count: int) -> list[Page]:
         """At most `count` pages of the registrable domains of these URLs, reached by random steps
         from the roots of their hosts."""
-        admission = Admission.of(urls, "domain")
+        admission = Scope.of(urls, "domain")
         roots = dict.fromkeys("/".join(url.split("/", 3)[:3]) + "/" for url in urls)
-        guard = LiveGuard(admission, traps=Traps(), per_host=None, per_domain=None)
-        outcomes = self._crawl("random", list(roots), count, guard)
+        link_filter = CrawlFilter(admission, traps=Traps(), per_host=None, per_domain=None)
+        outcomes = self._crawl("random", list(roots), count, link_filter)
         return [outcome.page for outcome in outcomes if outcome.page is not None]
 
     def _fetch(self, urls: Sequence[str]) -> list[Example]:
@@ -97,7 +98,7 @@ class Reader:
         return [_example(url, came.get(number)) for number, url in enumerate(urls)]
 
     def _crawl(
-        self, policy: str, urls: Sequence[str], pages: int, guard: Guard | None
+        self, policy: str, urls: Sequence[str], pages: int, link_filter: LinkFilter | None
     ) -> list[Outcome]:
         made = registry.build("policies", policy, Task(np.random.default_rng(self._seed)))
         crawl = Crawl(
@@ -107,7 +108,7 @@ class Reader:
             pages=pages,
             attempts=1,
             admit=lambda page, depth: (),
-            guard=guard,
+            link_filter=link_filter,
         )
         crawl.seed(urls)
         found: list[Outcome] = []

@@ -15,38 +15,34 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import aiohttp
 
 from spoor.errors import PausedError
 from spoor.garbage import few_collections
-from spoor.http.address_guard import BlockedAddressError, Gate
-from spoor.http.client import Client, Exchange, LimitError
-from spoor.http.dates import last_modified
-from spoor.http.host_queues import Lanes
-from spoor.http.settings import MIB, HttpSettings
+from spoor.http.address_guard import AddressGuard, BlockedAddressError
+from spoor.http.client import Client, LimitError
+from spoor.http.host_queues import HostQueues
 from spoor.protocols import Engine
+from spoor.settings import HttpSettings
 from spoor.types import (
-    Anchor,
     Deferred,
     Failed,
     Fetch,
     Fetched,
     Finished,
-    Link,
     Outcome,
-    Page,
     Redirected,
     Reply,
     Sleep,
 )
 from spoor.web import sitemaps
-from spoor.web.page import parse
+from spoor.web.dates import last_modified
+from spoor.web.exchange import Exchange, Source
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
-from spoor.web.urls import Joiner, canonical, host, registrable_domain
+from spoor.web.urls import Joiner, canonical, host
 
 Clock = Callable[[], float]
 
@@ -57,117 +53,9 @@ ROBOTS_AGAIN = 5.0
 long, up to a day (RFC 9309, 2.4)."""
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for such hosts."""
-READ_OF_ENDLESS = 1 << 18
-"""Bytes that are read of a body of more than a MiB that was cut: who sends without end shall not
-cost a crawl more than others do."""
 DAY = 24 * 3600.0
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """Which links of a page may enter the frontier."""
-
-    scope: str = "anywhere"
-    """`host`, `domain` (of the seeds) or `anywhere`."""
-    hosts: frozenset[str] = frozenset()
-    domains: frozenset[str] = frozenset()
-    max_depth: int | None = None
-    nofollow: bool = True
-    """Obey rel=nofollow, meta robots and X-Robots-Tag."""
-
-    @classmethod
-    def of(
-        cls, seeds: Iterable[str], scope: str, max_depth: int | None = None, nofollow: bool = True
-    ) -> Admission:
-        """The admission of a crawl that begins at these seeds."""
-        hosts = frozenset(host(seed) for seed in seeds)
-        domains = frozenset(registrable_domain(name) for name in hosts)
-        return cls(scope, hosts, domains, max_depth, nofollow)
-
-    def __call__(self, page: Page, depth: int) -> Sequence[Link]:
-        if self.max_depth is not None and depth > self.max_depth:
-            return ()
-        if self.nofollow and "nofollow" in page.flags:
-            return ()
-        if self.scope == "anywhere":
-            if not self.nofollow:
-                return page.links
-            return [link for link in page.links if not link.anchor.nofollow]
-        return [link for link in page.links if self._fits(link)]
-
-    def _fits(self, link: Link) -> bool:
-        if self.nofollow and link.anchor.nofollow:
-            return False
-        name = host(link.url)
-        if self.scope == "host":
-            return name in self.hosts
-        return registrable_domain(name) in self.domains
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """All that a page is made of: the same source gives the same page."""
-
-    url: str
-    body: bytes
-    content_type: str
-    status: int
-    fetched_at: float
-    truncated: bool
-    robots: str
-    """X-Robots-Tag."""
-    modified: float | None
-    sitemap: bool = False
-    sitemaps: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, exchange: Exchange, modified: float | None) -> Source:
-        return cls(*cls.values(exchange, modified))
-
-    @staticmethod
-    def values(exchange: Exchange, modified: float | None) -> list[Any]:
-        """Of its fields, in their order."""
-        return [
-            exchange.url,
-            exchange.body,
-            exchange.headers.get("Content-Type", ""),
-            exchange.status,
-            exchange.began,
-            bool(exchange.truncated),
-            ",".join(exchange.headers.getall("X-Robots-Tag", [])),
-            modified,
-            exchange.sitemap,
-            exchange.sitemaps,
-        ]
-
-    def page(self, joiner: Joiner) -> Page:
-        if self.sitemap:
-            return Page(
-                self.url,
-                self.status,
-                self.content_type.partition(";")[0].strip().lower(),
-                links=sitemaps.links_of(self.body, self.url),
-                flags=frozenset({"sitemap", "not-html"}),
-                fetched_at=self.fetched_at,
-            )
-        endless = self.truncated and len(self.body) > MIB
-        page = parse(
-            self.body[:READ_OF_ENDLESS] if endless else self.body,
-            self.url,
-            content_type=self.content_type,
-            status=self.status,
-            fetched_at=self.fetched_at,
-            modified=self.modified,
-            truncated=self.truncated,
-            robots=self.robots,
-            joiner=joiner,
-        )
-        if self.sitemaps:
-            listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]
-            page = replace(page, links=[*page.links, *listed])
-        return page
 
 
 @dataclass(slots=True)
@@ -250,10 +138,10 @@ class Live:
 
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
-        gate, settings = Gate(self.settings), self.settings
-        self._client = Client(settings, gate)
-        self._lanes = Lanes(
-            gate.address_of,
+        address_guard, settings = AddressGuard(self.settings), self.settings
+        self._client = Client(settings, address_guard)
+        self._queues = HostQueues(
+            address_guard.address_of,
             per_host=settings.per_host,
             per_domain=settings.per_domain,
             per_address=settings.per_address,
@@ -266,7 +154,7 @@ class Live:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._client.close()
-            await gate.close()
+            await address_guard.close()
 
     async def _loop(self) -> Finished:
         while True:
@@ -377,7 +265,7 @@ class Live:
             else:
                 listing = fetch.choice.why == sitemaps.WHY
                 accept = ("*",) if listing else self.settings.accept
-                async with self._lanes.through(fetch.host, self._delay(fetch.host)):
+                async with self._queues.through(fetch.host, self._delay(fetch.host)):
                     exchange = await self._client.get(fetch.url, self._clock(), accept=accept)
                 if self.settings.sitemaps:
                     exchange = self._with_sitemaps(exchange, listing, rules)
@@ -479,7 +367,7 @@ class Live:
             try:
                 # One byte more, so that a file that was cut is known to be.
                 name = host(url)
-                async with self._lanes.through(name, self._delay(name)):
+                async with self._queues.through(name, self._delay(name)):
                     exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:
                 raise

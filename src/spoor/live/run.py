@@ -8,38 +8,27 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from spoor import registry
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import is_address, is_host
-from spoor.http.settings import HttpSettings
-from spoor.judges.spec import judge_and_topic
-from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.remaining import Estimate, Harvest, in_words
-from spoor.learn.state import read
-from spoor.live.loop import Admission, Live, stop_on_signals
-from spoor.protocols import Attached, Engine, Judge, Keeps, Post
+from spoor.live.loop import Live, stop_on_signals
+from spoor.live.stop_rule import StopRule
+from spoor.protocols import Attached, Engine, Keeps
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunFolder
-from spoor.types import Deferred, Failed, Fetch, Outcome, State, Task, Topic
-from spoor.web.link_filter import LiveGuard
-from spoor.web.text import Vectors
-from spoor.web.traps import Traps
-from spoor.wrappers.fallback import Standby
+from spoor.settings import HttpSettings
+from spoor.types import Deferred, Failed, Fetch, Outcome, State
+from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 CHECKPOINT_SHARE = 0.02
@@ -48,8 +37,6 @@ CHECKPOINT_SHARE = 0.02
 ESTIMATE_EVERY = 10
 """Pages between two estimates of what is left, where a run ends by them."""
 
-LEAST_PAGES = 50
-"""No run ends by an estimate before."""
 
 LISTEN_SECONDS = 1.0
 """How often a run looks for labels that a person gave."""
@@ -65,155 +52,38 @@ IN_MEMORY = 10_000
 takes long, since it writes them all, and each link a kilobyte."""
 
 
-def wanted(
-    topic: str | None, topic_file: Path | None, want: Sequence[str]
-) -> tuple[Judge, TopicFile | None]:
-    """The judge of a crawl, and the words that its policy may go by."""
-    subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
-    found = judge_and_topic(subject, want)
-    if found is None:
-        raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
-    return found
-
-
-def wanted_by(settings: Mapping[str, Any]) -> tuple[Judge, TopicFile | None]:
-    """As `wanted`, of a run's settings."""
-    told = located(settings)
-    file = Path(told["topic_file"]) if told["topic_file"] else None
-    return wanted(told["topic"] or None, file, told["want"])
-
-
-def located(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run crawls by; each file that it names as seen from the folder where it was begun,
-    or, where that has none of the name, as it is named."""
-    told, folder = dict(settings["crawl"]), settings.get("folder", "")
-
-    def place(name: str) -> str:
-        there = os.path.join(folder, name)
-        return there if name and os.path.isfile(there) else name
-
-    for key in ("topic_file", "model", "vectors"):
-        told[key] = place(told[key])
-    if told["topic"].endswith(SUFFIXES):
-        told["topic"] = place(told["topic"])
-    told["want"] = [
-        f"topic:{place(spec.removeprefix('topic:'))}" if spec.startswith("topic:") else spec
-        for spec in told["want"]
-    ]
-    return told
-
-
-def make_crawl(
-    settings: Mapping[str, Any],
-    judge: Judge,
-    subject: TopicFile | None,
-    post: Post | None = None,
-) -> Crawl:
-    """The crawl of a run's settings; with a `post`, one shard of it. Raises InputError as the
-    registry does."""
-    told = located(settings)
-    name = told["policy"]
-    if name in registry.LAB_ONLY:
-        raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")
-    task = Task(
-        np.random.default_rng(told["seed"]),
-        subject.topic if subject else Topic(),
-        model=read(Path(told["model"])) if told["model"] else None,
-        vectors=Vectors.read(told["vectors"]) if told["vectors"] else None,
-    )
-    policy = registry.build("policies", name, task, settings=told["params"])
-    plain = replace(task, rng=np.random.default_rng(told["seed"]), model=None)
-    depth = None if told["max_depth"] < 0 else told["max_depth"]
-    kept = Standby(policy, lambda: registry.build("policies", "best-first", plain))
-    return Crawl(
-        SitemapsFirst(kept) if told["sitemaps"] else kept,
-        judge,
-        MemoryFrontier(
-            delay=settings["manners"]["delay"], per_host=settings["manners"]["per_host"]
-        ),
-        pages=settings["pages"],
-        guard=LiveGuard(
-            Admission.of(told["seeds"], told["scope"], depth),
-            traps=None if told["traps"] else Traps(),
-            per_host=told["pages_per_host"] or None,
-            per_domain=told["pages_per_domain"] or None,
-        ),
-        post=post,
-    )
-
-
 def make_http(settings: Mapping[str, Any]) -> HttpSettings:
     """The HttpSettings of a run's settings."""
-    manners = settings["manners"]
+    politeness = settings["politeness"]
     connect: tuple[str, int] | None = None
-    if manners["connect_to"]:
-        address, _, port = manners["connect_to"].rpartition(":")
+    if politeness["connect_to"]:
+        address, _, port = politeness["connect_to"].rpartition(":")
         address = "127.0.0.1" if address == "localhost" else address.strip("[]")
         number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
         if not is_address(address) or not 0 < number < 1 << 16:
             raise InputError(
-                f"--connect-to {manners['connect_to']!r} is not ADDRESS:PORT, as in 127.0.0.1:8080"
+                f"--connect-to {politeness['connect_to']!r} is not ADDRESS:PORT, "
+                "as in 127.0.0.1:8080"
             )
         connect = (address, number)
-    for name in manners["allow_private"]:
+    for name in politeness["allow_private"]:
         if not is_host(name):
             raise InputError(
                 f"--allow-private {name!r} is not a host; give its name or address alone, "
                 "as in localhost or 127.0.0.1"
             )
     return HttpSettings(
-        contact=manners["contact"],
-        in_flight=manners["in_flight"],
-        per_host=manners["per_host"],
-        per_domain=manners["per_domain"],
-        per_address=manners["per_address"],
-        robots=manners["robots"],
-        noai=manners["noai"],
+        contact=politeness["contact"],
+        in_flight=politeness["in_flight"],
+        per_host=politeness["per_host"],
+        per_domain=politeness["per_domain"],
+        per_address=politeness["per_address"],
+        robots=politeness["robots"],
+        noai=politeness["noai"],
         sitemaps=settings["crawl"]["sitemaps"],
-        allow_private=frozenset(manners["allow_private"]),
+        allow_private=frozenset(politeness["allow_private"]),
         connect_to=connect,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class StopRule:
-    """When a run has found enough, or no longer finds enough."""
-
-    found: int | None = None
-    """Relevant pages after which it ends."""
-    floor: float = 0.0
-    """Harvest rate, in [0, 1], of the last `window` pages below which it ends."""
-    window: int = 200
-    saturation: float = 0.0
-    """Share of all relevant pages, in [0, 1]: it ends once the upper end of the estimate of what is
-    left falls below it."""
-    least: float = 0.0
-    """Relevant pages: it ends once the upper end of what the next hundred pages will find falls
-    below it."""
-
-    @property
-    def estimates(self) -> bool:
-        """Whether it goes by an estimate."""
-        return bool(self.saturation or self.least)
-
-    def reason(
-        self, found: int, recent: Sequence[bool], estimate: Estimate | None = None
-    ) -> str | None:
-        """Why to stop now, with so many found, these verdicts on the last pages, and an estimate of
-        what is left where there is one; or None."""
-        if estimate is not None and estimate.pages >= LEAST_PAGES:
-            high = estimate.share_left.high
-            if high < self.saturation:
-                return f"saturated: at most {high:.0%} of the relevant pages is left, by estimate"
-            if estimate.next.high < self.least:
-                most = estimate.next.high
-                return f"the next hundred pages will find {most:.0f} more at most, by estimate"
-        if self.found is not None and found >= self.found:
-            return f"found {found} relevant pages"
-        if len(recent) >= self.window and sum(recent) < self.floor * len(recent):
-            rate = sum(recent) / len(recent)
-            return f"harvest of the last {len(recent)} pages fell to {rate:.1%}"
-        return None
 
 
 class Run:
@@ -266,9 +136,9 @@ class Run:
             self._go_on(state)
         policy = engine.policy
         policy = policy.policy if isinstance(policy, SitemapsFirst) else policy
-        self._standby = policy if isinstance(policy, Standby) else None
-        if self._standby is not None:
-            self._standby.tell = lambda line: self.on_fault(line)
+        self._fallback = policy if isinstance(policy, Fallback) else None
+        if self._fallback is not None:
+            self._fallback.tell = lambda line: self.on_fault(line)
 
     def _go_on(self, state: State) -> None:
         """The last checkpoint, and what was done since then, done again."""
@@ -280,17 +150,17 @@ class Run:
         self.journal.replay()
         # The crawl's clock never goes back, even where the machine's did.
         self._ahead = max(0.0, self.journal.last - time.time())
-        settings = {key: self.folder.settings[key] for key in ("pages", "manners")}
+        settings = {key: self.folder.settings[key] for key in ("pages", "politeness")}
         self.journal.resume(self.now(), settings)
         self._pages_before = self.crawl.counts.pages
 
     def _configure(self, settings: Mapping[str, Any]) -> None:
-        self._settings = {key: settings[key] for key in ("pages", "manners")}
-        frontier, manners = self.crawl.frontier, settings["manners"]
+        self._settings = {key: settings[key] for key in ("pages", "politeness")}
+        frontier, politeness = self.crawl.frontier, settings["politeness"]
         assert isinstance(frontier, MemoryFrontier)
-        frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
-        post = self.crawl.post
-        self.crawl.pages = settings["pages"] if post is None else post.grant
+        frontier.configure(delay=politeness["delay"], per_host=politeness["per_host"])
+        outbox = self.crawl.outbox
+        self.crawl.pages = settings["pages"] if outbox is None else outbox.grant
 
     # -- where the frontier lies
 
@@ -315,8 +185,8 @@ class Run:
         if self._store == "auto" and old.open_count < IN_MEMORY:
             return
         new = self._on_disk()
-        manners = self._settings["manners"]
-        new.configure(delay=manners["delay"], per_host=manners["per_host"])
+        politeness = self._settings["politeness"]
+        new.configure(delay=politeness["delay"], per_host=politeness["per_host"])
         new.load(old.save())
         self.crawl.frontier = new
         if isinstance(self.crawl.policy, Attached):
@@ -324,14 +194,14 @@ class Run:
 
     def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
         """Ask again for what was in flight, a whole delay from now: nobody knows when the process
-        before sent its last request. Manners and budget may have changed."""
+        before sent its last request. Politeness and budget may have changed."""
         if settings != self._settings:
             self._configure(settings)
         self.crawl.reissue(now)
         frontier = self.crawl.frontier
         assert isinstance(frontier, MemoryFrontier)
         for host, *_ in frontier.hosts():
-            frontier.pace(host, settings["manners"]["delay"])
+            frontier.pace(host, settings["politeness"]["delay"])
             delay = frontier.delay(host)
             if delay:
                 frontier.hold(host, now + delay)
@@ -343,7 +213,7 @@ class Run:
     @property
     def fault(self) -> str:
         """What its policy did that no policy may, and what goes on in its place; or nothing."""
-        return self._standby.fault if self._standby else ""
+        return self._fallback.fault if self._fallback else ""
 
     def run(self) -> str:
         """To the end; returns the reason."""

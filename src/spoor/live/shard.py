@@ -1,6 +1,7 @@
 """One shard of a live crawl: its crawl, its own run folder, and the network.
 
-An object of one event loop, whatever process that runs in; its turns with the hub come from there.
+An object of one event loop, whatever process that runs in; its turns with the coordinator come from
+there.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any
 
 from spoor.frontier.memory import MemoryFrontier
 from spoor.live.metrics import Download
-from spoor.live.run import Run, make_crawl, make_http, wanted_by
+from spoor.live.run import Run, make_http
+from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.shards import folder_of
 from spoor.runs.writer import BusyError, RunFolder
 from spoor.sharding.coordinator import Order, Report
-from spoor.sharding.outbox import Post
-from spoor.sharding.worker import Desk
+from spoor.sharding.outbox import Outbox
+from spoor.sharding.worker import Worker
 from spoor.types import Deferred, Fetch, Outcome
 
 BUSY_SECONDS = 30.0
@@ -48,15 +50,15 @@ class Shard:
         watched: bool = False,
     ) -> None:
         mine = {**settings, "pages": 0}  # the budget is lent
-        crawl = make_crawl(mine, *wanted_by(settings), Post(me, shards))
+        crawl = make_crawl(mine, *wanted_by(settings), Outbox(me, shards))
         folder = _folder(folder_of(path, me), mine, warc)
         try:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
                 (folder.path / "labels.jsonl").symlink_to(Path("..", "labels.jsonl"))
             self.run = Run(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
-            self.desk = Desk(crawl, self.run.journal, self.run.journal.call)
-            if self.desk.post.shards != shards:
+            self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
+            if self.worker.outbox.shards != shards:
                 self.run.journal.call("split", self.run.now(), shards)
                 self.run.commit()
         except BaseException:
@@ -66,7 +68,7 @@ class Shard:
         self._watched = watched
         self._downloads: list[Download] = []
         self.run.on_step = self._seen
-        self._live = self.run.live(self.desk)
+        self._live = self.run.live(self.worker)
         self._ending: asyncio.Task[str] | None = None
         self._busy = 0.0
         self._counted, self._hosts = -COUNT_SECONDS, 0
@@ -79,14 +81,14 @@ class Shard:
 
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report."""
-        self.desk.post.seal()
+        self.worker.outbox.seal()
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._live))
         return self._report(None)
 
     def anew(self) -> Report:
-        """A first report to another hub, which has none of what was told the one before."""
-        self.desk.held = True
-        self.desk.post.rewind()
+        """A first report to another coordinator, which has none of what was told the one before."""
+        self.worker.held = True
+        self.worker.outbox.rewind()
         self._commit()
         return self._report(None)
 
@@ -96,8 +98,8 @@ class Shard:
             self._ending.result()
         began = time.process_time()
         # Between two turns of the driver's loop all steps that were taken are committed.
-        self.desk.post.seal()
-        if self.desk.obey(order, self.run.now()):
+        self.worker.outbox.seal()
+        if self.worker.obey(order, self.run.now()):
             self._commit()
         report = self._report(order)
         if order["stop"] is not None:
@@ -117,16 +119,16 @@ class Shard:
 
     def _commit(self) -> None:
         self.run.commit()
-        self.desk.post.seal()
+        self.worker.outbox.seal()
 
     def _report(self, order: Order | None) -> Report:
         verdicts, self._verdicts = self._verdicts, []
-        report = self.desk.report(order, verdicts)
+        report = self.worker.report(order, verdicts)
         now = time.monotonic()
         if now > self._counted + COUNT_SECONDS:
             frontier = self.run.crawl.frontier
             assert isinstance(frontier, MemoryFrontier)
-            own = self.desk.post.owns_host
+            own = self.worker.outbox.owns_host
             self._counted, self._hosts = now, sum(own(name) for name, *_ in frontier.hosts())
         report["hosts"] = self._hosts
         report["cpu"] = time.process_time()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spoor.live.metrics import COUNTERS, GAUGES, Number
-from spoor.sharding.coordinator import Hub
+from spoor.sharding.coordinator import Coordinator
 
 EACH = {
     "pages": ("pages", "Pages fetched by each shard", True),
@@ -18,15 +18,15 @@ EACH = {
 """Name → (of its report, what it is, whether it only grows: a process may begin anew)."""
 
 
-def numbers_of(hub: Hub, now: float) -> list[Number]:
+def numbers_of(coordinator: Coordinator, now: float) -> list[Number]:
     """Those of one process, summed over the shards, then what only shards have."""
-    members = hub.members.values()
+    members = coordinator.members.values()
 
     def total(key: str) -> float:
         return float(sum(member.told.get(key, 0) for member in members))
 
-    traffic = hub.traffic
-    stand = (total("open"), total("flying"), hub.ledger.budget)
+    traffic = coordinator.traffic
+    stand = (total("open"), total("flying"), coordinator.page_budget.budget)
     found = [Number(name, what, total(name), True) for name, what in COUNTERS.items()]
     found += [
         Number(name, what, value) for (name, what), value in zip(GAUGES.items(), stand, strict=True)

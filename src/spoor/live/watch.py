@@ -26,10 +26,10 @@ from spoor.files import write_whole
 from spoor.foragers.fleet import Abreast, Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
-from spoor.http.settings import HttpSettings
 from spoor.live.loop import Live, stop_on_signals
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunFolder
+from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, NextStep, Outcome, Reply, State
 
 CHECKPOINT_SECONDS = 5.0
@@ -229,12 +229,12 @@ class Watch:
         self.journal = Journal(self._reporter, folder, self._resume)
         state = folder.state()
         if state is not None:
-            self._configure(folder.ran_with["manners"])
+            self._configure(folder.ran_with["politeness"])
             self._reporter.load(state)
             self.journal.replay()
             # The clock of a fleet never goes back, even where the machine's did.
             self._ahead = max(0.0, self.journal.last - time.time())
-            self.journal.resume(self.now(), {"manners": folder.settings["manners"]})
+            self.journal.resume(self.now(), {"politeness": folder.settings["politeness"]})
         self._take_back(folder.path / "news.jsonl")
         try:
             self._news = (folder.path / "news.jsonl").open("ab")
@@ -248,17 +248,17 @@ class Watch:
         """Unix seconds, never fewer than before."""
         return time.time() + self._ahead
 
-    def _configure(self, manners: Mapping[str, Any]) -> None:
-        self.fleet.frontier.configure(delay=manners["delay"], per_host=manners["per_host"])
+    def _configure(self, politeness: Mapping[str, Any]) -> None:
+        self.fleet.frontier.configure(delay=politeness["delay"], per_host=politeness["per_host"])
         params = [
             item.partition("=")[0].strip() for item in self.folder.settings["crawl"]["params"]
         ]
         if isinstance(self.fleet.crew, Abreast) and "abreast" not in params:
-            self.fleet.crew.abreast = manners["in_flight"]
+            self.fleet.crew.abreast = politeness["in_flight"]
 
     def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
-        """This process takes over; its manners may be others."""
-        self._configure(settings["manners"])
+        """This process takes over; its politeness may be others."""
+        self._configure(settings["politeness"])
         self.fleet.reissue(now)
 
     def _take_back(self, path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, Outcome, Sightings, State, Task
+from spoor.types import Anchor, Choice, InLinks, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
 from spoor.web.urls import words as url_words
 
@@ -41,7 +41,7 @@ class BestFirst:
         # Navigation repeats the same words on every page.
         self._memo: dict[tuple[str, str, str, str], float] = {}
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         queue = self._queue
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
             value = self._value(url, seen.anchor(at))

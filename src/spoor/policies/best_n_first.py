@@ -12,7 +12,7 @@ import math
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 
 
 class BestNFirst:
@@ -27,7 +27,7 @@ class BestNFirst:
         self._queue = HostQueue()
         self._batch = HostQueue()
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         queue = self._queue
         for link, host in zip(seen.links, seen.hosts, strict=True):
             if link in self._batch:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spoor.learn.queues import HostQueue
 from spoor.protocols import Offer
-from spoor.types import Choice, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, Outcome, State, Task
 
 
 class BreadthFirst:
@@ -16,7 +16,7 @@ class BreadthFirst:
     def __init__(self, task: Task) -> None:
         self._queue = HostQueue()
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):
             if first:
                 self._queue.push(link, host, 0.0)  # a tie goes to the link discovered first

@@ -20,7 +20,7 @@ from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, poster
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import Choice, KnownWeb, Outcome, Page, Sightings, State, Task, WebGraph
+from spoor.types import Choice, InLinks, KnownWeb, Outcome, Page, State, Task, WebGraph
 from spoor.web.text import STOP_WORDS, DocumentFrequencies, stem, tokens
 
 NAME = "context-graph"
@@ -147,7 +147,7 @@ class ContextGraph:
         self._log_words = self._bayes.log_words[0]
         self._other = len(self._bayes.sizes) - 1
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         layer, chance = self._layer(seen.page)
         # Queues by layer, each by likelihood, as one: what lies further in is worth 2 more.
         value = 2.0 * (self._other - layer) + chance

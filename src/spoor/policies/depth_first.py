@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spoor.learn.queues import HostQueue
 from spoor.protocols import Offer
-from spoor.types import Choice, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, Outcome, State, Task
 
 
 class DepthFirst:
@@ -14,7 +14,7 @@ class DepthFirst:
         self._queue = HostQueue()
         self._pages = 0
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         # A later page is worth more; within a page a tie goes to the link discovered first.
         self._pages += 1
         for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):

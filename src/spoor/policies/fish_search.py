@@ -12,7 +12,7 @@ import math
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
 
 WHY = {
     1.0: "one of the first links of a relevant page",
@@ -54,7 +54,7 @@ class FishSearch:
         self._depth: dict[LinkId, int] = {}
         """Of links that are open or in flight: links that may follow without a relevant page."""
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         own = self._depth.get(seen.parent, self._most)
         relevant = seen.parent == NO_PARENT or seen.parent_score >= self._relevant
         # A fish that found food has its full strength again; else its children have one less.

@@ -14,7 +14,7 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.types import Choice, Judgement, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens
 from spoor.web.urls import words as url_words
 
@@ -51,7 +51,7 @@ class HostBandit:
 
     # -- which link: on-line naive Bayes over the URL and the page it stands on
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         context = _context(seen.page, seen.parent_score)
         for link, url, host, first in zip(
             seen.links, seen.urls, seen.hosts, seen.first, strict=True

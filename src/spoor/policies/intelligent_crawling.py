@@ -17,7 +17,7 @@ from typing import Any
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Page, State, Task
 from spoor.web.text import STOP_WORDS, stem, tokens
 from spoor.web.urls import words as url_words
 
@@ -145,7 +145,7 @@ class IntelligentCrawling:
         self._told = (0, 0)
         """Pages that other shards learned from, and how many of them satisfied the predicate."""
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         source = self._sources.get(seen.parent)
         if source is None:  # a page of another shard may come in parts
             source = Source(_content(seen.page), seen.parent_score >= self._relevant)

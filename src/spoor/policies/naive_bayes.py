@@ -23,7 +23,7 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.returns import link_values
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, KnownWeb, LinkId, Outcome, Page, Sightings, State, Task
+from spoor.types import Anchor, Choice, InLinks, KnownWeb, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens
 from spoor.web.urls import words as url_words
 
@@ -302,7 +302,7 @@ class NaiveBayesPolicy:
             )
         ]
         self._queue = HostQueue()
-        self._seen: dict[LinkId, int] = {}  # sightings of each link, for their mean
+        self._seen: dict[LinkId, int] = {}  # in-links of each link, for their mean
 
     def values(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:
         """Expected Q of hyperlinks (URL, anchor) of one page, (n,)."""
@@ -317,7 +317,7 @@ class NaiveBayesPolicy:
             total += scores.of(page, links)
         return total
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         page = seen.page
         if page is None:
             values = [float(self._value.max())] * len(seen)  # seeds come first

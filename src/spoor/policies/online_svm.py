@@ -24,10 +24,10 @@ from spoor.types import (
     NO_PARENT,
     Anchor,
     Choice,
+    InLinks,
     Judgement,
     LinkId,
     Outcome,
-    Sightings,
     State,
     Task,
 )
@@ -132,7 +132,7 @@ class OnlineSvm:
     def attach(self, links: OpenLinks) -> None:
         self._links = links
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         dropped = self._is_dropped(seen.parent, seen.parent_score)
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             value = seen.parent_score
@@ -149,8 +149,8 @@ class OnlineSvm:
     def choose(self, offer: Offer) -> Choice:
         assert self._links is not None
         link, value = self._queue.pop(offer)
-        seen = self._links.sightings(link)
-        parents = tuple(dict.fromkeys(sighting.parent for sighting in seen))
+        seen = self._links.in_links(link)
+        parents = tuple(dict.fromkeys(in_link.parent for in_link in seen))
         words = words_of(seen[0].url, seen[0].anchor, self._context)
         self._flying[link] = Example(*words, parents=parents)
         what = "score of its words" if self._platt else "score of the page it stands on"
@@ -255,11 +255,11 @@ class OnlineSvm:
         assert self._links is not None
         for link in list(self._queue):
             kept = self._queue.value(link) > -DROPPED / 2
-            seen = self._links.sightings(link)
+            seen = self._links.in_links(link)
             if seen:
                 value = max(
-                    self._score(*words_of(sighting.url, sighting.anchor, self._context))
-                    for sighting in seen
+                    self._score(*words_of(in_link.url, in_link.anchor, self._context))
+                    for in_link in seen
                 )
                 self._queue.push(link, self._queue.host(link), value - (0.0 if kept else DROPPED))
 

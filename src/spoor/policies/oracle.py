@@ -12,7 +12,7 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.protocols import Offer
-from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task, WebGraph
+from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task, WebGraph
 
 
 class Oracle:
@@ -34,7 +34,7 @@ class Oracle:
         self._way: deque[int] = deque()
         self._exhausted = False
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         for link, url, first in zip(seen.links, seen.urls, seen.first, strict=True):
             if first:
                 self._open[link] = None

@@ -13,7 +13,7 @@ import numpy as np
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
 
 
 class PageRank:
@@ -41,7 +41,7 @@ class PageRank:
         self._pages = 0
         self._next = 10
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         # Links to pages fetched before are not seen here: their rank moves no open link by much.
         for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):
             if first:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from spoor.errors import InputError
 from spoor.learn.queues import HostQueue
 from spoor.protocols import Offer
-from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 
 JOINS = ("max", "mean", "first")
 
@@ -28,7 +28,7 @@ class ParentQuality:
         self._parents: dict[LinkId, tuple[int, float]] = {}
         """Pages that show an open link, and the sum of their scores; for the mean."""
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         score, queue = seen.parent_score, self._queue
         for link, host in dict(zip(seen.links, seen.hosts, strict=True)).items():
             value = score

@@ -23,11 +23,11 @@ from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,
     Choice,
+    InLinks,
     Judgement,
     LinkId,
     Outcome,
     Page,
-    Sightings,
     State,
     Task,
 )
@@ -106,7 +106,7 @@ class QLearning:
 
     # -- Q(s, a): a link as it stands on its page
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         of_page = _page_features(seen.page, seen.parent_score)
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             if link not in self._rows:

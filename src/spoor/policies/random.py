@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.types import Choice, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, Outcome, State, Task
 
 
 class Random:
@@ -13,7 +13,7 @@ class Random:
     def __init__(self, task: Task) -> None:
         self._rng = task.rng
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         pass
 
     def choose(self, offer: Offer) -> Choice:

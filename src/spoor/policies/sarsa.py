@@ -32,11 +32,11 @@ from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,
     Choice,
+    InLinks,
     KnownWeb,
     LinkId,
     Outcome,
     Page,
-    Sightings,
     State,
     Task,
 )
@@ -271,12 +271,12 @@ class Sarsa:
         # Asynchronous: pairs by the Q of their time.
         self._queue: HostQueue | None = None if update == "synchronous" else HostQueue()
         self._seeds: dict[LinkId, None] = {}
-        # Of each link in B: the (state, predicted digits) of its sightings → the pair of each.
+        # Of each link in B: the (state, predicted digits) of its in-links → the pair of each.
         self._stands_in: dict[LinkId, dict[int, int]] = {}
         self._orders: dict[LinkId, float] = {}
         # (state, action) that it was chosen for; none for a seed.
         self._in_flight: dict[LinkId, tuple[int, ...]] = {}
-        self._pending: Sightings | None = None
+        self._pending: InLinks | None = None
         self._texts_read: deque[list[str]] = deque(maxlen=CORPUS)
         self._pages = 0
         self._choices = 0
@@ -312,7 +312,7 @@ class Sarsa:
 
     # -- the calls of a crawl
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         if seen.parent == NO_PARENT:
             self._seeds |= {  # Alg. 1 line 6
                 link: None for link, first in zip(seen.links, seen.first, strict=True) if first
@@ -436,7 +436,7 @@ class Sarsa:
         return visit, near_2 if relevance > self._nearly[1] else other
 
     def _actions(
-        self, parent: LinkId, visit: Visit, seen: Sightings | None, words: Sequence[int]
+        self, parent: LinkId, visit: Visit, seen: InLinks | None, words: Sequence[int]
     ) -> list[Found]:
         """The unvisited outlinks, in page order; the page is now a parent of each."""
         if seen is None:

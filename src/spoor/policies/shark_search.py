@@ -12,7 +12,7 @@ from collections import Counter
 from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Anchor, Choice, InLinks, LinkId, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, cosine, stem, tokens
 
 
@@ -47,7 +47,7 @@ class SharkSearch:
         self._topic = _unit(task.topic.text)
         self._inherited: dict[LinkId, float] = {}
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         relevance = seen.parent_score
         # The child of a relevant page inherits its relevance, that of another what it inherited.
         if relevance > 0:

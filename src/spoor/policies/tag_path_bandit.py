@@ -22,7 +22,7 @@ from spoor.learn.queues import HostQueue
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.types import Choice, Judgement, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, State, Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,7 +195,7 @@ class TagPathBandit:
         self._done: dict[LinkId, tuple[int | None, str, float]] = {}
         """Of the pages learned from last: arm, URL, reward."""
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         arm_of_page = self._credit.get(seen.parent)
         for at, link in enumerate(seen.links):
             if not seen.first[at]:

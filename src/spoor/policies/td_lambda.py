@@ -25,11 +25,11 @@ from spoor.protocols import Offer
 from spoor.types import (
     Anchor,
     Choice,
+    InLinks,
     KnownWeb,
     LinkId,
     Outcome,
     Page,
-    Sightings,
     State,
     Task,
     Topic,
@@ -283,7 +283,7 @@ class TDLambda:
         ones = self._keywords.ones({*tokens(page.title), *tokens(page.text)})
         return _mean_value(self._networks, ones)
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         if self.look_ahead or seen.page is None:
             # All of them will be fetched before a choice is made: in the order of discovery.
             for link, host in zip(seen.links, seen.hosts, strict=True):
@@ -297,7 +297,7 @@ class TDLambda:
             self._parents[link] = (total, parents)
             self._queue.push(link, host, total / parents)
 
-    def _scores(self, seen: Sightings, page: Page) -> dict[LinkId, tuple[str, float]]:
+    def _scores(self, seen: InLinks, page: Page) -> dict[LinkId, tuple[str, float]]:
         """Host and score of each target that a page shows; the best where it shows it twice."""
         value = self._value(page)
         if self._links is None:

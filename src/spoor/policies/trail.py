@@ -42,11 +42,11 @@ from spoor.types import (
     NO_PARENT,
     Anchor,
     Choice,
+    InLinks,
     Judgement,
     KnownWeb,
     LinkId,
     Outcome,
-    Sightings,
     State,
     Task,
 )
@@ -89,12 +89,12 @@ class Trail:
 
     `gamma`: discount of what a page leads to. `optimism`: standard deviations of the estimate that
     are added to it. `grain`: values are rounded to it, since finer differences are noise and the
-    order of discovery is not. `sightings`: how often the same link is looked at; None: twice, and
+    order of discovery is not. `in_links`: how often the same link is looked at; None: twice, and
     with a model, which knows more words, three times. `capacity`: rows that are kept; links seen
     beyond it are valued once. `without` leaves out fields (for ablations), `credit` and `guard` the
     parts of these names.
 
-    Cost: about 15 µs a new sighting and 0.3 ms a page, whatever the number of open links. Memory:
+    Cost: about 15 µs a new in-link and 0.3 ms a page, whatever the number of open links. Memory:
     276 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
     known of an open link; 35 a link that is done with; 27 MB whatever there is to know, and 13 MB
     for pages that may still bring credit.
@@ -107,27 +107,27 @@ class Trail:
         gamma: float = 0.5,
         optimism: float = 0.1,
         grain: float = 0.5,
-        sightings: int | None = None,
+        in_links: int | None = None,
         capacity: int = 500_000,
         credit: bool = True,
         guard: bool = True,
         without: Sequence[str] = (),
     ) -> None:
         weights = weights_of(task, "trail", VERSION)
-        if sightings is None:
-            sightings = 2 if weights is None else 3
+        if in_links is None:
+            in_links = 2 if weights is None else 3
         in_range(
             "trail",
             gamma=(gamma, 0, 1),
             optimism=(optimism, 0, math.inf),
             grain=(grain, 0, math.inf),
-            sightings=(sightings, 1, math.inf),
+            in_links=(in_links, 1, math.inf),
             capacity=(capacity, 1, math.inf),
         )
         self._gamma = gamma
         self._optimism = optimism
         self._grain = grain
-        self._sightings = sightings
+        self._in_links = in_links
         self._capacity = capacity
         self._credit = credit
         self._features = LinkFeatures(
@@ -159,15 +159,15 @@ class Trail:
 
     # -- the value of a link
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         links, hosts, first = seen.links, seen.hosts, seen.first
         known = dict(zip(links, self._rows.known(links), strict=True))
-        room, sightings = self._rows.room(), self._sightings
+        room, in_links = self._rows.room(), self._in_links
         read: list[int] = []
         before: list[int] = []
         for at, link in enumerate(links):
             count = known[link]
-            if count >= sightings:
+            if count >= in_links:
                 continue
             if count < 0:
                 self._sweep.append(link)
@@ -213,15 +213,15 @@ class Trail:
             self._queue.push_all(list(valued), list(valued.values()), values)
 
     def _values(self, links: Sequence[LinkId]) -> NDArray[np.float32]:
-        """The value of each link; the best of its sightings counts."""
+        """The value of each link; the best of its in-links counts."""
         return self._values_of(self._rows.of[list(links)])
 
-    def _values_of(self, sightings: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The same of links whose rows these are, (L, at most `sightings`), −1 for none."""
-        here = sightings >= 0
-        rows = sightings[here]
+    def _values_of(self, in_links: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The same of links whose rows these are, (L, at most `in_links`), −1 for none."""
+        here = in_links >= 0
+        rows = in_links[here]
         first = None
-        if len(rows) > len(sightings):
+        if len(rows) > len(in_links):
             ends = here.sum(axis=1).cumsum()
             first = np.concatenate([[0], ends[:-1]])
         return self._best(
@@ -555,7 +555,7 @@ class _Done:
 
 
 class _Rows:
-    """Rows of sightings, in arrays that grow to `capacity` rows, and what is known of each link by
+    """Rows of in-links, in arrays that grow to `capacity` rows, and what is known of each link by
     its number. Many are looked up at once: one by one, in a large dictionary, each would wait for
     memory, and take a hundred bytes of it."""
 

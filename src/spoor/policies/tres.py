@@ -18,7 +18,7 @@ from spoor.learn.hashed import HashedLinear, join, split
 from spoor.learn.ranges import in_range
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
-from spoor.types import Choice, LinkId, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, stem, tokens
 from spoor.web.urls import words as url_words
 
@@ -225,7 +225,7 @@ class Tres:
 
     # -- states and actions
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         parent = self._of.get(seen.parent)
         path = Path() if parent is None else self._further(parent.path, seen.parent_score)
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):

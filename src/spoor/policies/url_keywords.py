@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spoor.learn.queues import HostQueue
 from spoor.protocols import Offer
-from spoor.types import Choice, Outcome, Sightings, State, Task
+from spoor.types import Choice, InLinks, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, tokens
 
 
@@ -24,7 +24,7 @@ class UrlKeywords:
         self._keywords = tuple(dict.fromkeys(given or named))
         self._queue = HostQueue()
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         for link, url, host, first in zip(
             seen.links, seen.urls, seen.hosts, seen.first, strict=True
         ):

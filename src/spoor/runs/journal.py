@@ -18,9 +18,7 @@ import zstandard
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
-from spoor.http.client import Exchange
 from spoor.learn.state import page_row, revive_page
-from spoor.live.loop import Source
 from spoor.protocols import Engine
 from spoor.runs.writer import RunFolder
 from spoor.sharding import calls
@@ -36,6 +34,7 @@ from spoor.types import (
     Reply,
     State,
 )
+from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
 
 Event = list[Any]
@@ -138,7 +137,7 @@ class Journal:
 
     @property
     def frontier(self) -> Journal:
-        """The manners of its frontier, noted as well."""
+        """The politeness of its frontier, noted as well."""
         return self
 
     def hold(self, host: str, until: float) -> None:

@@ -101,8 +101,8 @@ def run_settings(
     connect_to: str = "",
 ) -> dict[str, Any]:
     """The settings of a run as its folder keeps them. `crawl` may not change when a run goes on;
-    manners, the budget and where the frontier lies may. With `traps` nothing is kept out of them.
-    Files are named from the working `folder`, which is kept too.
+    politeness, the budget and where the frontier lies may. With `traps` nothing is kept out of
+    them. Files are named from the working `folder`, which is kept too.
     `frontier`: in `memory`, on `disk`, or `auto`: on disk once it is large."""
     refuse_two(topic, topic_file)
     if frontier not in FRONTIERS:
@@ -134,7 +134,7 @@ def run_settings(
                 )
             },
         },
-        "manners": {
+        "politeness": {
             "delay": delay,
             "per_host": per_host,
             "per_domain": per_domain,

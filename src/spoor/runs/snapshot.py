@@ -20,14 +20,14 @@ from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.state import unpack
-from spoor.live.run import make_crawl, wanted_by
 from spoor.protocols import Explains, Weighs
+from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.labels import labelled_since
 from spoor.runs.shards import folders, has_begun
 from spoor.runs.writer import read_settings, reading
 from spoor.types import NO_PARENT, Choice, Judgement, State
 from spoor.web.traps import closed_groups
-from spoor.wrappers.fallback import Standby
+from spoor.wrappers.fallback import Fallback
 
 NEXT = 20
 """Links that a policy is asked for."""
@@ -149,14 +149,14 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     found = last_checkpoint(path)
     if found is None:
         return None
-    state, guard = found.state, found.state["guard"]
+    state, link_filter = found.state, found.state["link_filter"]
     known = Snapshot(
         found.at,
         state["counts"]["requests"],
         state["counts"]["skipped"],
         state["counts"]["pages"],
         state["counts"]["failed"],
-        traps=closed_groups(guard["traps"]) if guard and guard["traps"] else (),
+        traps=closed_groups(link_filter["traps"]) if link_filter and link_filter["traps"] else (),
     )
     with ExitStack() as after:
         try:
@@ -177,7 +177,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         except Exception as error:  # a plug-in's, whose state says nothing to this version of it
             what = f"{type(error).__name__}: {error}"
             return replace(known, missing=f"this Spoor cannot load its state ({what})")
-    fault = next((p.fault for p in _policies(engine) if isinstance(p, Standby)), "")
+    fault = next((p.fault for p in _policies(engine) if isinstance(p, Fallback)), "")
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
         for name, group in groupby(rows, key=lambda row: row[0])
@@ -265,7 +265,7 @@ def is_running(path: Path) -> bool:
 def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
     """What the policy of a crawl can say of what it has learned; nothing where it cannot."""
     for policy in _policies(crawl):
-        if isinstance(policy, Explains) and not isinstance(policy, Standby):
+        if isinstance(policy, Explains) and not isinstance(policy, Fallback):
             return list(policy.explain())
     return []
 
@@ -293,8 +293,8 @@ def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[Next
 
 
 def _told(frontier: MemoryFrontier, choice: Choice) -> NextLink:
-    seen = frontier.sightings(choice.link)
-    anchor = next((sighting.anchor.text for sighting in seen if sighting.anchor.text), "")
+    seen = frontier.in_links(choice.link)
+    anchor = next((in_link.anchor.text for in_link in seen if in_link.anchor.text), "")
     parent = seen[0].parent if seen else NO_PARENT
     page = "" if parent == NO_PARENT else frontier.url(parent)
     return NextLink(frontier.url(choice.link), anchor, page, choice.why, choice.probability)
@@ -327,7 +327,7 @@ def open_link(path: Path, url: str) -> OpenLink | None:
             crawl.frontier = frontier
             found.load_into(crawl)
             link = frontier.find(url)
-            if link is None or not frontier.sightings(link):
+            if link is None or not frontier.in_links(link):
                 continue
             weighed = [one.weigh(link) for one in _policies(crawl) if isinstance(one, Weighs)]
             return OpenLink(
@@ -339,7 +339,7 @@ def open_link(path: Path, url: str) -> OpenLink | None:
                         one.anchor.text,
                         one.parent_score,
                     )
-                    for one in frontier.sightings(link)
+                    for one in frontier.in_links(link)
                 ],
                 next((choice.why for choice in weighed if choice is not None), ()),
             )

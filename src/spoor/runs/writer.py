@@ -26,12 +26,12 @@ import tomli_w
 from spoor.errors import InputError, PausedError, SpoorError
 from spoor.files import write_whole
 from spoor.formats.warc_writer import ROTATE_AT, Captured, Place, WarcWriter, response_at
-from spoor.http.settings import user_agent
 from spoor.runs import shards as union
+from spoor.settings import user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
 if TYPE_CHECKING:
-    from spoor.http.client import Exchange
+    from spoor.web.exchange import Exchange
 
 FORMAT = 3
 """Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
@@ -449,7 +449,7 @@ class RunFolder:
 
         Raises InputError where the archive is damaged.
         """
-        from spoor.http.client import decoded
+        from spoor.web.content_encoding import decoded
 
         head, raw = response_at(self.path, place)
         encodings = [

@@ -9,25 +9,25 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.learn.state import unpack
 from spoor.protocols import Mergeable, Policy
-from spoor.sharding.outbox import Post, unpack_parcels
+from spoor.sharding.outbox import Outbox, unpack_batches
 
 
 def make(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes) -> None:
     """Make one call: `links` that arrived, `delivered` ones that need not be kept, a `grant` of
     pages, a `split` into another number of shards, or a `merge` with what others learned."""
-    post = crawl.post
-    assert isinstance(post, Post)
+    outbox = crawl.outbox
+    assert isinstance(outbox, Outbox)
     if name == "links":
         source, first = told
-        for parcel in post.arrived(source, first, unpack_parcels(body)):
-            crawl.enter(parcel)
+        for batch in outbox.arrived(source, first, unpack_batches(body)):
+            crawl.enter(batch)
     elif name == "delivered":
-        post.delivered(*told)
+        outbox.delivered(*told)
     elif name == "grant":
-        (post.grant,) = told
-        crawl.pages = post.grant
+        (outbox.grant,) = told
+        crawl.pages = outbox.grant
     elif name == "split":
-        post.split(*told)
+        outbox.split(*told)
         crawl.split(now)
     elif name == "merge":
         policy = mergeable(crawl.policy)

@@ -1,12 +1,12 @@
 """The exchange between shards: a star whose middle keeps nothing that it could lose.
 
-Parcels go from a shard to the hub and on to their shard; budget, learning and the end of the crawl
-are decided here. All of it can be told anew by the shards: what they were lent, what they have
-received, what they keep for one another. So a hub that dies is replaced by an empty one.
+Batches of links go from a shard to the coordinator and on to their shard; budget, learning and the
+end of the crawl are decided here. All of it can be told anew by the shards: what they were lent,
+what they have received, what they keep for one another. So a coordinator that dies is replaced by an empty one.
 
 Without I/O and clock: whoever drives it sends each shard its `order`, and hands what the shard
 answers to `report`. One order a shard is out at a time. Messages grow as the number of shards, not
-as its square: an order and a report each, with a blob of parcels for each pair that has any.
+as its square: an order and a report each, with a blob of batches for each pair that has any.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spoor.sharding.page_budget import Ledger
+from spoor.sharding.page_budget import PageBudget
 
 Order = dict[str, Any]
 """What a shard is told: plain values and bytes, which any transport can carry."""
@@ -24,7 +24,7 @@ Report = dict[str, Any]
 """What it answers."""
 
 ROOM = 20_000
-"""Links that may wait in the hub for one shard; its senders keep the rest."""
+"""Links that may wait in the coordinator for one shard; its senders keep the rest."""
 
 DELIVERED = 2_000
 """Links that a shard takes in with one order, about."""
@@ -49,7 +49,7 @@ def never(found: int, recent: Sequence[bool]) -> None:
 
 @dataclass(slots=True)
 class _Chunk:
-    """Parcels of one shard on their way to another; nobody looks inside."""
+    """Links of one shard on their way to another; nobody looks inside."""
 
     source: int
     first: int
@@ -80,7 +80,7 @@ class Row:
     waiting: int
     """Of these, links not known to be durable there."""
     lag: float
-    """Seconds that the oldest link waits for it in the hub."""
+    """Seconds that the oldest link waits for it in the coordinator."""
     deaths: int
     state: str
     """Empty where there is nothing to say."""
@@ -102,7 +102,7 @@ class Member:
     queue: deque[_Chunk] = field(default_factory=deque)
     """What is to be delivered to it."""
     have: dict[int, int] = field(default_factory=dict)
-    """Shard → number of the next parcel for that one, from here."""
+    """Shard → number of the next batch for that one, from here."""
     rewind: bool = False
     asked: bool = False
     """Its model was asked for."""
@@ -151,10 +151,10 @@ class Traffic:
     """Of links, once."""
     merges: int = 0
     model_bytes: int = 0
-    """Of models, to the hub and from it."""
+    """Of models, to the coordinator and from it."""
 
 
-class Hub:
+class Coordinator:
     """Of `shards` shards with a budget of `pages` together; `retired` are shards of an earlier
     division, whose hosts are others' now.
 
@@ -176,7 +176,7 @@ class Hub:
     ) -> None:
         self.members = {at: Member(at) for at in range(shards)}
         self.members |= {at: Member(at, retired=True) for at in retired}
-        self.ledger = Ledger(pages, len(self.members))
+        self.page_budget = PageBudget(pages, len(self.members))
         self.traffic = Traffic()
         self.alone = False
         """The policy cannot tell what it learned: each shard learns by itself."""
@@ -188,7 +188,7 @@ class Hub:
         self._merge_pages = merge_pages
         self._merged_at = 0
         self._merge_bytes = 0
-        """What the last merge cost, to the hub and from it."""
+        """What the last merge cost, to the coordinator and from it."""
         self._models: dict[int, bytes] = {}
         """What each shard had learned when it told last."""
         self._fresh: set[int] = set()
@@ -234,7 +234,7 @@ class Hub:
         ending = self._ending(member)
         member.stopping = ending is not None
         return {
-            "grant": self.ledger.offer(shard),
+            "grant": self.page_budget.offer(shard),
             "in": coming,
             "delivered": {
                 other.number: other.told["expects"].get(shard, 0)
@@ -261,7 +261,7 @@ class Hub:
         """What a shard answered."""
         member = self.members[shard]
         member.told = report
-        self.ledger.told(
+        self.page_budget.told(
             shard,
             grant=report["grant"],
             used=report["pages"] + report["flying"],
@@ -375,7 +375,7 @@ class Hub:
         if self._reason is not None or not self._settled:
             return
         if self._found is not None:
-            self.ledger.ceiling = max(self._shards, self._found - self.found)
+            self.page_budget.ceiling = max(self._shards, self._found - self.found)
         reason = self._rule(self.found, self.recent)
         if reason is not None:
             self.stop(reason)

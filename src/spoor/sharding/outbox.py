@@ -1,12 +1,12 @@
-"""The letter box of one shard: links to hosts of other shards leave by it, each once.
+"""The outbox of one shard: links to hosts of other shards leave by it, each once.
 
-A crawl that is split keeps its links apart by registrable domain (`spoor.web.urls.shard_of`), so that
-politeness and the host's clock stay with one shard. What a page shows of another shard's hosts goes
-there as a *parcel*: the links with their words, the page's score and the path to it. Parcels to one
+A crawl that is split keeps its links apart by registrable domain (`spoor.web.urls.shard_of`), so
+that politeness and the host's clock stay with one shard. What a page shows of another shard's hosts
+goes there as a *batch*: the links with their words, the page's score and the path to it. Batches to one
 shard are numbered from 0. The sender keeps each until the receiver says that it is durable there;
 the receiver takes them in order and only once, by the highest number it has: delivered at least
 once, entered once. The numbers are part of the crawl's state, and the journal makes the calls again
-after a crash, so that the same parcels come out under the same numbers.
+after a crash, so that the same batches come out under the same numbers.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import zstandard
 
 from spoor.errors import CallerError, InputError
 from spoor.learn.state import link_row, revive_link
-from spoor.types import Link, Page, Parcel, State, urls_of
+from spoor.types import Link, LinkBatch, Page, State, urls_of
 from spoor.web.urls import host, shard_of
 
 REPEATS = 2
 """Times that one URL is told of to its shard: a second page that shows it is news, a third hardly.
-`trail` looks at two sightings of a link as well."""
+`trail` looks at two in-links of a link as well."""
 
 MEMORY = 1 << 20
 """URLs of other shards whose tellings are counted; the oldest is forgotten first."""
@@ -36,13 +36,13 @@ TEXT = 600
 """Characters of a page's text that travel with its links."""
 
 FULL = 20_000
-"""Links that may wait in a letter box before its shard chooses no more pages."""
+"""Links that may wait in an outbox before its shard chooses no more pages."""
 
 DONE_AT_A_TIME = 500
-"""Names of fetched pages in a parcel, where hosts move."""
+"""Names of fetched pages in a batch, where hosts move."""
 
 
-class Post:
+class Outbox:
     """Of shard `me` of `shards`. `grant` is the part of the budget that it may use. `owner`: of a
     host among so many shards; the lab tries other divisions."""
 
@@ -65,12 +65,12 @@ class Post:
         self._division = owner
         self._owners: dict[str, int] = {}
         self._told: dict[int, int] = {}
-        self._out: dict[int, deque[Parcel]] = {}
+        self._out: dict[int, deque[LinkBatch]] = {}
         self._base: dict[int, int] = {}
-        """Number of the first parcel that is kept for a shard."""
+        """Number of the first batch that is kept for a shard."""
         self._sent: dict[int, int] = {}
         self._safe: dict[int, int] = {}
-        """Up to where parcels are durable here and may leave; not part of the state."""
+        """Up to where batches are durable here and may leave; not part of the state."""
         self._next_in: dict[int, int] = {}
         self._size = 0
 
@@ -119,7 +119,7 @@ class Post:
         if away:
             stub, steps = _stub(page), tuple(path())
             for shard, gone in away.items():
-                self.send(shard, Parcel(stub, score, depth, steps, tuple(gone)))
+                self.send(shard, LinkBatch(stub, score, depth, steps, tuple(gone)))
         return mine
 
     def _news(self, url: str) -> bool:
@@ -132,10 +132,10 @@ class Post:
         self._told[key] = times + 1
         return True
 
-    def send(self, shard: int, parcel: Parcel) -> None:
-        """Put a parcel where it waits for its turn."""
-        self._out.setdefault(shard, deque()).append(parcel)
-        weight = len(parcel.links) + len(parcel.done)
+    def send(self, shard: int, batch: LinkBatch) -> None:
+        """Put a batch where it waits for its turn."""
+        self._out.setdefault(shard, deque()).append(batch)
+        weight = len(batch.links) + len(batch.done)
         self.posted += weight
         self._size += weight
 
@@ -148,7 +148,7 @@ class Post:
         for shard, told in names.items():
             for at in range(0, len(told), DONE_AT_A_TIME):
                 part = tuple(told[at : at + DONE_AT_A_TIME])
-                self.send(shard, Parcel(None, 0.0, 0, (), (), part))
+                self.send(shard, LinkBatch(None, 0.0, 0, (), (), part))
 
     def split(self, shards: int) -> None:
         """From now on there are so many shards. The crawl then lets go of what is not its own."""
@@ -174,58 +174,58 @@ class Post:
     def _end(self, shard: int) -> int:
         return self._base.get(shard, 0) + len(self._out.get(shard, ()))
 
-    def outgoing(self, shard: int, links: int) -> tuple[int, list[Parcel]]:
-        """The next parcels for a shard, of about so many links at most, and the first's number."""
+    def outgoing(self, shard: int, links: int) -> tuple[int, list[LinkBatch]]:
+        """The next batches for a shard, of about so many links at most, and the first's number."""
         base = self._base.get(shard, 0)
         first = max(base, self._sent.get(shard, 0))
-        parcels: list[Parcel] = []
+        batches: list[LinkBatch] = []
         queue = self._out.get(shard, ())
         for at in range(first - base, min(len(queue), self._safe.get(shard, 0) - base)):
             if links <= 0:
                 break
-            parcels.append(queue[at])
+            batches.append(queue[at])
             links -= len(queue[at].links) + len(queue[at].done)
-        self._sent[shard] = first + len(parcels)
-        return first, parcels
+        self._sent[shard] = first + len(batches)
+        return first, batches
 
     def rewind(self) -> None:
-        """Whoever carried the parcels is gone: all that are kept will be sent again."""
+        """Whoever carried the batches is gone: all that are kept will be sent again."""
         self._sent.clear()
 
     def destinations(self) -> list[int]:
-        """Shards that parcels are kept for."""
+        """Shards that batches are kept for."""
         return [shard for shard, queue in self._out.items() if queue]
 
     def delivered(self, shard: int, upto: int) -> None:
-        """The parcels below number `upto` are durable with `shard`."""
+        """The batches below number `upto` are durable with `shard`."""
         queue, base = self._out.get(shard, deque()), self._base.get(shard, 0)
         if upto > base + len(queue):
-            raise CallerError(f"shard {shard} has parcel {upto - 1}, which was never posted")
+            raise CallerError(f"shard {shard} has batch {upto - 1}, which was never posted")
         for _ in range(max(0, upto - base)):
-            parcel = queue.popleft()
-            self._size -= len(parcel.links) + len(parcel.done)
+            batch = queue.popleft()
+            self._size -= len(batch.links) + len(batch.done)
         self._base[shard] = max(base, upto)
 
     def kept_from(self, shard: int) -> int:
-        """The number of the first parcel to a shard that is still kept."""
+        """The number of the first batch to a shard that is still kept."""
         return self._base.get(shard, 0)
 
     def expects(self, shard: int) -> int:
-        """The number of the next parcel from a shard."""
+        """The number of the next batch from a shard."""
         return self._next_in.get(shard, 0)
 
     def received(self) -> dict[int, int]:
-        """Shard → the number of the next parcel from it."""
+        """Shard → the number of the next batch from it."""
         return dict(self._next_in)
 
-    def arrived(self, shard: int, first: int, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
-        """Those of these parcels that have not come before. Raises CallerError for a gap."""
+    def arrived(self, shard: int, first: int, batches: Sequence[LinkBatch]) -> Sequence[LinkBatch]:
+        """Those of these batches that have not come before. Raises CallerError for a gap."""
         expected = self.expects(shard)
         if first > expected:
-            raise CallerError(f"parcel {first} of shard {shard} came before parcel {expected}")
-        new = parcels[expected - first :]
+            raise CallerError(f"batch {first} of shard {shard} came before batch {expected}")
+        new = batches[expected - first :]
         self._next_in[shard] = expected + len(new)
-        self.entered += sum(len(parcel.links) for parcel in new)
+        self.entered += sum(len(batch.links) for batch in new)
         return new
 
     # -- saving
@@ -240,7 +240,7 @@ class Post:
             "entered": self.entered,
             "told": told,
             "out": [
-                [shard, self._base.get(shard, 0), [parcel_row(parcel) for parcel in queue]]
+                [shard, self._base.get(shard, 0), [batch_row(batch) for batch in queue]]
                 for shard, queue in sorted(self._out.items())
             ],
             "in": sorted(self._next_in.items()),
@@ -254,10 +254,10 @@ class Post:
         self.entered = state["entered"]
         self._owners.clear()
         self._told = dict(state["told"].tolist())
-        self._out = {shard: deque(map(revive_parcel, rows)) for shard, _, rows in state["out"]}
+        self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in state["out"]}
         self._base = {shard: base for shard, base, _ in state["out"]}
         self._size = sum(
-            len(parcel.links) + len(parcel.done) for queue in self._out.values() for parcel in queue
+            len(batch.links) + len(batch.done) for queue in self._out.values() for batch in queue
         )
         self._next_in = dict(state["in"])
         self._sent = {}
@@ -277,37 +277,37 @@ def _stub(page: Page | None) -> Page | None:
     )
 
 
-def parcel_row(parcel: Parcel) -> list[Any]:
-    """A parcel as JSON values."""
-    page = parcel.page
+def batch_row(batch: LinkBatch) -> list[Any]:
+    """A batch as JSON values."""
+    page = batch.page
     about = page and [page.url, page.title, list(page.headings), page.text, page.description]
-    links = [link_row(link) for link in parcel.links]
-    told = [parcel.score, parcel.depth, list(parcel.path), links, list(parcel.done)]
+    links = [link_row(link) for link in batch.links]
+    told = [batch.score, batch.depth, list(batch.path), links, list(batch.done)]
     return [about, *told]
 
 
-def revive_parcel(row: Sequence[Any]) -> Parcel:
-    """The parcel that `parcel_row` was given."""
+def revive_batch(row: Sequence[Any]) -> LinkBatch:
+    """The batch that `batch_row` was given."""
     about, score, depth, path, links, done = row
     page = None
     if about is not None:
         url, title, headings, text, description = about
         page = Page(url, title=title, headings=tuple(headings), text=text, description=description)
-    return Parcel(page, score, depth, tuple(path), tuple(map(revive_link, links)), tuple(done))
+    return LinkBatch(page, score, depth, tuple(path), tuple(map(revive_link, links)), tuple(done))
 
 
-def pack_parcels(parcels: Sequence[Parcel]) -> bytes:
-    """Parcels as they travel."""
-    rows = json.dumps([parcel_row(parcel) for parcel in parcels], ensure_ascii=False)
+def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
+    """Batches as they travel."""
+    rows = json.dumps([batch_row(batch) for batch in batches], ensure_ascii=False)
     data = rows.encode("utf-8", "surrogatepass")
     return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data)
 
 
-def unpack_parcels(data: bytes) -> list[Parcel]:
-    """The parcels that `pack_parcels` was given. Raises InputError for damaged bytes."""
+def unpack_batches(data: bytes) -> list[LinkBatch]:
+    """The batches that `pack_batches` was given. Raises InputError for damaged bytes."""
     try:
         text = zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")
         rows: list[Any] = json.loads(text)
     except (zstandard.ZstdError, ValueError) as error:
-        raise InputError(f"parcels of links came damaged: {error}") from error
-    return [revive_parcel(row) for row in rows]
+        raise InputError(f"batches of links came damaged: {error}") from error
+    return [revive_batch(row) for row in rows]

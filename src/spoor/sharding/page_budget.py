@@ -1,7 +1,7 @@
 """The budget of a crawl that is split: pages are lent to shards, and never more than there are.
 
 Nothing here is durable, and nothing has to be: what a shard was lent is part of its own state, and
-a new ledger is told by the shards what they hold.
+a new budget of pages is told by the shards what they hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Account:
     """Has links that it could ask for."""
 
 
-class Ledger:
+class PageBudget:
     """Of `budget` pages among `shards`. The grants of all shards together never exceed it.
 
     With `ceiling`, what is lent and not used stays below so many pages (but one each), so that a

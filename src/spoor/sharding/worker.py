@@ -1,4 +1,4 @@
-"""A shard's side of the exchange: it does what the hub's order says, and reports.
+"""A shard's side of the exchange: it does what the coordinator's order says, and reports.
 
 The same lines run in the lab, where shards stand in one process, and in a live crawl.
 """
@@ -10,10 +10,10 @@ from typing import Protocol
 
 from spoor.crawl import Crawl
 from spoor.learn.state import pack
-from spoor.protocols import Engine, Manners
+from spoor.protocols import Engine, Politeness
 from spoor.sharding import calls
 from spoor.sharding.coordinator import Order, Report
-from spoor.sharding.outbox import Post, pack_parcels
+from spoor.sharding.outbox import Outbox, pack_batches
 from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
 
 SENT = 2_000
@@ -29,15 +29,16 @@ class Call(Protocol):
     def __call__(self, name: str, now: float, *told: object, body: bytes = b"") -> None: ...
 
 
-class Desk:
-    """Of one crawl, which has a `Post`. An Engine itself: the crawl's, which waits while the hub
-    says so or too many links wait to leave, and which never ends by itself: others may send more.
+class Worker:
+    """Of one crawl, which has an `Outbox`. An Engine itself: the crawl's, which waits while the
+    coordinator says so or too many links wait to leave, and which never ends by itself: others may
+    send more.
     """
 
     def __init__(self, crawl: Crawl, engine: Engine, call: Call) -> None:
-        assert isinstance(crawl.post, Post)
+        assert isinstance(crawl.outbox, Outbox)
         self.crawl = crawl
-        self.post: Post = crawl.post
+        self.outbox: Outbox = crawl.outbox
         self.held = True
         """Nothing may be fetched yet."""
         self.pauses = 0
@@ -49,13 +50,13 @@ class Desk:
     # -- what its driver asks
 
     @property
-    def frontier(self) -> Manners:
+    def frontier(self) -> Politeness:
         return self._engine.frontier
 
     def next(self, now: float) -> NextStep:
         if self.held:
             return Sleep(now + PAUSE)
-        if self.post.full:
+        if self.outbox.full:
             self.pauses += 1
             return Sleep(now + PAUSE)
         answer = self._engine.next(now)
@@ -64,20 +65,20 @@ class Desk:
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
         return self._engine.receive(reply, now)
 
-    # -- what the hub asks
+    # -- what the coordinator asks
 
     def obey(self, order: Order, now: float) -> bool:
         """Do as told, all but the answer; whether that has to be durable before the answer."""
         for shard, upto in order["delivered"].items():
-            if upto > self.post.kept_from(shard):
+            if upto > self.outbox.kept_from(shard):
                 self._call("delivered", now, shard, upto)
         if order["rewind"]:
-            self.post.rewind()
+            self.outbox.rewind()
         for source, first, blob in order["in"]:
             self._call("links", now, source, first, body=blob)
         used = self.crawl.counts.pages + self.crawl.in_flight
         grant = max(order["grant"], used)
-        if grant != self.post.grant:
+        if grant != self.outbox.grant:
             self._call("grant", now, grant)
         if order["models"] and calls.mergeable(self.crawl.policy) is not None:
             self._call("merge", now, body=calls.join(order["models"]))
@@ -88,12 +89,12 @@ class Desk:
     def report(self, order: Order | None, verdicts: Sequence[bool]) -> Report:
         """The answer. What was posted leaves once it is sealed; what arrived is durable."""
         out = {}
-        for shard in self.post.destinations():
+        for shard in self.outbox.destinations():
             room = SENT if order is None else min(SENT, order["room"].get(shard, SENT))
-            first, parcels = self.post.outgoing(shard, room)
-            if parcels:
-                links = sum(len(parcel.links) + len(parcel.done) for parcel in parcels)
-                out[shard] = (first, len(parcels), links, pack_parcels(parcels))
+            first, batches = self.outbox.outgoing(shard, room)
+            if batches:
+                links = sum(len(batch.links) + len(batch.done) for batch in batches)
+                out[shard] = (first, len(batches), links, pack_batches(batches))
         counts = self.crawl.counts
         return {
             "pages": counts.pages,
@@ -101,14 +102,14 @@ class Desk:
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,
-            "grant": self.post.grant,
+            "grant": self.outbox.grant,
             "flying": self.crawl.in_flight,
             "open": self.crawl.frontier.open_count + self.crawl.unexpanded,
-            "waiting": self.post.waiting,
-            "posted": self.post.posted,
-            "entered": self.post.entered,
+            "waiting": self.outbox.waiting,
+            "posted": self.outbox.posted,
+            "entered": self.outbox.entered,
             "pauses": self.pauses,
-            "expects": self.post.received(),
+            "expects": self.outbox.received(),
             "out": out,
             "verdicts": list(verdicts),
             "model": self.model() if order is not None and order["ask"] else None,

@@ -260,13 +260,11 @@ class _Walk:
             [(at, link, bool(new)) for at, link, new in shown] == wanted,
             f"add shows (place, link, first) {shown}, not {wanted}",
         )
-        for sighting, (at, link, _) in zip(seen, wanted, strict=True):
+        for in_link, (at, link, _) in zip(seen, wanted, strict=True):
             target = self._model.targets[link]
-            _demand(sighting.host == target.host, f"add gives link {link} host {sighting.host!r}")
-            _demand(
-                sighting.url in (urls[at], target.url), f"add gives link {link} {sighting.url!r}"
-            )
-            got = (sighting.anchor, sighting.parent, sighting.parent_score, sighting.depth)
+            _demand(in_link.host == target.host, f"add gives link {link} host {in_link.host!r}")
+            _demand(in_link.url in (urls[at], target.url), f"add gives link {link} {in_link.url!r}")
+            got = (in_link.anchor, in_link.parent, in_link.parent_score, in_link.depth)
             put = (found[at].anchor, parent, score, depth)
             _demand(got == put, f"add gives link {link} {got}, not {put}")
 
@@ -396,12 +394,12 @@ class _Walk:
             _demand(frontier.depth(link) == target.depth, f"depth({link}) is not {target.depth}")
             path = list(frontier.path(link))
             _demand(path == model.path(link), f"path({link}) is {path}, not {model.path(link)}")
-            seen = [(one.anchor.text, one.parent) for one in frontier.sightings(link)]
+            seen = [(one.anchor.text, one.parent) for one in frontier.in_links(link)]
             if target.state == "done":
-                _demand(not seen, f"sightings({link}) of a fetched link are {seen}")
+                _demand(not seen, f"in-links({link}) of a fetched link are {seen}")
             else:
                 first = target.seen[: len(seen)]
-                _demand(bool(seen) and seen == first, f"sightings({link}) are {seen}, not {first}")
+                _demand(bool(seen) and seen == first, f"in-links({link}) are {seen}, not {first}")
         for name, host in model.hosts.items():
             _demand(frontier.delay(name) == host.delay, f"delay({name!r}) is not {host.delay}")
         if not model.due(now):

@@ -28,7 +28,8 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.http.world_server import Server, serving
 from spoor.learn.state import pack
-from spoor.live.run import Run, make_crawl, make_http, wanted
+from spoor.live.run import Run, make_http
+from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld

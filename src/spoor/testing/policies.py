@@ -21,10 +21,10 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function, Label
 from spoor.learn.state import generator_state, pack, unpack
 from spoor.protocols import Explains, Mergeable, Policy, Relabels, Weighs, World
-from spoor.sharding.outbox import Post
+from spoor.sharding.outbox import Outbox
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
-from spoor.types import Anchor, Fetch, Judgement, Link, Page, Parcel, Reply, State, Task, Topic
+from spoor.types import Anchor, Fetch, Judgement, Link, LinkBatch, Page, Reply, State, Task, Topic
 
 TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
 """What the webs of these checks are searched for."""
@@ -105,11 +105,11 @@ class _Subject:
         return policy
 
     def crawl(
-        self, world: SmallWorld, seed: int, *, delay: float = 0.0, post: Post | None = None
+        self, world: SmallWorld, seed: int, *, delay: float = 0.0, outbox: Outbox | None = None
     ) -> Crawl:
         frontier = MemoryFrontier(delay=delay, per_host=1 if delay else 0)
         judge = Function(_graded)
-        return Crawl(self.policy(world, seed), judge, frontier, backoff=2.0, post=post)
+        return Crawl(self.policy(world, seed), judge, frontier, backoff=2.0, outbox=outbox)
 
     def driver(
         self, case: _Case, *, seed: int | None = None, seeds: Sequence[str] = ()
@@ -273,9 +273,9 @@ class _Subject:
         root, *urls = world.pages
         away = "http://away.example/"
         with self.stage("where links come from another shard"):
-            post = Post(0, 1)
-            post.grant = 1000
-            crawl = self.crawl(world, 0, post=post)
+            outbox = Outbox(0, 1)
+            outbox.grant = 1000
+            crawl = self.crawl(world, 0, outbox=outbox)
             crawl.seed([root])
             driver = Shuffled(crawl, world, np.random.default_rng(0), 4)
             for step in range(12):
@@ -283,9 +283,9 @@ class _Subject:
                 links = tuple(Link(f"{away}{step}/{at}", Anchor("kiln")) for at in range(3))
                 page = Page(away, title="Pottery", text="kiln and glaze")
                 known = (Link(urls[-1 - step], Anchor("clay")),)
-                crawl.enter(Parcel(page, 0.7, 1, (away,), links + known))
+                crawl.enter(LinkBatch(page, 0.7, 1, (away,), links + known))
             state = self._packed(crawl)
-            driver.crawl = self.crawl(world, 7, post=Post(0, 1))
+            driver.crawl = self.crawl(world, 7, outbox=Outbox(0, 1))
             driver.crawl.load(unpack(state))
             self.demand(self._packed(driver.crawl) == state, "loaded, such links are other ones")
             driver.run()

@@ -19,7 +19,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.formats.warc_reader import page_at
 from spoor.learn.remaining import Harvest
-from spoor.live.run import wanted_by
+from spoor.runs.assemble import wanted_by
 from spoor.runs.labels import learns
 from spoor.runs.shards import folders, standing
 from spoor.runs.snapshot import NEXT, HostClock, Snapshot, settings_of, snapshot

@@ -10,7 +10,7 @@ from spoor.web.traps import Traps
 from spoor.web.urls import host, registrable_domain
 
 
-class LiveGuard:
+class CrawlFilter:
     """`admission` says which links are in scope; `traps` is None where nobody looks for any.
 
     At most `per_host` pages come from a host and `per_domain` from a registrable domain (None: no

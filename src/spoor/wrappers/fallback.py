@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from spoor.protocols import Attached, Explains, LookAhead, Offer, OpenLinks, Policy, Relabels
-from spoor.types import Choice, Judgement, Link, LinkId, Outcome, Sighting, Sightings, State
+from spoor.types import Choice, InLink, InLinks, Judgement, Link, LinkId, Outcome, State
 
 
-class Standby:
+class Fallback:
     """The policy itself until it raises or answers what no policy may; then `make()`'s, which is
     told of every open link first, for the rest of the run.
 
@@ -40,7 +40,7 @@ class Standby:
         if isinstance(self.policy, Attached):
             self._guarded("attach", self.policy.attach, links)
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         # A policy that takes over here has been told of these links with all the others.
         self._guarded("observe", self.policy.observe, seen)
 
@@ -126,7 +126,7 @@ class Standby:
             if isinstance(self.policy, Attached):
                 self.policy.attach(self._links)
             for link in self._links.open():
-                for seen in self._links.sightings(link):
+                for seen in self._links.in_links(link):
                     self.policy.observe(_alone(seen))
         self.tell(self.fault)
 
@@ -147,9 +147,9 @@ def _said(error: Exception) -> str:
     return f"raised {type(error).__name__}: {error}".splitlines()[0][:200]
 
 
-def _alone(seen: Sighting) -> Sightings:
-    """One sighting as a policy observes it."""
-    return Sightings(
+def _alone(seen: InLink) -> InLinks:
+    """One in-link as a policy observes it."""
+    return InLinks(
         [Link(seen.url, seen.anchor, seen.kind)],
         [0],
         [seen.link],

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from spoor.protocols import Attached, LookAhead, Offer, OpenLinks, Policy, Relabels
-from spoor.types import Choice, Judgement, LinkId, Outcome, Sightings, State
+from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, State
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 
 _LOOKED_AT = 64
@@ -27,7 +27,7 @@ class SitemapsFirst:
         if isinstance(self.policy, Attached):
             self.policy.attach(links)
 
-    def observe(self, seen: Sightings) -> None:
+    def observe(self, seen: InLinks) -> None:
         for link in seen:
             if link.kind == "sitemap" and link.first and self._hosts[link.host] < MAX_SITEMAPS:
                 self._hosts[link.host] += 1

@@ -25,12 +25,12 @@ from spoor.errors import InputError, PausedError, SpoorError
 from spoor.files import write_whole
 from spoor.learn.remaining import Harvest
 from spoor.live.metrics import Watcher, watchers
-from spoor.live.run import StopRule
 from spoor.live.shard import Shard
 from spoor.live.shard_metrics import numbers_of
+from spoor.live.stop_rule import StopRule
 from spoor.runs import shards as union
 from spoor.runs.writer import FORMAT, kept, read_settings, reading
-from spoor.sharding.coordinator import MERGE_PAGES, Hub, Report
+from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 
 TURN = 0.25
 """Seconds between two turns of a shard."""
@@ -84,7 +84,7 @@ class ShardActor:
         return {**self._shard.anew(), "process": os.getpid()}
 
     async def turn(self, order: dict[str, Any]) -> Report:
-        """One turn with the hub."""
+        """One turn with the coordinator."""
         assert self._shard is not None
         return self._shard.turn(order)
 
@@ -98,7 +98,7 @@ class ShardActor:
 class Watched:
     """What those who look on are shown."""
 
-    hub: Hub
+    coordinator: Coordinator
     began: float = field(default_factory=time.monotonic)
     processes: dict[int, int] = field(default_factory=dict)
     """Shard → its process."""
@@ -136,35 +136,35 @@ def crawl(
         _knock(cluster)
     rule = stop or StopRule()
     with ExitStack() as undo:
-        hub = Hub(
+        coordinator = Coordinator(
             shards,
             settings["pages"],
             retired=[at for at in union.numbers(path) if at >= shards],
             merge_pages=merge_pages * shards,
-            rule=lambda found, recent: coordinator.reason(found, recent),
+            rule=lambda found, recent: driver.reason(found, recent),
             found=rule.found,
             window=rule.window,
         )
-        hearing = watchers(lambda: numbers_of(hub, time.monotonic()), metrics, otel)
+        hearing = watchers(lambda: numbers_of(coordinator, time.monotonic()), metrics, otel)
         for watcher in hearing:
             undo.callback(watcher.close)
         _begin(path, settings, shards, undo)
-        undo.enter_context(_started(ray, cluster, len(hub.members)))
-        watched = Watched(hub)
-        coordinator = _Coordinator(
-            ray, path, dict(settings), hub, rule, shards, warc, watched, hearing
+        undo.enter_context(_started(ray, cluster, len(coordinator.members)))
+        watched = Watched(coordinator)
+        driver = _Driver(
+            ray, path, dict(settings), coordinator, rule, shards, warc, watched, hearing
         )
         if cluster is None:  # that of a cluster may come back
-            coordinator.head = ray.get_runtime_context().gcs_address
-        undo.enter_context(_signals(hub))
+            driver.head = ray.get_runtime_context().gcs_address
+        undo.enter_context(_signals(coordinator))
         try:
-            coordinator.run(watch)
+            driver.run(watch)
         except SpoorError:
             raise
         except ray.exceptions.RayError as error:
             raise _gone(error) from error
         union.results(path, union.folders(path))
-        return coordinator.summary()
+        return driver.summary()
 
 
 def _ray() -> Any:
@@ -278,13 +278,13 @@ def _listens(address: str) -> bool:
 
 
 @contextmanager
-def _signals(hub: Hub) -> Iterator[None]:
+def _signals(coordinator: Coordinator) -> Iterator[None]:
     """The first SIGINT or SIGTERM stops the run, the second ends it at once."""
 
     def interrupt(number: int, frame: object) -> None:
-        if hub.reason is not None:
+        if coordinator.reason is not None:
             raise KeyboardInterrupt
-        hub.stop("interrupted")
+        coordinator.stop("interrupted")
 
     try:
         before = {one: signal.signal(one, interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
@@ -298,7 +298,7 @@ def _signals(hub: Hub) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-class _Coordinator:
+class _Driver:
     """Carries orders and reports until all shards have ended."""
 
     def __init__(
@@ -306,7 +306,7 @@ class _Coordinator:
         ray: Any,
         path: Path,
         settings: dict[str, Any],
-        hub: Hub,
+        coordinator: Coordinator,
         rule: StopRule,
         shards: int,
         warc: bool,
@@ -318,7 +318,7 @@ class _Coordinator:
         self._ray = ray
         self._path = path.absolute()
         self._settings = settings
-        self._hub = hub
+        self._coordinator = coordinator
         self._shards = shards
         self._warc = warc
         self._watched = watched
@@ -326,23 +326,23 @@ class _Coordinator:
         self._began = time.monotonic()
         self._before: int | None = None
         self._pending: dict[Any, tuple[int, str]] = {}
-        self._next = dict.fromkeys(hub.members, 0.0)
-        self._idle_deaths = dict.fromkeys(hub.members, 0)
-        self._since = dict.fromkeys(hub.members, 0.0)
+        self._next = dict.fromkeys(coordinator.members, 0.0)
+        self._idle_deaths = dict.fromkeys(coordinator.members, 0)
+        self._since = dict.fromkeys(coordinator.members, 0.0)
         """When a shard went away; 0 while it is there."""
-        self._last_pages = dict.fromkeys(hub.members, 0)
+        self._last_pages = dict.fromkeys(coordinator.members, 0)
         self._last: dict[int, Report] = {}
         self._fault: SpoorError | None = None
         self.head = ""
         """Address of Ray's head, where nobody would start it again."""
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(ShardActor)
         spread = actor.options(scheduling_strategy="SPREAD")
-        self._actors = {at: spread.remote() for at in hub.members}
+        self._actors = {at: spread.remote() for at in coordinator.members}
 
     def run(self, watch: Callable[[Watched], None]) -> None:
         """To the end. Raises what a shard ended with, once the others have ended."""
         shown = said = 0.0
-        while not self._hub.over:
+        while not self._coordinator.over:
             now = time.monotonic()
             for shard, at in self._next.items():
                 if at <= now:
@@ -381,21 +381,21 @@ class _Coordinator:
         """Why to end now, by the rules of the run."""
         estimate = None
         if self._rule.estimates:
-            told = [member.told for member in self._hub.members.values()]
+            told = [member.told for member in self._coordinator.members.values()]
             open_links = sum(report["open"] for report in told)
             estimate = self._harvest.estimate(open_links, sum(one["requests"] for one in told))
         return self._rule.reason(found, recent, estimate)
 
     def _say(self) -> None:
         """For whoever looks at the run's folder; a full disk is for the shards to tell."""
-        hub, traffic = self._hub, self._hub.traffic
-        rows = [asdict(row) for row in hub.rows(time.monotonic())]
+        coordinator, traffic = self._coordinator, self._coordinator.traffic
+        rows = [asdict(row) for row in coordinator.rows(time.monotonic())]
         exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
         with suppress(OSError):
             union.say(self._path, {"at": time.time(), "shards": rows, "exchange": exchange})
 
     def _ask(self, shard: int) -> None:
-        member, actor = self._hub.members[shard], self._actors[shard]
+        member, actor = self._coordinator.members[shard], self._actors[shard]
         if member.ended:
             return
         if not member.alive:
@@ -407,11 +407,11 @@ class _Coordinator:
         elif member.stopping:
             self._pending[actor.end.remote()] = (shard, "end")
         else:
-            self._pending[actor.turn.remote(self._hub.order(shard))] = (shard, "turn")
+            self._pending[actor.turn.remote(self._coordinator.order(shard))] = (shard, "turn")
 
     def _answered(self, one: Any) -> None:
         shard, what = self._pending.pop(one)
-        member = self._hub.members[shard]
+        member = self._coordinator.members[shard]
         now = time.monotonic()
         errors = self._ray.exceptions
         try:
@@ -434,24 +434,24 @@ class _Coordinator:
                 watcher.step(download)
         if what == "open":
             self._watched.processes[shard] = report["process"]
-            self._hub.joined(shard, report, now)
-            if self._before is None and len(self._last) == len(self._hub.members):
-                self._before = self._hub.fetched
+            self._coordinator.joined(shard, report, now)
+            if self._before is None and len(self._last) == len(self._coordinator.members):
+                self._before = self._coordinator.fetched
         else:
-            self._hub.report(shard, report, now)
+            self._coordinator.report(shard, report, now)
         if report["fault"] and report["fault"] not in self._watched.said:
             self._watched.said.append(report["fault"])
-        if self._hub.alone and ALONE not in self._watched.said:
+        if self._coordinator.alone and ALONE not in self._watched.said:
             self._watched.said.append(ALONE)
         member.ended = what == "end"
         hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
-        soon = what == "open" or member.stopping or (hungry and self._hub.reason is None)
+        soon = what == "open" or member.stopping or (hungry and self._coordinator.reason is None)
         self._next[shard] = now + (TURN / 5 if soon else TURN)
 
     def _away(self, shard: int, error: Any, now: float) -> None:
         """A shard's process died, or is not there again yet."""
-        if self._hub.members[shard].alive:
-            self._hub.lost(shard)
+        if self._coordinator.members[shard].alive:
+            self._coordinator.lost(shard)
             self._idle_deaths[shard] += 1
         since = self._since[shard] = self._since[shard] or now
         lasts = now - since > AWAY or not any(node["Alive"] for node in self._ray.nodes())
@@ -467,21 +467,21 @@ class _Coordinator:
                 if isinstance(error, SpoorError)
                 else PausedError(f"paused: shard {shard} failed ({type(error).__name__}: {error})")
             )
-        self._hub.members[shard].ended = True
-        self._hub.stop("a shard failed")
+        self._coordinator.members[shard].ended = True
+        self._coordinator.stop("a shard failed")
 
     def summary(self) -> dict[str, Any]:
         """What was done, for `--json`."""
-        hub, last = self._hub, [self._last[at] for at in sorted(self._last)]
+        coordinator, last = self._coordinator, [self._last[at] for at in sorted(self._last)]
         seconds = time.monotonic() - self._began
-        pages, found = hub.fetched, hub.found
+        pages, found = coordinator.fetched, coordinator.found
         new = max(1, pages - (self._before or 0))
         each = [report["summary"] for report in last]
-        traffic = hub.traffic
+        traffic = coordinator.traffic
         return {
             "out": str(self._path),
             "resumed": any(one["resumed"] for one in each),
-            "stopped_because": hub.reason,
+            "stopped_because": coordinator.reason,
             "fetched": pages,
             "found": found,
             **{
@@ -497,7 +497,7 @@ class _Coordinator:
             "judge": _together([one["judge"] for one in each]),
             "shards": self._shards,
             "learned_together": traffic.merges > 0,
-            "learns_alone": hub.alone,
+            "learns_alone": coordinator.alone,
             "exchange": {
                 "orders_per_page": round(traffic.orders / new, 4),
                 "links": traffic.links,
@@ -506,7 +506,7 @@ class _Coordinator:
                 "model_bytes_per_page": round(traffic.model_bytes / new, 1),
                 "cpu_ms_per_page": round(1000 * sum(report["busy"] for report in last) / new, 3),
                 "coordinator_cpu_s": round(time.process_time(), 2),
-                "deaths": sum(member.deaths for member in hub.members.values()),
+                "deaths": sum(member.deaths for member in coordinator.members.values()),
             },
             "each": [
                 {

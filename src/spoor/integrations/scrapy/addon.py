@@ -10,10 +10,10 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
 from spoor.errors import InputError
-from spoor.http.settings import user_agent
 from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.parts import WANTED, PartsOwner, any_wanted, read_parts
 from spoor.integrations.scrapy.robots import RobotsMiddleware
+from spoor.settings import user_agent
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -17,8 +17,8 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
-from spoor.http.settings import HttpSettings
 from spoor.integrations.scrapy.scheduler import RobotsForbiddenError, scheduler_of
+from spoor.settings import HttpSettings
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical
 
@@ -53,7 +53,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._agent: str = crawler.settings["USER_AGENT"] or ""
         self._product: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        self._manners = HttpSettings()
+        self._politeness = HttpSettings()
         self._asked: dict[tuple[str, str], asyncio.Task[_Known]] = {}
 
     @classmethod
@@ -110,8 +110,8 @@ class RobotsMiddleware:
             stats.inc_value(f"robotstxt/response_status_count/{response.status}")
             rules = from_reply(response.status, response.body, agent)
         if rules.crawl_delay:
-            self._pace(origin, min(rules.crawl_delay, self._manners.max_crawl_delay))
-        age = UNREACHABLE_AGE if rules is DISALLOW_ALL else self._manners.robots_max_age
+            self._pace(origin, min(rules.crawl_delay, self._politeness.max_crawl_delay))
+        age = UNREACHABLE_AGE if rules is DISALLOW_ALL else self._politeness.robots_max_age
         return _Known(rules, time.monotonic() + age)
 
     def _pace(self, origin: str, delay: float) -> None:

@@ -1,4 +1,4 @@
-"""How the live driver behaves: limits, manners, and what it calls itself."""
+"""How the live driver behaves: limits, politeness, and what it calls itself."""
 
 from __future__ import annotations
 

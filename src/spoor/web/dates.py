@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
 
-from spoor.http.client import Exchange
+from spoor.web.exchange import Exchange
 
 LOOKED_AT = 1 << 19
 """Bytes of a page in which its dates are looked for."""

@@ -1,0 +1,176 @@
+"""Bodies as they were before Content-Encoding: gzip, deflate, br, zstd; undone piece by piece."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import brotli
+import zstandard
+
+MIB = 1 << 20
+_CHUNK = 1 << 16
+
+_MOST_PARTS = 2_000
+"""Of one body: parts that hold nothing cost as much as those that hold something."""
+
+
+_HEAD = 2
+
+
+_MOST_ENCODINGS = 4
+
+
+class Inflater(Protocol):
+    def feed(self, data: bytes, room: int) -> bytes:
+        """At most `room` bytes more; raises ValueError for broken data."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """False where the data breaks off in the middle."""
+        ...
+
+
+class _Plain:
+    whole = True
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        return data[:room]
+
+
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class _Members:
+    """Compressed data in one or more parts that follow one another; what comes after them and is no
+    part is left out, as browsers do."""
+
+    def __init__(self, *make: Callable[[], _Decoder], piece: int = 1 << 10) -> None:
+        self._make = list(make)
+        """How a part is read; a second way is tried where the first knows nothing of the data."""
+        self._size = piece
+        self._decoder: _Decoder | None = None
+        self._began = False
+        self._parts = 0
+        self._over = False
+        self._head = b""
+
+    @property
+    def whole(self) -> bool:
+        return self._decoder is None and (self._parts > 0 or not self._began)
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        # Small pieces: one may grow a thousandfold and more before it can be counted, and what a
+        # broken one holds is lost.
+        out = bytearray()
+        for at in range(0, len(data), self._size):
+            piece = data[at : at + self._size]
+            while piece and not self._over:
+                out += self._some(piece)
+                piece = b""
+                if self._decoder is not None and self._decoder.eof:
+                    piece = self._decoder.unused_data.lstrip(b"\0")
+                    self._decoder = None
+                    self._parts += 1
+                    if self._parts > _MOST_PARTS:
+                        raise ValueError("too many parts")
+            if len(out) >= room:
+                break
+        return bytes(out[:room])
+
+    def _some(self, piece: bytes) -> bytes:
+        if self._decoder is None:
+            self._decoder = self._make[0]()
+            self._head = b""
+        self._began = True
+        # A head of two bytes may come one by one, and is wrong only when the second is there.
+        early = len(self._head) < _HEAD
+        head, self._head = self._head, (self._head + piece)[:_HEAD]
+        try:
+            return self._decoder.decompress(piece)
+        except (zlib.error, zstandard.ZstdError) as error:
+            if not early:
+                raise ValueError(str(error)) from error
+            self._decoder = None
+            if self._parts:
+                self._over = True
+                return b""
+            if len(self._make) == 1:
+                raise ValueError(str(error)) from error
+            del self._make[0]
+            return self._some(head + piece)
+
+
+class _Brotli:
+    def __init__(self) -> None:
+        self._decoder = brotli.Decompressor()
+        self._began = False
+
+    @property
+    def whole(self) -> bool:
+        return not self._began or self._decoder.is_finished()
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        out = bytearray()
+        self._began = self._began or bool(data)
+        try:
+            while len(out) < room and not self._decoder.is_finished():
+                some = self._decoder.process(data, output_buffer_limit=room - len(out))
+                data = b""
+                out += some
+                if not some and self._decoder.can_accept_more_data():
+                    break
+        except brotli.error as error:
+            raise ValueError(str(error)) from error
+        return bytes(out[:room])
+
+
+def _zstandard() -> _Decoder:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
+    decoder: _Decoder = decompressor.decompressobj(write_size=_CHUNK)
+    return decoder
+
+
+def _inflater(encoding: str) -> Inflater:
+    """Raises ValueError for an encoding that was not asked for."""
+    if encoding in ("", "identity"):
+        return _Plain()
+    if encoding in ("gzip", "x-gzip"):
+        return _Members(partial(zlib.decompressobj, 31))
+    if encoding == "deflate":
+        # Some servers send it bare, without the head that it should have.
+        return _Members(partial(zlib.decompressobj, 15), partial(zlib.decompressobj, -15))
+    if encoding == "br":
+        return _Brotli()
+    if encoding == "zstd":
+        return _Members(_zstandard, piece=1 << 8)
+    raise ValueError(f"unknown content encoding {encoding!r}")
+
+
+def decoded(raw: bytes, encoding: str, size: int) -> bytes:
+    """A whole body of so many bytes from what was received of it under this Content-Encoding.
+
+    Raises ValueError where it is another.
+    """
+    body = raw
+    for inflater in inflaters_of(encoding):
+        body = inflater.feed(body, size + 1)
+    if len(body) != size:
+        raise ValueError(f"{len(body)} bytes, not {size}")
+    return body
+
+
+def inflaters_of(encoding: str) -> list[Inflater]:
+    """Of a Content-Encoding, in the order in which they undo it."""
+    names = [part.strip().lower() for part in encoding.split(",") if part.strip()]
+    if len(names) > _MOST_ENCODINGS:
+        raise ValueError("too many encodings")
+    return [_inflater(name) for name in reversed(names)]

@@ -1,0 +1,111 @@
+"""One request and its reply, and the page that is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from multidict import CIMultiDictProxy
+
+from spoor.types import Anchor, Link, Page
+from spoor.web import sitemaps
+from spoor.web.page import parse
+from spoor.web.urls import Joiner
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What went over the wire for one request; what an archive records."""
+
+    url: str
+    status: int
+    reason: str
+    request_headers: tuple[tuple[str, str], ...]
+    headers: CIMultiDictProxy[str]
+    raw: bytes
+    """Body as received, chunking undone."""
+    body: bytes
+    """Body decompressed; empty where its media type is not wanted."""
+    began: float
+    """By the driver's clock."""
+    seconds: float
+    truncated: str = ""
+    """Why the body was cut: `length`, `ratio`, `time`, `encoding`, `disconnect`; empty if whole."""
+    skipped: bool = False
+    """The body was not asked for."""
+    sitemap: bool = False
+    """It was asked for as a sitemap."""
+    sitemaps: tuple[str, ...] = ()
+    """Sitemaps of its host, where it is the first page that came from there."""
+
+
+READ_OF_ENDLESS = 1 << 18
+"""Bytes that are read of a body of more than a MiB that was cut: who sends without end shall not
+cost a crawl more than others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """All that a page is made of: the same source gives the same page."""
+
+    url: str
+    body: bytes
+    content_type: str
+    status: int
+    fetched_at: float
+    truncated: bool
+    robots: str
+    """X-Robots-Tag."""
+    modified: float | None
+    sitemap: bool = False
+    sitemaps: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, exchange: Exchange, modified: float | None) -> Source:
+        return cls(*cls.values(exchange, modified))
+
+    @staticmethod
+    def values(exchange: Exchange, modified: float | None) -> list[Any]:
+        """Of its fields, in their order."""
+        return [
+            exchange.url,
+            exchange.body,
+            exchange.headers.get("Content-Type", ""),
+            exchange.status,
+            exchange.began,
+            bool(exchange.truncated),
+            ",".join(exchange.headers.getall("X-Robots-Tag", [])),
+            modified,
+            exchange.sitemap,
+            exchange.sitemaps,
+        ]
+
+    def page(self, joiner: Joiner) -> Page:
+        if self.sitemap:
+            return Page(
+                self.url,
+                self.status,
+                self.content_type.partition(";")[0].strip().lower(),
+                links=sitemaps.links_of(self.body, self.url),
+                flags=frozenset({"sitemap", "not-html"}),
+                fetched_at=self.fetched_at,
+            )
+        endless = self.truncated and len(self.body) > MIB
+        page = parse(
+            self.body[:READ_OF_ENDLESS] if endless else self.body,
+            self.url,
+            content_type=self.content_type,
+            status=self.status,
+            fetched_at=self.fetched_at,
+            modified=self.modified,
+            truncated=self.truncated,
+            robots=self.robots,
+            joiner=joiner,
+        )
+        if self.sitemaps:
+            listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]
+            page = replace(page, links=[*page.links, *listed])
+        return page
