@@ -217,9 +217,9 @@ def cell(params: Mapping[str, Any], *, tell: Tell = lambda done, found: None) ->
 
     `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
     (0), `days` (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged
-    over the 3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of the
-    documents that were new at some time of the run, the share found, and the median time from the
-    date of a document to its submission.
+    over the 3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of
+    the documents that were new at some time of the run, the share found, and the median time from
+    the date of a document to its submission.
     """
     known = {"web", "fleet", "seed", "days", "settings", "name"}
     for key in params:

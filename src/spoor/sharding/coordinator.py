@@ -2,7 +2,8 @@
 
 Batches of links go from a shard to the coordinator and on to their shard; budget, learning and the
 end of the crawl are decided here. All of it can be told anew by the shards: what they were lent,
-what they have received, what they keep for one another. So a coordinator that dies is replaced by an empty one.
+what they have received, what they keep for one another. So a coordinator that dies is replaced by
+an empty one.
 
 Without I/O and clock: whoever drives it sends each shard its `order`, and hands what the shard
 answers to `report`. One order a shard is out at a time. Messages grow as the number of shards, not

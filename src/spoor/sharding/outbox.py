@@ -2,11 +2,11 @@
 
 A crawl that is split keeps its links apart by registrable domain (`spoor.web.urls.shard_of`), so
 that politeness and the host's clock stay with one shard. What a page shows of another shard's hosts
-goes there as a *batch*: the links with their words, the page's score and the path to it. Batches to one
-shard are numbered from 0. The sender keeps each until the receiver says that it is durable there;
-the receiver takes them in order and only once, by the highest number it has: delivered at least
-once, entered once. The numbers are part of the crawl's state, and the journal makes the calls again
-after a crash, so that the same batches come out under the same numbers.
+goes there as a *batch*: the links with their words, the page's score and the path to it. Batches to
+one shard are numbered from 0. The sender keeps each until the receiver says that it is durable
+there; the receiver takes them in order and only once, by the highest number it has: delivered at
+least once, entered once. The numbers are part of the crawl's state, and the journal makes the calls
+again after a crash, so that the same batches come out under the same numbers.
 """
 
 from __future__ import annotations
