@@ -54,7 +54,7 @@ FLAGS = ("--per-host", "8", "--in-flight", str(IN_FLIGHT))
 COST = """
 import asyncio, json, resource, sys, time
 from pathlib import Path
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.testing.kills import open_run
 kind, out, root, port, pages, policy, frontier = sys.argv[1:]
 run = open_run(Path(out), root, int(port), policy=policy, pages=int(pages), per_host=8,
@@ -63,7 +63,7 @@ wall, cpu = time.perf_counter(), time.process_time()
 if kind == "durable":
     run.run()
 else:
-    asyncio.run(Live(run.crawl, run.http).run())
+    asyncio.run(HttpDriver(run.crawl, run.http).run())
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 got = run.crawl.counts.pages
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

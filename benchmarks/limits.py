@@ -37,7 +37,7 @@ from typing import Any
 import brotli
 import zstandard
 
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
@@ -206,7 +206,7 @@ def crawl(
     )
     engine = make_crawl(settings, *wanted(settings["crawl"]["topic"], None, []))
     folder = RunFolder(out, settings)
-    run = Run(folder, engine, make_http(settings), settings["crawl"]["seeds"])
+    run = LiveCrawl(folder, engine, make_http(settings), settings["crawl"]["seeds"])
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     at: list[float] = []
     ended: dict[str, str] = {}

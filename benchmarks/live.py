@@ -69,7 +69,7 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.web.scope import Scope
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.settings import HttpSettings
 from spoor.judges.keywords import Keywords
 from spoor.frontier.memory import MemoryFrontier
@@ -85,7 +85,7 @@ def work():
         if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
             pages.append(outcome.reply.page.url)
     settings = HttpSettings(allow_private=frozenset(["127.0.0.1"]))
-    asyncio.run(Live(crawl, settings, on_step=step).run())
+    asyncio.run(HttpDriver(crawl, settings, on_step=step).run())
     return pages
 measure(work)
 """
@@ -95,7 +95,7 @@ import sys, tempfile
 from pathlib import Path
 from spoor.runs.writer import RunFolder
 from spoor.runs.plan import run_settings
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
@@ -104,7 +104,7 @@ told = run_settings([start], topic="iterator", policy=policy, pages=10**6, scope
     delay=0.0, per_host=16, in_flight=16, allow_private=["127.0.0.1"])
 judge, subject = wanted("iterator", None, [])
 folder = RunFolder(Path(place.name) / "run", told)
-run = Run(folder, make_crawl(told, judge, subject), make_http(told), [start])
+run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), [start])
 def work():
     pages = []
     def step(fetch, outcome):

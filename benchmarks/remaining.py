@@ -33,7 +33,7 @@ from spoor.lab.cell import Cell, prepare
 from spoor.lab.webs import open_web
 from spoor.learn import remaining
 from spoor.learn.remaining import NEXT, Harvest
-from spoor.live.run import ESTIMATE_EVERY
+from spoor.live.live_crawl import ESTIMATE_EVERY
 from spoor.live.stop_rule import LEAST_PAGES
 from spoor.replay import Replay
 from spoor.types import Task, Topic

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, replay_cell
 from spoor.learn.state import read
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.registry import DEFAULT_POLICY
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import read_seeds, run_settings
@@ -98,7 +98,7 @@ def run(
         # The folder's database belongs to the thread that opened it.
         folder = RunFolder(Path(out), told)
         try:
-            live = Run(folder, engine, http, urls)
+            live = LiveCrawl(folder, engine, http, urls)
             return live.summary(live.run())
         finally:
             folder.close()

@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
@@ -65,7 +65,7 @@ def opened(
     pages: int = 100,
     at: Callable[[str, Crawl], None] = lambda point, crawl: None,
     **more: Any,
-) -> Run:
+) -> LiveCrawl:
     told = run_settings(
         [SEED],
         want=["text:clay"],
@@ -81,7 +81,7 @@ def opened(
     crawl = make_crawl(told, judge, subject)
     folder = RunFolder(out, told, at=lambda point: at(point, crawl), **more)
     try:
-        return Run(folder, crawl, make_http(told), [SEED])
+        return LiveCrawl(folder, crawl, make_http(told), [SEED])
     except BaseException:
         folder.close()
         raise
@@ -105,7 +105,7 @@ def killed(server: Loopback, out: Path, **more: Any) -> str:
     return last
 
 
-def going(run: Run) -> None:
+def going(run: LiveCrawl) -> None:
     try:
         run.run()
     finally:

@@ -333,7 +333,7 @@ def test_the_clock_of_a_crawl_never_goes_back(
 ) -> None:
     copy, _ = _first(killed(web, tmp_path / "run", "committed", 6))
     now = time.time
-    monkeypatch.setattr("spoor.live.run.time.time", lambda: now() - 86_400.0)
+    monkeypatch.setattr("spoor.live.live_crawl.time.time", lambda: now() - 86_400.0)
     run = open_run(copy, web.root, web.port)
     run.run()
     run.folder.close()

@@ -12,7 +12,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.sarsa import UPDATES, Sarsa
 from spoor.replay import Replay
 from spoor.settings import HttpSettings
@@ -51,7 +51,7 @@ def live(site: SmallWorld, made: Crawl, in_flight: int) -> list[str]:
                 connect_to=("127.0.0.1", port),
                 robots=False,
             )
-            await Live(made, settings, on_step=note).run()
+            await HttpDriver(made, settings, on_step=note).run()
 
     asyncio.run(run())
     return fetched

@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 from spoor.errors import InputError
 from spoor.integrations.scrapy import Addon
 from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
-from spoor.integrations.scrapy.parts import read_parts
+from spoor.integrations.scrapy.components import read_components
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.judges.facts import Function
 from spoor.types import Page
@@ -119,17 +119,17 @@ def test_without_a_wish_the_addon_is_off() -> None:
 )
 def test_bad_settings_are_one_clear_line(given: dict[str, Any], line: str) -> None:
     with pytest.raises(InputError) as told:
-        read_parts(Settings({"SPOOR_TOPIC": "kiwi", **given}))
+        read_components(Settings({"SPOOR_TOPIC": "kiwi", **given}))
     assert line in str(told.value)
     assert "\n" not in str(told.value)
 
 
 def test_what_is_wanted_may_be_several_targets_or_a_function() -> None:
-    judge = read_parts(Settings({"SPOOR_WANT": ["url:a,b", "type:image/*"]})).judge
+    judge = read_components(Settings({"SPOOR_WANT": ["url:a,b", "type:image/*"]})).judge
     assert judge.judge(Page("http://x/a,b")).relevant
     assert judge.judge(Page("http://x/", content_type="image/png")).relevant
     assert not judge.judge(Page("http://x/")).relevant
-    function = read_parts(Settings({"SPOOR_JUDGE": "builtins.bool"})).judge
+    function = read_components(Settings({"SPOOR_JUDGE": "builtins.bool"})).judge
     assert isinstance(function, Function)
 
 

@@ -11,7 +11,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.td_lambda import TDLambda, train
 from spoor.replay import Replay
 from spoor.settings import HttpSettings
@@ -63,7 +63,7 @@ def test_a_live_crawl_goes_the_way_of_its_replay(model: State, scoring: str) -> 
                 connect_to=("127.0.0.1", port),
                 robots=False,
             )
-            await Live(crawl(), settings, on_step=note).run()
+            await HttpDriver(crawl(), settings, on_step=note).run()
         return fetched
 
     replayed = [outcome.page.url for outcome in Replay(crawl(), site) if outcome.page]

@@ -20,7 +20,7 @@ from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
-from spoor.live.run import make_http
+from spoor.live.live_crawl import make_http
 from spoor.live.watch import Watch
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder

@@ -24,7 +24,7 @@ from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.replay import Replay
@@ -322,7 +322,7 @@ async def fetched(
         )
         engine.seed(seeds)
         http = HttpSettings(connect_to=(ADDRESS, server.port), **settings)
-        await Live(engine, http, clock=time, on_step=step).run()
+        await HttpDriver(engine, http, clock=time, on_step=step).run()
     return steps
 
 
@@ -429,7 +429,7 @@ def test_rules_that_were_known_hold_while_their_file_cannot_be_had() -> None:
 def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("spoor.live.loop.LONGEST_WAIT", 15.0)
+    monkeypatch.setattr("spoor.live.driver.LONGEST_WAIT", 15.0)
     server = Loopback(with_robots(reply("", 500)))
     reasons = list[str]()
 
@@ -445,7 +445,7 @@ def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
             engine = Crawl(BreadthFirst(_task()), Keywords(["clay"]), frontier)
             engine.seed([f"{A}/", f"{A}/open"])
             http = HttpSettings(connect_to=(ADDRESS, server.port))
-            reasons.append((await Live(engine, http, clock=clock, on_step=step).run()).reason)
+            reasons.append((await HttpDriver(engine, http, clock=clock, on_step=step).run()).reason)
             assert frontier.open_count == 1, "what was not asked for is still there"
 
     asyncio.run(crawl())

@@ -13,7 +13,7 @@ from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
@@ -95,7 +95,7 @@ def test_nothing_forbidden_is_asked_for(kind: str) -> None:
         engine.seed(f"http://a.example/{name}{at}" for at in range(6) for name in ("shut", "open"))
         async with server.serving():
             http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=AT_ONCE, timeout=1.0)
-            await Live(engine, http, clock=clock, on_step=step).run()
+            await HttpDriver(engine, http, clock=clock, on_step=step).run()
 
     asyncio.run(crawl())
     asked = {path for path in server.pages if not path.startswith("/robots")}

@@ -15,7 +15,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.sharding import calls
+from spoor.sharding import commands
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.sharding.page_budget import PageBudget
@@ -197,7 +197,7 @@ class Process:
         self.keep()
 
     def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
-        calls.make(self.crawl, name, now, told, body)
+        commands.apply(self.crawl, name, now, told, body)
 
     def keep(self) -> None:
         self.durable = pack(self.crawl.save())

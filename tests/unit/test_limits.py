@@ -23,7 +23,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import MIB, HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
@@ -73,7 +73,7 @@ def outcomes(answer: Answer, *paths: str, **given: Any) -> dict[str, Fetched | F
             told = HttpSettings(
                 connect_to=(ADDRESS, server.port), **{"robots": False, "timeout": 20.0, **given}
             )
-            await Live(crawl, told, on_step=step).run()
+            await HttpDriver(crawl, told, on_step=step).run()
 
     asyncio.run(go())
     return ended
@@ -403,7 +403,7 @@ def test_nobody_there_may_be_there_later() -> None:
             await client.close()
         return None
 
-    from spoor.live.loop import failure
+    from spoor.live.driver import failure
 
     refused = asyncio.run(go())
     assert refused is not None

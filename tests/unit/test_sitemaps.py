@@ -20,7 +20,7 @@ from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import HttpSettings
 from spoor.types import Outcome, Task
@@ -222,7 +222,7 @@ def asked_for(answer: Answer, *, sitemaps: bool) -> tuple[list[str], list[Outcom
                 if isinstance(done, Outcome):
                     outcomes.append(done)
 
-            await Live(engine, http, on_step=step).run()
+            await HttpDriver(engine, http, on_step=step).run()
 
     asyncio.run(work())
     return server.pages, outcomes

@@ -15,7 +15,7 @@ from spoor.crawl import Crawl
 from spoor.errors import PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
@@ -103,7 +103,7 @@ def test_over_http_too() -> None:
     async def crawl() -> None:
         async with server.serving():
             engine.seed(["http://a.example/"])
-            await Live(engine, HttpSettings(connect_to=(ADDRESS, server.port))).run()
+            await HttpDriver(engine, HttpSettings(connect_to=(ADDRESS, server.port))).run()
 
     asyncio.run(crawl())
     assert len(server.pages) == len(set(server.pages)) == 31

@@ -18,7 +18,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
 from spoor.replay import Replay
@@ -92,7 +92,7 @@ def crawled(link_filter: CrawlFilter, pages: int = 900) -> Counter[str]:
             crawl = engine(pages, link_filter)
             crawl.seed([SITE.url_of(0)])
             http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=8)
-            await Live(crawl, http).run()
+            await HttpDriver(crawl, http).run()
 
     asyncio.run(work())
     asked = {item.url for item in server.asked if item.path != "/robots.txt"}

@@ -163,7 +163,7 @@ def crawl(
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
         from spoor.live.metrics import Download, numbers_of, watchers
-        from spoor.live.run import Run, make_http
+        from spoor.live.live_crawl import LiveCrawl, make_http
         from spoor.live.stop_rule import StopRule
         from spoor.runs.assemble import make_crawl, wanted
         from spoor.views.reading import report_of_run
@@ -195,7 +195,7 @@ def crawl(
             after.callback(watcher.close)
         if folder is None:
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
-        run = Run(folder, engine, http, urls, stop=rule)
+        run = LiveCrawl(folder, engine, http, urls, stop=rule)
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
 

@@ -332,7 +332,7 @@ def _reader(
     tell: Any,
 ) -> Reader:
     from spoor.live.examples import Reader
-    from spoor.live.run import make_http
+    from spoor.live.live_crawl import make_http
     from spoor.runs.plan import run_settings
 
     settings = run_settings(

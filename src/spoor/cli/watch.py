@@ -161,7 +161,7 @@ def live(
         if (path / "spoor.toml").exists():  # as `spoor crawl` does: a refusal comes first
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.foragers.hosts import Hosts
-        from spoor.live.run import make_http
+        from spoor.live.live_crawl import make_http
         from spoor.live.watch import Watch
         from spoor.web.scope import Scope
 

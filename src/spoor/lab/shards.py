@@ -22,7 +22,7 @@ from spoor.judges.spec import judge_of
 from spoor.lab.cell import Cell, Ground, prepare
 from spoor.lab.figures import area
 from spoor.protocols import Frontier, Judge, Policy, World
-from spoor.sharding import calls
+from spoor.sharding import commands
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox
 from spoor.sharding.worker import Worker
@@ -44,7 +44,7 @@ class LocalShard:
 
     def _call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
         began = time.process_time()
-        calls.make(self.crawl, name, now, told, body)
+        commands.apply(self.crawl, name, now, told, body)
         if name == "merge":
             self.merge_seconds += time.process_time() - began
 
@@ -148,7 +148,7 @@ def simulate(
         "policy": cell.policy,
         "shards": shards,
         "merges": traffic.merges,
-        "mergeable": calls.mergeable(members[0].crawl.policy) is not None,
+        "mergeable": commands.mergeable(members[0].crawl.policy) is not None,
         "reason": reason,
         "fetched": len(found),
         "found": sum(found),

@@ -20,7 +20,7 @@ from spoor.errors import InputError
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.protocols import LinkFilter
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
@@ -118,7 +118,7 @@ class Reader:
                 found.append(came)
                 self._done(len(found))
 
-        asyncio.run(Live(crawl, self._http, on_step=step).run())
+        asyncio.run(HttpDriver(crawl, self._http, on_step=step).run())
         return found
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from spoor.frontier.memory import MemoryFrontier
 from spoor.live.metrics import Download
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.shards import folder_of
 from spoor.runs.writer import BusyError, RunFolder
@@ -56,7 +56,7 @@ class Shard:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
                 (folder.path / "labels.jsonl").symlink_to(Path("..", "labels.jsonl"))
-            self.run = Run(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
+            self.run = LiveCrawl(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
             if self.worker.outbox.shards != shards:
                 self.run.journal.call("split", self.run.now(), shards)

@@ -26,7 +26,7 @@ from spoor.files import write_whole
 from spoor.foragers.fleet import Abreast, Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
-from spoor.live.loop import Live, stop_on_signals
+from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunFolder
 from spoor.settings import HttpSettings
@@ -281,7 +281,7 @@ class Watch:
 
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped; returns why it ended."""
-        live = Live(
+        live = HttpDriver(
             self.journal,
             self.http,
             clock=self.now,
@@ -296,7 +296,7 @@ class Watch:
                 self._checkpoint()
         return reason
 
-    async def _supervise(self, live: Live, seconds: float | None) -> str:
+    async def _supervise(self, live: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(live, self.on_interrupt)
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, live.stop, "time is over")

@@ -21,7 +21,7 @@ from spoor.formats.warc_writer import Place
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Engine
 from spoor.runs.writer import RunFolder
-from spoor.sharding import calls
+from spoor.sharding import commands
 from spoor.types import (
     Deferred,
     Failed,
@@ -124,8 +124,8 @@ class Journal:
         self._events.append(label_event(url, before, after, now))
 
     def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
-        """A call of a crawl that is one shard of several (`spoor.sharding.calls`)."""
-        calls.make(self._crawl, name, now, told, body)
+        """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
+        commands.apply(self._crawl, name, now, told, body)
         self._events.append(["call", now, name, list(told), len(body)])
         self._bodies.append(body)
 
@@ -226,7 +226,7 @@ class Journal:
             self._same("chose", got, expected)
         elif kind == "call":
             now, name, values = told
-            calls.make(self._crawl, name, now, values, row)
+            commands.apply(self._crawl, name, now, values, row)
         elif kind == "label":
             _, url, before, after = told
             self._crawl.relabel(url, Judgement(*before), Judgement(*after))

@@ -11,7 +11,7 @@ from typing import Protocol
 from spoor.crawl import Crawl
 from spoor.learn.state import pack
 from spoor.protocols import Engine, Politeness
-from spoor.sharding import calls
+from spoor.sharding import commands
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox, pack_batches
 from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
@@ -80,8 +80,8 @@ class Worker:
         grant = max(order["grant"], used)
         if grant != self.outbox.grant:
             self._call("grant", now, grant)
-        if order["models"] and calls.mergeable(self.crawl.policy) is not None:
-            self._call("merge", now, body=calls.join(order["models"]))
+        if order["models"] and commands.mergeable(self.crawl.policy) is not None:
+            self._call("merge", now, body=commands.join(order["models"]))
             self.merged += 1
         self.held = order["hold"]
         return bool(order["in"])
@@ -117,5 +117,5 @@ class Worker:
 
     def model(self) -> bytes:
         """What the policy may tell others; empty where it can't."""
-        policy = calls.mergeable(self.crawl.policy)
+        policy = commands.mergeable(self.crawl.policy)
         return b"" if policy is None else pack(policy.share())

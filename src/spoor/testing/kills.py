@@ -28,7 +28,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.http.world_server import Server, serving
 from spoor.learn.state import pack
-from spoor.live.run import Run, make_http
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunFolder, reading
@@ -131,7 +131,7 @@ def open_run(
     traps: bool = True,
     topic: str = TOPIC,
     **settings: Any,
-) -> Run:
+) -> LiveCrawl:
     """A run of the web served at this port. `at` is told each point of `folder.POINTS` as it is
     reached. The caller closes the run's folder."""
     told = run_settings(
@@ -150,7 +150,7 @@ def open_run(
     crawl = make_crawl(told, judge, subject)
     folder = RunFolder(path, told, at=lambda point: at(point, crawl))
     try:
-        return Run(folder, crawl, make_http(told), [root])
+        return LiveCrawl(folder, crawl, make_http(told), [root])
     except BaseException:
         folder.close()
         raise

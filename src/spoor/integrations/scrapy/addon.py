@@ -11,7 +11,12 @@ from scrapy.utils.misc import load_object
 
 from spoor.errors import InputError
 from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
-from spoor.integrations.scrapy.parts import WANTED, PartsOwner, any_wanted, read_parts
+from spoor.integrations.scrapy.components import (
+    WANTED,
+    ComponentsOwner,
+    any_wanted,
+    read_components,
+)
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.settings import user_agent
 
@@ -32,7 +37,7 @@ ENGINE_SIDE = 10
 """Before every middleware that ships with Scrapy, on the way in; after them on the way out."""
 
 
-class Addon(PartsOwner):
+class Addon(ComponentsOwner):
     """Gives a Scrapy project Spoor's ordering and judging.
 
     Everything is set at `addon` priority: what the project, a spider or the command line sets,
@@ -44,7 +49,7 @@ class Addon(PartsOwner):
         if not any_wanted(settings):
             raise NotConfigured(f"nothing is wanted; set one of {', '.join(WANTED)}")
         try:
-            self.parts = read_parts(settings)
+            self.components = read_components(settings)
         except InputError as error:
             # Scrapy would print a traceback and exit with 1.
             sys.stderr.write(f"spoor: {error}\n")

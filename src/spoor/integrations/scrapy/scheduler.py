@@ -42,7 +42,7 @@ from scrapy.utils.request import request_from_dict
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.integrations.scrapy.parts import PartsOwner
+from spoor.integrations.scrapy.components import ComponentsOwner
 from spoor.learn.state import read, write
 from spoor.protocols import Judge, Stateful
 from spoor.types import (
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
 
-    from spoor.integrations.scrapy.parts import Parts
+    from spoor.integrations.scrapy.components import Components
 
 logger = logging.getLogger(__name__)
 
@@ -160,25 +160,27 @@ class _SaidStateful(_Said):
 class Scheduler(BaseScheduler):
     """Runs one `spoor.crawl.Crawl` for a Scrapy crawler."""
 
-    def __init__(self, crawler: Crawler, parts: Parts, dupefilter: BaseDupeFilter) -> None:
+    def __init__(
+        self, crawler: Crawler, components: Components, dupefilter: BaseDupeFilter
+    ) -> None:
         settings = crawler.settings
         self._crawler = crawler
         self._dupefilter = dupefilter
-        stateful = isinstance(parts.judge, Stateful)
-        self._judge = _SaidStateful(parts.judge) if stateful else _Said(parts.judge)
+        stateful = isinstance(components.judge, Stateful)
+        self._judge = _SaidStateful(components.judge) if stateful else _Said(components.judge)
         self.crawl = Crawl(
-            parts.policy,
+            components.policy,
             self._judge,
             MemoryFrontier(
                 delay=settings.getfloat("DOWNLOAD_DELAY"),
                 per_host=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             ),
-            pages=parts.pages,
+            pages=components.pages,
             attempts=ENDLESS,
-            backoff=parts.backoff,
+            backoff=components.backoff,
             max_hops=ENDLESS,
         )
-        self._name = parts.name
+        self._name = components.name
         self._joiner = Joiner()
         self._folder = job_dir(settings)
         self._flights: dict[int, _Flight] = {}
@@ -197,7 +199,7 @@ class Scheduler(BaseScheduler):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Scheduler:
-        owner = crawler.get_addon(PartsOwner)
+        owner = crawler.get_addon(ComponentsOwner)
         if owner is None:
             raise UsageError(
                 'this scheduler comes with ADDONS = {"spoor.integrations.scrapy.Addon": 500}'
@@ -206,7 +208,7 @@ class Scheduler(BaseScheduler):
         if folder is not None:
             _forget(Path(folder))
         dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        return cls(crawler, owner.parts, dupefilter)
+        return cls(crawler, owner.components, dupefilter)
 
     # -- Scrapy's calls
 

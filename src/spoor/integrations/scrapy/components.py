@@ -1,4 +1,4 @@
-"""SPOOR_* settings → the parts of a crawl."""
+"""SPOOR_* settings → the judge, the policy and the limits of a crawl."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KNOWN: Mapping[str, object] = dict.fromkeys(WANTED) | {
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Components:
     """What the scheduler makes its crawl of."""
 
     policy: Policy
@@ -54,10 +54,10 @@ class Parts:
     """Of the policy, with its parameters: a paused job goes on with the same only."""
 
 
-class PartsOwner:
-    """Where the scheduler finds the parts of its crawler (`Crawler.get_addon`)."""
+class ComponentsOwner:
+    """Where the scheduler finds the components of its crawler (`Crawler.get_addon`)."""
 
-    parts: Parts
+    components: Components
 
 
 def any_wanted(settings: BaseSettings) -> bool:
@@ -65,8 +65,8 @@ def any_wanted(settings: BaseSettings) -> bool:
     return any(settings.get(name) for name in WANTED)
 
 
-def read_parts(settings: BaseSettings) -> Parts:
-    """The parts that the settings ask for.
+def read_components(settings: BaseSettings) -> Components:
+    """The components that the settings ask for.
 
     Raises InputError, which names the setting, for what cannot be used.
     """
@@ -93,7 +93,7 @@ def read_parts(settings: BaseSettings) -> Parts:
         params = settings.getdict("SPOOR_PARAMS")
     except ValueError:
         raise InputError("SPOOR_PARAMS is not a dict of the policy's parameters") from None
-    return Parts(
+    return Components(
         registry.build("policies", policy, task, settings=params),
         judge,
         _number(settings, "SPOOR_PAGES", int) or None,

@@ -21,7 +21,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import is_address, is_host
 from spoor.learn.remaining import Estimate, Harvest, in_words
-from spoor.live.loop import Live, stop_on_signals
+from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import Attached, Engine, Keeps
 from spoor.runs.journal import Journal
@@ -86,7 +86,7 @@ def make_http(settings: Mapping[str, Any]) -> HttpSettings:
     )
 
 
-class Run:
+class LiveCrawl:
     """A crawl, its folder and the network; `on_step` sees what came of each reply."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Run:
         self._recent: deque[bool] = deque(maxlen=self._rule.window)
         """Verdicts on the last pages of this process."""
         self._harvest = Harvest(folder.verdicts())
-        self._live: Live | None = None
+        self._live: HttpDriver | None = None
         self._enough = False
         self.crawl = engine
         self.http = http
@@ -224,10 +224,10 @@ class Run:
         counts = self.crawl.counts
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
-    def live(self, engine: Engine | None = None) -> Live:
+    def live(self, engine: Engine | None = None) -> HttpDriver:
         """What asks the network; for an `engine` that stands before the journal, where there is
         one."""
-        self._live = Live(
+        self._live = HttpDriver(
             self.journal if engine is None else engine,
             self.http,
             clock=self.now,
@@ -238,7 +238,7 @@ class Run:
         )
         return self._live
 
-    async def serve(self, live: Live) -> str:
+    async def serve(self, live: HttpDriver) -> str:
         """As `run`, in a loop that runs already."""
         stop_on_signals(live, self.on_interrupt)
         self.folder.note("stopped", "")
@@ -252,7 +252,7 @@ class Run:
             self._checkpoint()
         return reason
 
-    async def _listen(self, live: Live) -> None:
+    async def _listen(self, live: HttpDriver) -> None:
         """Once a second, take in what was said of pages meanwhile."""
         while True:
             try:

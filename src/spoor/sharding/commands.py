@@ -12,7 +12,7 @@ from spoor.protocols import Mergeable, Policy
 from spoor.sharding.outbox import Outbox, unpack_batches
 
 
-def make(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes) -> None:
+def apply(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes) -> None:
     """Make one call: `links` that arrived, `delivered` ones that need not be kept, a `grant` of
     pages, a `split` into another number of shards, or a `merge` with what others learned."""
     outbox = crawl.outbox

@@ -24,7 +24,7 @@ from spoor.http import address_guard as gates
 from spoor.http.address_guard import AddressGuard, BlockedAddressError, is_host, is_public
 from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
@@ -100,7 +100,7 @@ async def crawled(known: Mapping[str, list[str]], seeds: list[str], **settings: 
         def step(fetch: Fetch, done: Outcome | Deferred) -> None:
             steps.append((fetch.url, done))
 
-        await Live(engine, HttpSettings(**settings), on_step=step).run()
+        await HttpDriver(engine, HttpSettings(**settings), on_step=step).run()
     return steps
 
 

@@ -66,7 +66,7 @@ class _Robots:
     """Times in a row that the file could not be had."""
 
 
-class Live:
+class HttpDriver:
     """Runs one crawl, or one fleet, over HTTP.
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
@@ -431,7 +431,7 @@ def _pause_if_ours(error: Exception) -> None:
         ) from error
 
 
-def stop_on_signals(live: Live, told: Callable[[], None]) -> None:
+def stop_on_signals(live: HttpDriver, told: Callable[[], None]) -> None:
     """Let the first SIGINT or SIGTERM stop a run, which `told` hears of, and the second end it at
     once. Call it in the loop that runs it; outside the main thread signals are not ours."""
     if threading.current_thread() is not threading.main_thread():

@@ -18,8 +18,8 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.address_guard import AddressGuard
 from spoor.judges.keywords import Keywords
-from spoor.live.loop import Live
-from spoor.live.run import Run, make_http
+from spoor.live.driver import HttpDriver
+from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.plan import run_settings
@@ -101,7 +101,7 @@ def going(servers: Servers, out: Path, pages: int, **settings: Any) -> dict[str,
     judge, subject = wanted(None, None, ["text:clay"])
     folder = RunFolder(out, told)
     try:
-        run = Run(folder, make_crawl(told, judge, subject), make_http(told), seeds)
+        run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
         return run.summary(run.run())
     finally:
         folder.close()
@@ -158,7 +158,7 @@ def test_limits_beyond_the_host(limit: str) -> None:
                     per_domain=settings.get("per_domain", 0),
                     per_address=settings.get("per_address", 0),
                 )
-                await Live(engine, http).run()
+                await HttpDriver(engine, http).run()
 
         asyncio.run(work())
         assert len(server.pages) == 15
@@ -201,7 +201,7 @@ def test_wishes_are_recorded_and_obeyed_on_request(tmp_path: Path, noai: bool) -
         )
         judge, subject = wanted(None, None, ["text:clay"])
         folder = RunFolder(tmp_path, told)
-        run = Run(folder, make_crawl(told, judge, subject), make_http(told), seeds)
+        run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
         failed: list[tuple[str, str]] = []
 
         def step(fetch: Fetch, done: object) -> None:
