@@ -16,8 +16,8 @@ from scrapy.utils.misc import load_object
 
 from spoor.errors import InputError
 from spoor.integrations.scrapy import Addon
-from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.components import read_components
+from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.judges.facts import Function
 from spoor.types import Page

@@ -162,8 +162,8 @@ def crawl(
             # after all that may be wrong with its settings.
             folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
-        from spoor.live.metrics import Download, numbers_of, watchers
         from spoor.live.live_crawl import LiveCrawl, make_http
+        from spoor.live.metrics import Download, numbers_of, watchers
         from spoor.live.stop_rule import StopRule
         from spoor.runs.assemble import make_crawl, wanted
         from spoor.views.reading import report_of_run

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from spoor.frontier.memory import MemoryFrontier
-from spoor.live.metrics import Download
 from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.live.metrics import Download
 from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.shards import folder_of
 from spoor.runs.writer import BusyError, RunFolder

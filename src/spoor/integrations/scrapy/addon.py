@@ -10,13 +10,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
 from spoor.errors import InputError
-from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.components import (
     WANTED,
     ComponentsOwner,
     any_wanted,
     read_components,
 )
+from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.settings import user_agent
 
