@@ -1,17 +1,535 @@
-"""How the live driver behaves: limits, politeness, and what it calls itself."""
+"""Every setting of a crawl or a watch, each in one place: its name, type, default, range and help.
+
+From the fields of `Settings` come the options of the command line, a run's `spoor.toml`, the
+keywords of `spoor.run`, the `SPOOR_*` settings of Scrapy, the messages to shards and the page
+`docs/reference/settings.md`: a field added there is in all of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ipaddress
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from importlib.metadata import version
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
+
+from spoor.errors import InputError
+from spoor.registry import DEFAULT_POLICY, nearest
 
 MIB = 1 << 20
+
+Spell = Callable[[str], str]
+"""From the name of a setting to what a place calls it: `--per-host`, `SPOOR_PER_HOST`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Settings that belong together: a table of a run's `spoor.toml`."""
+
+    name: str
+    help: str
+    fixed: bool = False
+    """A run that goes on must have the same values."""
+    advanced: bool = False
+    """Their options stand in a panel of their own."""
+
+
+CRAWL = Group("crawl", "What decides the crawl; a run goes on with the same only.", fixed=True)
+POLITENESS = Group("politeness", "How hosts are asked; may change when a run goes on.")
+LIMITS = Group(
+    "limits", "Limits of one request and its reply; may change when a run goes on.", advanced=True
+)
+BUDGET = Group("budget", "When it ends; may change when a run goes on.")
+PROCESS = Group("process", "How it is run; may change when a run goes on.")
+GROUPS = (CRAWL, POLITENESS, LIMITS, BUDGET, PROCESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """All that is known of one field of `Settings`."""
+
+    group: Group
+    help: str
+    ge: float | None = None
+    """The least value."""
+    le: float | None = None
+    """The greatest value."""
+    choices: tuple[str, ...] = ()
+    form: tuple[str, Callable[[str], bool]] | None = None
+    """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
+    none: int | None = None
+    """What stands for None in TOML and in Scrapy."""
+    commands: tuple[str, ...] = ("crawl",)
+    """Where it applies: crawl, watch, scrapy."""
+    option: str = ""
+    """Of the command line, where it is called otherwise than by its name."""
+    inner: bool = False
+    """Not for a user to set: it has no option, no keyword and no setting of Scrapy."""
+    advanced: bool = False
+    """Its option stands in a panel of its own."""
+    path: bool = False
+    """A text that names a file."""
+    time: str = ""
+    """Seconds, written with a unit; this is the default."""
+    in_scrapy: Any = ...
+    """Its default in Scrapy, where that differs."""
+    name: str = ""
+    kind: type = str
+    """bool, int, float, str, tuple (of texts) or dict."""
+    default: Any = None
+
+    @property
+    def flag(self) -> str:
+        """Its option: `--per-host`."""
+        return self.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def allowed(self) -> str:
+        """Its values, in words."""
+        if self.form is not None:
+            return self.form[0]
+        if self.choices:
+            *others, last = map(repr, self.choices)
+            return f"{', '.join(others)} or {last}"
+        if self.time:
+            return "a time, as in 90s, 30m, 12h or 7d"
+        words = _KINDS[self.kind]
+        if self.ge is not None:
+            words += f" from {self.ge:g} " + ("on" if self.le is None else f"to {self.le:g}")
+        return words
+
+    def checked(self, given: Any, key: str) -> Any:
+        """The value in its own type. Raises InputError, which calls the setting `key`, where it is
+        of another type or out of range."""
+        value: Any = {} if given is None and self.kind is dict else given
+        if value is None and self.none is not None:
+            return None
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if self.time and isinstance(value, str):
+            value = seconds(value, key)
+        elif self.kind is float and (whole or isinstance(value, Real)):
+            value = value if isinstance(value, bool) else float(value)
+        elif self.kind is int and whole:
+            value = int(value)
+        elif self.kind is str and isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        elif self.kind is tuple and isinstance(value, list):
+            value = tuple(value)
+        elif self.kind is dict and isinstance(value, Mapping):
+            value = dict(value)
+        kind: Any = self.kind
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise InputError(f"{key} {value!r} is not {self.allowed}")
+        if self.choices and value not in self.choices:
+            raise InputError(
+                f"unknown {self.name} {value!r}{nearest(value, list(self.choices))}; "
+                f"it is {self.allowed}"
+            )
+        # Written so that what is no number at all is in no range.
+        low, high = self.ge, self.le
+        if self.kind in (int, float) and not (
+            (low is None or value >= low) and (high is None or value <= high) and value == value
+        ):
+            raise InputError(f"{key} {value!r} is not {self.allowed}")
+        for text in value if self.kind is tuple else [value] if self.form else []:
+            if not isinstance(text, str) or (text and self.form and not self.form[1](text)):
+                raise InputError(f"{key} {text!r} is not {self.allowed}")
+        return value
+
+
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    tuple: "a list of texts",
+    dict: "a table of names and values",
+}
+
+
+def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa: A002
+    """A field of `Settings`; `more` are those of `Setting`."""
+    return field(default=default, metadata={"setting": Setting(group, help, **more)})
+
+
+# ---------------------------------------------------------------- forms of texts
+
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds(text: str, key: str) -> float:
+    """Seconds of `90s`, `30m`, `12h`, `7d` or a bare number of seconds. Raises InputError."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
+    if match is None:
+        raise InputError(f"{key} {text!r} is no time; write 90s, 30m, 12h or 7d")
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def is_address(name: str) -> bool:
+    """Whether a host is an address and no name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def normal_host(name: str) -> str:
+    """A host's name or address in one spelling."""
+    name = name.strip().strip("[]").rstrip(".").lower()
+    return str(ipaddress.ip_address(name)) if is_address(name) else name
+
+
+def is_host(text: str) -> bool:
+    """Whether a text can be a host: an address, or a name without scheme, port and path."""
+    name = normal_host(text)
+    return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
+
+
+def endpoint(text: str) -> tuple[str, int] | None:
+    """(address, port) of `ADDRESS:PORT`; None where it is none."""
+    address, _, port = text.rpartition(":")
+    address = "127.0.0.1" if address == "localhost" else address.strip("[]")
+    number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
+    return (address, number) if is_address(address) and 0 < number < 1 << 16 else None
+
+
+_HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
+_ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)
+
+LIVE = ("crawl", "watch")
+SCRAPY = ("crawl", "scrapy")
+EVERYWHERE = ("crawl", "watch", "scrapy")
 
 
 def user_agent(contact: str = "") -> str:
     """`Spoor/VERSION (+CONTACT)`: an operator must be able to reach whoever crawls."""
     name = f"Spoor/{version('spoor')}"
     return f"{name} (+{contact})" if contact else name
+
+
+# ---------------------------------------------------------------- the settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a run is asked to do, checked. The order of the fields is that of the options.
+
+    Raises InputError, in one line that names the setting, the value and what is allowed.
+    """
+
+    command: str = setting(
+        *("crawl", CRAWL, "What it is: a crawl, a watch, or a crawl inside Scrapy."),
+        choices=EVERYWHERE,
+        commands=EVERYWHERE,
+        inner=True,
+    )
+    seeds: tuple[str, ...] = setting(
+        (), CRAWL, "URLs that it begins at, canonical.", commands=LIVE, inner=True
+    )
+    topic: str = setting("", CRAWL, "What is wanted: words, or a .topic file.", commands=SCRAPY)
+    topic_file: str = setting("", CRAWL, "What is wanted: a TOML file.", path=True, commands=SCRAPY)
+    want: tuple[str, ...] = setting(
+        (),
+        CRAWL,
+        "url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; "
+        "several are or-ed.",
+        commands=SCRAPY,
+    )
+    policy: str = setting(
+        *(DEFAULT_POLICY, CRAWL, "See `spoor policies`."), commands=SCRAPY, in_scrapy="best-first"
+    )
+    fleet: str = setting(
+        "change-rate",
+        CRAWL,
+        "change-rate, round-robin; foragers: WL, RL, WLRL.",
+        commands=("watch",),
+    )
+    params: Mapping[str, Any] = setting(
+        None, CRAWL, "A parameter: name=value.", option="--param", commands=EVERYWHERE
+    )
+    model: str = setting("", CRAWL, "What `spoor train` wrote.", path=True, commands=SCRAPY)
+    vectors: str = setting("", CRAWL, "Word vectors (GloVe, word2vec).", path=True, commands=SCRAPY)
+    changes: str = setting(
+        "found",
+        CRAWL,
+        "Changes told: of documents found, of all pages, or none.",
+        choices=("found", "all", "none"),
+        commands=("watch",),
+    )
+    new_for: float = setting(
+        86_400.0, CRAWL, "How long a document is new.", time="24h", ge=0, commands=("watch",)
+    )
+    recheck: float = setting(
+        1_800.0,
+        CRAWL,
+        "How long a linked page is not asked for again.",
+        time="30m",
+        ge=0,
+        commands=("watch",),
+    )
+    pages: int | None = setting(
+        1000, BUDGET, "Budget of pages.", ge=1, none=0, commands=SCRAPY, in_scrapy=None
+    )
+    found: int | None = setting(None, BUDGET, "End with so many found.", ge=1, none=0)
+    floor: float = setting(
+        0.0, BUDGET, "End when the last pages' harvest rate falls below it.", ge=0, le=1
+    )
+    window: int = setting(200, BUDGET, "Pages that --floor looks at.", ge=1)
+    saturation: float = setting(
+        0.0, BUDGET, "End when, by estimate, less than this share is left.", ge=0, le=1
+    )
+    least: float = setting(
+        0.0, BUDGET, "End when the next 100 pages will find fewer.", ge=0, option="--yield"
+    )
+    delay: float = setting(
+        1.0, POLITENESS, "Seconds between two requests to a host.", ge=0, commands=LIVE
+    )
+    per_host: int = setting(1, POLITENESS, "Requests to a host at a time.", ge=1, commands=LIVE)
+    per_domain: int = setting(0, POLITENESS, "Requests to a domain at a time; 0: no limit.", ge=0)
+    per_address: int = setting(
+        0, POLITENESS, "Requests to an address at a time; 0: no limit.", ge=0
+    )
+    in_flight: int = setting(16, POLITENESS, "Requests in flight in all.", ge=1, commands=LIVE)
+    frontier: str = setting(
+        "auto",
+        PROCESS,
+        "memory, disk, or auto: on disk from 10,000 open links on.",
+        choices=("auto", "memory", "disk"),
+    )
+    scope: str = setting(
+        "domain",
+        CRAWL,
+        "host, domain (of the seeds) or anywhere.",
+        choices=("host", "domain", "anywhere"),
+        commands=LIVE,
+    )
+    max_depth: int | None = setting(None, CRAWL, "Links from a seed.", ge=0, none=-1)
+    pages_per_host: int | None = setting(None, CRAWL, "Pages of one host.", ge=1, none=0)
+    pages_per_domain: int | None = setting(
+        None, CRAWL, "Pages of one registrable domain.", ge=1, none=0
+    )
+    traps: bool = setting(False, CRAWL, "Walk into traps too: copies, endless calendars.")
+    sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
+    seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
+    allow_private: tuple[str, ...] = setting(
+        (),
+        POLITENESS,
+        "A host whose loopback or private address may be connected to.",
+        form=_HOST,
+        commands=LIVE,
+    )
+    connect_to: str = setting(
+        "",
+        POLITENESS,
+        "ADDRESS:PORT that every host stands for (a served web).",
+        form=_ENDPOINT,
+        commands=LIVE,
+    )
+    contact: str = setting(
+        "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE
+    )
+    robots: bool = setting(True, POLITENESS, "Obey robots.txt.", commands=LIVE)
+    noai: bool = setting(False, POLITENESS, "Leave out pages that ask for it (noai, noml).")
+    warc: bool = setting(True, PROCESS, "Write pages.warc.gz.", commands=LIVE)
+    metrics: str = setting(
+        "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs."
+    )
+    otel: bool = setting(
+        False, PROCESS, "Send OpenTelemetry traces and metrics (OTEL_… say where)."
+    )
+    shards: int = setting(0, PROCESS, "Crawl in so many processes, on Ray; 0: in this one.", ge=0)
+    cluster: str = setting("", PROCESS, "Address of the Ray cluster that they run on.")
+    backoff: float = setting(
+        5.0,
+        CRAWL,
+        "Seconds before a request is tried again; twice as long each time.",
+        ge=0,
+        commands=SCRAPY,
+        advanced=True,
+    )
+    agent: str = setting(
+        "",
+        POLITENESS,
+        "User-Agent in place of Spoor/VERSION (+CONTACT).",
+        commands=LIVE,
+        advanced=True,
+    )
+    robots_max_age: float = setting(
+        86_400.0,
+        POLITENESS,
+        "Seconds that a robots.txt is kept.",
+        ge=0,
+        commands=EVERYWHERE,
+        advanced=True,
+    )
+    max_crawl_delay: float = setting(
+        60.0,
+        POLITENESS,
+        "Seconds that a longer Crawl-delay is cut to.",
+        ge=0,
+        commands=EVERYWHERE,
+        advanced=True,
+    )
+    timeout: float = setting(30.0, LIMITS, "Seconds of a whole exchange.", ge=0.01, commands=LIVE)
+    connect_timeout: float = setting(10.0, LIMITS, "Seconds to connect.", ge=0.01, commands=LIVE)
+    body_limit: int = setting(
+        10 * MIB,
+        LIMITS,
+        "Bytes of a body, decompressed; the rest is cut off, and the page says so.",
+        ge=1,
+        commands=LIVE,
+    )
+    ratio_limit: float = setting(
+        200.0,
+        LIMITS,
+        "Decompressed bytes for each one received, beyond the first MiB.",
+        ge=1,
+        commands=LIVE,
+    )
+    header_limit: int = setting(
+        256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1, commands=LIVE
+    )
+    accept: tuple[str, ...] = setting(
+        ("text/*", "application/xhtml+xml", "application/xml"),
+        LIMITS,
+        "A media type whose bodies are downloaded; of others the headers are enough.",
+        commands=LIVE,
+    )
+    verify_tls: bool = setting(True, LIMITS, "Verify certificates.", commands=LIVE)
+    files: Mapping[str, str] = setting(
+        None, CRAWL, "Fingerprints of the files that it goes by, by name.", inner=True
+    )
+    folder: str = setting(
+        "", PROCESS, "Working folder that the names of files are seen from.", inner=True
+    )
+
+    def __post_init__(self) -> None:
+        for name, known in described(type(self)).items():
+            object.__setattr__(self, name, known.checked(getattr(self, name), name))
+        refuse_two(self.topic, self.topic_file)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], command: str = "crawl", spell: Spell = str) -> Self:
+        """The settings of a command from values by name, each called in an error as `spell` says.
+
+        Raises InputError for an unknown name (the nearest is offered) and as `Setting.checked`.
+        """
+        known = cls.of_command(command)
+        checked: dict[str, Any] = {"command": command}
+        if command == "scrapy":
+            checked |= {
+                name: one.in_scrapy for name, one in known.items() if one.in_scrapy is not ...
+            }
+        for name, value in values.items():
+            if name not in known:
+                have = [spell(name) for name, one in known.items() if not one.inner]
+                raise InputError(
+                    f"unknown setting {spell(name)}{nearest(spell(name), have)}; "
+                    f"there are: {', '.join(have)}"
+                )
+            checked[name] = known[name].checked(value, spell(name))
+        refuse_two(checked.get("topic"), checked.get("topic_file"), spell)
+        return cls(**checked)
+
+    @classmethod
+    def of_command(cls, command: str) -> dict[str, Setting]:
+        """The settings that apply to `crawl`, `watch` or `scrapy`, by name."""
+        return {n: one for n, one in described(cls).items() if command in one.commands}
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Group → name → plain value, as TOML, JSON and messages can hold it."""
+        tables: dict[str, dict[str, Any]] = {group.name: {} for group in GROUPS}
+        for name, one in self.of_command(self.command).items():
+            value = getattr(self, name)
+            value = one.none if value is None else list(value) if one.kind is tuple else value
+            tables[one.group.name][name] = value
+        return tables
+
+    @classmethod
+    def from_dict(cls, tables: Mapping[str, Any], source: str = "") -> Self:
+        """The settings that `to_dict` gave; what is missing has its default. Raises InputError,
+        which names the `source`, the key, the value and what is allowed."""
+        at = f"{source}: " if source else ""
+        values: dict[str, Any] = {}
+        for table, content in tables.items():
+            if not isinstance(content, Mapping):
+                raise InputError(f"{at}{table} {content!r} is not a table of settings")
+            for name, value in content.items():
+                one = described(cls).get(name)
+                if one is None or one.group.name != table:
+                    close = nearest(name, list(described(cls)))
+                    raise InputError(f"{at}unknown setting {table}.{name} = {value!r}{close}")
+                values[name] = None if one.none is not None and value == one.none else value
+        command = values.pop("command", "crawl")
+        known = described(cls)
+        known["command"].checked(command, f"{at}crawl.command")
+        return cls.of(values, command, lambda name: f"{at}{known[name].group.name}.{name}")
+
+    def changed(self, begun: Settings) -> Iterator[tuple[str, Any, Any]]:
+        """(name, value then, value now) of what may not change when a run goes on and did."""
+        for name, one in described(type(self)).items():
+            then, now = getattr(begun, name), getattr(self, name)
+            if one.group.fixed and then != now:
+                yield name, then, now
+
+    def refuse_change(self, begun: Settings, run: Path) -> None:
+        """Raises InputError where the run in a folder was begun with other settings."""
+        for name, then, now in self.changed(begun):
+            if name == "files" and then:
+                names = ", ".join(file for file in then if then[file] != now.get(file))
+                raise InputError(
+                    f"{names} changed since {run} was begun; put it back as it was or use another "
+                    "--out"
+                )
+            raise InputError(
+                f"{run / 'spoor.toml'}: the run was begun with {name} = {then!r}, not {now!r}; "
+                "use the same settings or another --out"
+            )
+
+    @property
+    def user_agent(self) -> str:
+        """What it calls itself."""
+        return self.agent or user_agent(self.contact)
+
+
+def described(settings: type[Settings]) -> dict[str, Setting]:
+    """Name → what is known of the setting, in the order of the fields of a class of settings."""
+    of: Any = settings
+    return _described(of)
+
+
+@cache
+def _described(settings: Any) -> dict[str, Setting]:
+    hints = get_type_hints(settings)
+    return {
+        one.name: replace(
+            one.metadata["setting"], name=one.name, kind=_kind(hints[one.name]), default=one.default
+        )
+        for one in fields(settings)
+    }
+
+
+def _kind(hint: Any) -> type:
+    """bool, int, float, str, tuple or dict; of `int | None`, int."""
+    origin = get_origin(hint)
+    if origin is UnionType:
+        return _kind(next(part for part in get_args(hint) if part is not NoneType))
+    kind: type = dict if origin is Mapping else origin or hint
+    return kind
+
+
+def refuse_two(topic: object, topic_file: object, spell: Spell = str) -> None:
+    """Raises InputError where both say what is wanted."""
+    if topic and topic_file:
+        raise InputError(f"give {spell('topic')} or {spell('topic_file')}, not both")
 
 
 @dataclass(frozen=True, slots=True)
