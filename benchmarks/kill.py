@@ -44,7 +44,8 @@ import numpy as np
 
 from spoor.crawl import Crawl
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
-from spoor.runs.writer import POINTS, reading
+from spoor.runs.database import reading
+from spoor.runs.writer import POINTS
 from spoor.testing.kills import CountedWeb, after_cut, check_run, cut, digest, open_run, served
 
 IN_FLIGHT = 16

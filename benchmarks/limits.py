@@ -39,8 +39,9 @@ import zstandard
 
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.database import reading
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import RunFolder, reading
+from spoor.runs.writer import RunWriter
 from spoor.types import Deferred, Failed, Fetch, Outcome
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -205,7 +206,7 @@ def crawl(
         traps=True,
     )
     engine = make_crawl(settings, *wanted(settings["crawl"]["topic"], None, []))
-    folder = RunFolder(out, settings)
+    folder = RunWriter(out, settings)
     run = LiveCrawl(folder, engine, make_http(settings), settings["crawl"]["seeds"])
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     at: list[float] = []

@@ -93,7 +93,7 @@ measure(work)
 DURABLE = """
 import sys, tempfile
 from pathlib import Path
-from spoor.runs.writer import RunFolder
+from spoor.runs.writer import RunWriter
 from spoor.runs.plan import run_settings
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
@@ -103,7 +103,7 @@ place = tempfile.TemporaryDirectory()
 told = run_settings([start], topic="iterator", policy=policy, pages=10**6, scope="host", traps=True,
     delay=0.0, per_host=16, in_flight=16, allow_private=["127.0.0.1"])
 judge, subject = wanted("iterator", None, [])
-folder = RunFolder(Path(place.name) / "run", told)
+folder = RunWriter(Path(place.name) / "run", told)
 run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), [start])
 def work():
     pages = []

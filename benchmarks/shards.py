@@ -36,7 +36,7 @@ from typing import Any
 
 from spoor.errors import InputError
 from spoor.learn.state import unpack
-from spoor.runs.writer import reading
+from spoor.runs.database import reading
 from spoor.testing.kills import CountedWeb, served
 
 CLOCK = os.sysconf("SC_CLK_TCK")

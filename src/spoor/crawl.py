@@ -56,7 +56,7 @@ from spoor.types import (
     State,
 )
 
-FORMAT = 2
+FORMAT = 3
 """Of a saved crawl, its policy's state included."""
 
 _SKIPS = 256

@@ -15,8 +15,9 @@ from spoor.learn.state import read
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.registry import DEFAULT_POLICY
 from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.database import reading
 from spoor.runs.plan import read_seeds, run_settings
-from spoor.runs.writer import RunFolder, reading
+from spoor.runs.writer import RunWriter
 from spoor.views.reading import harvest, report_of_run
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def run(
 
             return ray.crawl(Path(out), told, shards=shards or 2, cluster=cluster)
         # The folder's database belongs to the thread that opened it.
-        folder = RunFolder(Path(out), told)
+        folder = RunWriter(Path(out), told)
         try:
             live = LiveCrawl(folder, engine, http, urls)
             return live.summary(live.run())

@@ -20,8 +20,9 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.database import reading
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import RunFolder, reading
+from spoor.runs.writer import RunWriter
 from spoor.testing.kills import check_run, digest
 
 SEED = "http://a.example/"
@@ -79,7 +80,7 @@ def opened(
     )
     judge, subject = wanted(None, None, ["text:clay"])
     crawl = make_crawl(told, judge, subject)
-    folder = RunFolder(out, told, at=lambda point: at(point, crawl), **more)
+    folder = RunWriter(out, told, at=lambda point: at(point, crawl), **more)
     try:
         return LiveCrawl(folder, crawl, make_http(told), [SEED])
     except BaseException:

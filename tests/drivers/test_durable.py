@@ -23,7 +23,8 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.live import run as run_module
-from spoor.runs.writer import FORMAT, POINTS
+from spoor.runs.schema import FORMAT
+from spoor.runs.writer import POINTS
 from spoor.testing.kills import (
     CountedWeb,
     after_cut,

@@ -13,8 +13,8 @@ import pytest
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import run as run_module
+from spoor.runs.database import reading
 from spoor.runs.labels import label
-from spoor.runs.writer import reading
 from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served
 
 PAGES = 150

@@ -23,7 +23,7 @@ from spoor.live import watch as watch_module
 from spoor.live.live_crawl import make_http
 from spoor.live.watch import Watch
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import RunFolder
+from spoor.runs.writer import RunWriter
 from spoor.types import Sleep
 
 POINTS = (
@@ -70,7 +70,7 @@ def open_watch(
         {**told, "abreast": in_flight}, [FRONT], hosts=Hosts(delay=delay, per_host=4)
     )
     settings = {"crawl": {"seeds": [FRONT], **told}, "politeness": base["politeness"]}
-    folder = RunFolder(path, settings, at=lambda point: at(point, making))
+    folder = RunWriter(path, settings, at=lambda point: at(point, making))
     try:
         return Watch(folder, making, make_http(base), title="t")
     except BaseException:

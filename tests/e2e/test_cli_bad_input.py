@@ -15,7 +15,7 @@ import zstandard
 
 from spoor.cli.main import run
 from spoor.http import address_guard as gate
-from spoor.runs.writer import FORMAT
+from spoor.runs.schema import FORMAT
 
 SEED = "http://a.example/"
 ROW = {"url": SEED, "html": "<title>A</title><a href=/b>pottery</a>", "root": True}

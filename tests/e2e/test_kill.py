@@ -20,7 +20,8 @@ import pytest
 
 from spoor.crawl import Crawl
 from spoor.errors import PausedError
-from spoor.runs.writer import FORMAT, RunFolder
+from spoor.runs.schema import FORMAT
+from spoor.runs.writer import RunWriter
 from spoor.testing.kills import CountedWeb, check_run, open_run, served
 
 PAGES = 120
@@ -235,14 +236,14 @@ def test_a_folder_that_becomes_read_only_on_the_way(
     assert finish(web, path) == whole
 
 
-def _no_archive(folder: RunFolder) -> None:
+def _no_archive(folder: RunWriter) -> None:
     """What is written to it fails, in the operating system."""
     assert folder._warc is not None
     with (folder.path / "spoor.toml").open("rb") as read_only:
         os.dup2(read_only.fileno(), folder._warc._file.fileno())
 
 
-def _no_database(folder: RunFolder) -> None:
+def _no_database(folder: RunWriter) -> None:
     """What is written to it fails, in SQLite."""
     folder._db.execute("PRAGMA query_only=ON")
 

@@ -22,8 +22,9 @@ from spoor.live.driver import HttpDriver
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.database import reading
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import RunFolder, reading
+from spoor.runs.writer import RunWriter
 from spoor.settings import HttpSettings
 from spoor.types import Failed, Fetch, Outcome, Task
 
@@ -99,7 +100,7 @@ def going(servers: Servers, out: Path, pages: int, **settings: Any) -> dict[str,
         **settings,
     )
     judge, subject = wanted(None, None, ["text:clay"])
-    folder = RunFolder(out, told)
+    folder = RunWriter(out, told)
     try:
         run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
         return run.summary(run.run())
@@ -200,7 +201,7 @@ def test_wishes_are_recorded_and_obeyed_on_request(tmp_path: Path, noai: bool) -
             connect_to=f"{ADDRESS}:{server.port}",
         )
         judge, subject = wanted(None, None, ["text:clay"])
-        folder = RunFolder(tmp_path, told)
+        folder = RunWriter(tmp_path, told)
         run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
         failed: list[tuple[str, str]] = []
 

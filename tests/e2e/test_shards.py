@@ -25,7 +25,7 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.driver import _started
 from spoor.learn.state import unpack
-from spoor.runs.writer import reading
+from spoor.runs.database import reading
 from spoor.testing.kills import CountedWeb, served
 from spoor.views.live_page import LivePage
 from spoor.views.reading import RunReader, report_of_run

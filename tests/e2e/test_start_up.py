@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import FORMAT, RunFolder
+from spoor.runs.schema import FORMAT
+from spoor.runs.writer import RunWriter
 
 SEED = "http://a.example/"
 HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "ray", "scipy", "selectolax", "sklearn"}
@@ -56,7 +57,7 @@ def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path)
     else:
         # Whatever else it was begun with, who holds it is looked at first.
         settings = {"crawl": {"seeds": [SEED], "fleet": "WL"}, "politeness": settings["politeness"]}
-    folder = RunFolder(path, settings)
+    folder = RunWriter(path, settings)
     toml = path / "spoor.toml"
     told = "is in use by another process"
     try:

@@ -26,9 +26,9 @@ from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.http.world_server import serving
 from spoor.runs import snapshot as snapshot_module
+from spoor.runs.database import reading
 from spoor.runs.rows import rows_of
 from spoor.runs.snapshot import Snapshot, is_running, snapshot
-from spoor.runs.writer import reading
 from spoor.views.live_page import LivePage
 from spoor.views.reading import RunReader, left, read_run, report_of_run, snippet
 from spoor.views.report import in_words, render

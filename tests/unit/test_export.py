@@ -22,8 +22,8 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.formats import export
 from spoor.formats.export import cell, identifier, warc, write
+from spoor.runs.database import reading
 from spoor.runs.rows import rows_of
-from spoor.runs.writer import reading
 
 SEED = "http://pots.example/"
 FORMULA = '=HYPERLINK("http://evil.example/","kiln")'

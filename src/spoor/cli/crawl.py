@@ -30,6 +30,7 @@ from spoor.cli.options import (
 )
 from spoor.display import shown
 from spoor.registry import DEFAULT_POLICY, parse_params
+from spoor.runs import files
 from spoor.types import Deferred, Fetch, Outcome
 
 
@@ -122,7 +123,7 @@ def crawl(
 ) -> None:
     """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
     from spoor.runs.plan import read_seeds, run_settings
-    from spoor.runs.writer import RunFolder
+    from spoor.runs.writer import RunWriter
 
     urls = read_seeds(seeds)
     settings = run_settings(
@@ -157,10 +158,10 @@ def crawl(
     path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     with ExitStack() as after:
         folder = None
-        if (path / "spoor.toml").exists() and not (shards or cluster):
+        if files.is_run(path) and not (shards or cluster):
             # A run that was begun says no before anything heavy is imported; a new one is made
             # after all that may be wrong with its settings.
-            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+            folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
         from spoor.live.live_crawl import LiveCrawl, make_http
         from spoor.live.metrics import Download, numbers_of, watchers
@@ -194,7 +195,7 @@ def crawl(
         for watcher in watching:
             after.callback(watcher.close)
         if folder is None:
-            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+            folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         run = LiveCrawl(folder, engine, http, urls, stop=rule)
         # Standard output is for the JSON; a person at a terminal still sees what goes on.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
@@ -239,7 +240,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
-            f"  results  {path / 'relevant.jsonl'}",
-            f"  report   {path / 'report.html'}",
+            f"  results  {path / files.RELEVANT}",
+            f"  report   {path / files.REPORT}",
         ]
     )

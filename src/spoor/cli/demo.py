@@ -17,6 +17,7 @@ from spoor.cli.crawl import describe
 from spoor.cli.options import AsJson
 from spoor.errors import SpoorError
 from spoor.registry import DEFAULT_POLICY
+from spoor.runs import files
 
 PAGES = 5_000
 TOPIC = "pottery, kiln, glaze, clay, porcelain, stoneware, ceramic"
@@ -53,7 +54,7 @@ def demo(
         for policy in (DEFAULT_POLICY, "breadth-first"):
             run = out / policy
             # A demo begins anew each time; what it removes it wrote itself.
-            if (run / "spoor.toml").exists():
+            if files.is_run(run):
                 shutil.rmtree(run)
             summaries[policy] = _crawl(world.url_of(0), port, policy, pages, run, quiet=as_json)
             if not as_json:

@@ -87,8 +87,8 @@ def of_run(path: Path, top: int) -> dict[str, Any]:
 
 def of_page(path: Path, url: str) -> dict[str, Any]:
     """Why a page of a run was fetched, and what came of it; or why an open link waits."""
+    from spoor.runs.database import reading
     from spoor.runs.snapshot import open_link
-    from spoor.runs.writer import reading
     from spoor.web.urls import canonical
 
     try:

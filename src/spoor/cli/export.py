@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from spoor.errors import InputError
-
-OWN = re.compile(
-    r"state\.db.*|spoor\.toml.*|pages.*\.warc\.gz|relevant\.jsonl.*|labels\.jsonl|lock|report\.html"
-)
-"""Files of a run that no export may take the place of."""
+from spoor.runs import files
 
 
 def add(app: typer.Typer) -> None:
@@ -42,7 +37,7 @@ def export(
     from spoor.runs.rows import rows_of
 
     kind = archive.format_of(out, kind)
-    if out.resolve().parent == run.resolve() and OWN.fullmatch(out.name):
+    if out.resolve().parent == run.resolve() and files.is_own(out.name):
         raise InputError(f"{out} is the run's own; give another name")
     rows = rows_of(run, everything=everything, text=text)
     count = archive.write(rows, out, kind, index=index, folder=run)

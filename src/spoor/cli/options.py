@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from spoor.runs import files
+
 Policy = Annotated[str, typer.Option(help="See `spoor policies`.")]
 Param = Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")]
 ModelFile = Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")]
@@ -22,7 +24,7 @@ PerHost = Annotated[int, typer.Option(min=1, help="Requests to a host at a time.
 InFlight = Annotated[int, typer.Option(min=1, help="Requests in flight in all.")]
 Contact = Annotated[str, typer.Option(help="URL or mail address of whoever asks.")]
 Robots = Annotated[bool, typer.Option(help="Obey robots.txt.")]
-Warc = Annotated[bool, typer.Option(help="Write pages.warc.gz.")]
+Warc = Annotated[bool, typer.Option(help=f"Write {files.archive(0)}.")]
 AllowPrivate = Annotated[
     list[str] | None,
     typer.Option(help="A host whose loopback or private address may be connected to."),

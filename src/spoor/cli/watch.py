@@ -28,6 +28,7 @@ from spoor.cli.options import (
 )
 from spoor.display import shown
 from spoor.errors import InputError
+from spoor.runs import files
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -150,7 +151,7 @@ def live(
 ) -> dict[str, Any]:
     """Watch over the network; returns what was done."""
     from spoor.runs.plan import read_seeds, run_settings
-    from spoor.runs.writer import RunFolder
+    from spoor.runs.writer import RunWriter
 
     urls = read_seeds(seeds)
     # Without sitemaps: they list what is old, too, and nothing would say that it is.
@@ -158,8 +159,8 @@ def live(
     settings = {"crawl": {"seeds": urls, "scope": scope, **told}, "politeness": base["politeness"]}
     with ExitStack() as after:
         folder = None
-        if (path / "spoor.toml").exists():  # as `spoor crawl` does: a refusal comes first
-            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+        if files.is_run(path):  # as `spoor crawl` does: a refusal comes first
+            folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         from spoor.foragers.hosts import Hosts
         from spoor.live.live_crawl import make_http
         from spoor.live.watch import Watch
@@ -173,7 +174,7 @@ def live(
             hosts=Hosts(delay=politeness["delay"], per_host=politeness["per_host"]),
         )
         if folder is None:
-            folder = after.enter_context(closing(RunFolder(path, settings, warc=warc)))
+            folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         running = Watch(folder, fleet, http, title=" ".join(urls[:3]), changes=told["changes"])
         if not quiet:
             running.on_news = say
@@ -212,9 +213,9 @@ def simulated(
     if out is not None:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            with (out / "news.jsonl").open("w", encoding="utf-8") as file:
+            with (out / files.NEWS).open("w", encoding="utf-8") as file:
                 file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-            (out / "feed.xml").write_bytes(feed(lines[-200:], str(replay)))
+            (out / files.FEED).write_bytes(feed(lines[-200:], str(replay)))
         except OSError as error:
             raise InputError(f"cannot write {out}: {error.strerror}") from error
         summary["out"] = str(out)
@@ -246,5 +247,5 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
             shown = "–" if value is None else f"{value:.3f}"
             lines.append(f"  {name.replace('_', ' '):<12} {shown}")
     if "out" in summary:
-        lines.append(f"  results  {summary['out']}/news.jsonl, feed.xml")
+        lines.append(f"  results  {summary['out']}/{files.NEWS}, {files.FEED}")
     typer.echo("\n".join(lines), file=sys.stdout)

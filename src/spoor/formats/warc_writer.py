@@ -48,7 +48,7 @@ class Captured:
 
 
 class WarcWriter:
-    """Appends to `pages.warc.gz` of a folder, and to `pages-00001.warc.gz`, … as it fills.
+    """Appends to `STEM.warc.gz` of a folder, and to `STEM-00001.warc.gz`, … as it fills.
 
     What is written waits in memory until `sync`. `new_id` gives record identifiers; a run passes
     its own, so that a seed gives the same bytes.
@@ -57,16 +57,18 @@ class WarcWriter:
     def __init__(
         self,
         folder: Path,
+        stem: str,
         *,
         software: str,
         rotate_at: int = ROTATE_AT,
         new_id: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         self._folder = folder
+        self._stem = stem
         self._rotate_at = rotate_at
         self._software = software
         self._new_id = new_id
-        self._number = max((number_of(path) for path in folder.glob("pages*.warc.gz")), default=0)
+        self._number = max(map(self._number_of, folder.glob(f"{stem}*.warc.gz")), default=0)
         self._waiting = bytearray()
         self._last: tuple[Captured, dict[str, str]] | None = None
         """The exchange written last, and what refers to it."""
@@ -85,10 +87,16 @@ class WarcWriter:
         finally:
             os.close(folder)
 
+    def _number_of(self, path: Path) -> int:
+        digits = path.name.removeprefix(self._stem).removesuffix(".warc.gz").lstrip("-")
+        return int(digits) if digits.isdigit() else 0
+
     @property
     def path(self) -> Path:
         """The file that is written now."""
-        name = f"pages-{self._number:05}.warc.gz" if self._number else "pages.warc.gz"
+        name = (
+            f"{self._stem}-{self._number:05}.warc.gz" if self._number else f"{self._stem}.warc.gz"
+        )
         return self._folder / name
 
     def write(self, captured: Captured) -> Place:
@@ -220,9 +228,3 @@ def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
     raise InputError(
         f"{path} is damaged at byte {place.offset}; put it back from a copy or choose another --out"
     )
-
-
-def number_of(path: Path) -> int:
-    """The place of a file in its run: 0 for `pages.warc.gz`."""
-    digits = path.name.removeprefix("pages").removesuffix(".warc.gz").lstrip("-")
-    return int(digits) if digits.isdigit() else 0

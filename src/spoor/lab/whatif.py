@@ -68,9 +68,10 @@ from spoor.formats.warc_reader import Warc
 from spoor.frontier.memory import MemoryFrontier
 from spoor.protocols import LookAhead, Policy
 from spoor.replay import Replay
+from spoor.runs import files
 from spoor.runs.assemble import wanted_by
+from spoor.runs.database import reading
 from spoor.runs.snapshot import open_urls, settings_of
-from spoor.runs.writer import reading
 from spoor.types import (
     Failed,
     Fetch,
@@ -639,7 +640,7 @@ def read_log(path: Path) -> Log:
         raise InputError(f"{path}: the run has fetched nothing yet")
     pages: dict[str, Page] = {}
     redirects: dict[str, str] = {}
-    for file in sorted(path.glob("pages*.warc.gz")):
+    for file in files.archives(path):
         for job in Warc(file).jobs():
             recording = job()
             if recording is None:

@@ -24,8 +24,9 @@ from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import Attached, Engine, Keeps
+from spoor.runs import files
 from spoor.runs.journal import Journal
-from spoor.runs.writer import RunFolder
+from spoor.runs.writer import RunWriter
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
 from spoor.wrappers.fallback import Fallback
@@ -91,7 +92,7 @@ class LiveCrawl:
 
     def __init__(
         self,
-        folder: RunFolder,
+        folder: RunWriter,
         engine: Crawl,
         http: HttpSettings,
         seeds: Sequence[str],
@@ -121,7 +122,7 @@ class LiveCrawl:
         """Hears once of a policy that failed and was replaced, and of a judge whose budget is
         spent or that gave no answer."""
         if isinstance(engine.judge, Keeps):
-            engine.judge.keep(folder.path / "answers.jsonl", lambda line: self.on_fault(line))
+            engine.judge.keep(folder.path / files.ANSWERS, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
         self._store = folder.settings.get("frontier", "auto")
         self._disk: SqliteFrontier | None = None
@@ -166,7 +167,7 @@ class LiveCrawl:
 
     def _on_disk(self) -> SqliteFrontier:
         if self._disk is None:
-            self._disk = SqliteFrontier(self.folder.path / "frontier.db", at=self.folder.at)
+            self._disk = SqliteFrontier(self.folder.path / files.FRONTIER, at=self.folder.at)
             self.folder.closing.append(self._disk.close)
         return self._disk
 

@@ -16,9 +16,9 @@ from typing import Any
 from spoor.frontier.memory import MemoryFrontier
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.live.metrics import Download
+from spoor.runs import files
 from spoor.runs.assemble import make_crawl, wanted_by
-from spoor.runs.shards import folder_of
-from spoor.runs.writer import BusyError, RunFolder
+from spoor.runs.writer import BusyError, RunWriter
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox
 from spoor.sharding.worker import Worker
@@ -36,7 +36,7 @@ class Shard:
     """Number `me` of `shards`, of the run whose folder is `path`. Opening it is going on.
     `watched`: its reports tell of each download.
 
-    Raises as RunFolder and Run do.
+    Raises as RunWriter and Run do.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class Shard:
     ) -> None:
         mine = {**settings, "pages": 0}  # the budget is lent
         crawl = make_crawl(mine, *wanted_by(settings), Outbox(me, shards))
-        folder = _folder(folder_of(path, me), mine, warc)
+        folder = _folder(files.shard(path, me), mine, warc)
         try:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
-                (folder.path / "labels.jsonl").symlink_to(Path("..", "labels.jsonl"))
+                (folder.path / files.LABELS).symlink_to(Path("..", files.LABELS))
             self.run = LiveCrawl(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
             if self.worker.outbox.shards != shards:
@@ -138,11 +138,11 @@ class Shard:
         return report
 
 
-def _folder(path: Path, settings: Mapping[str, Any], warc: bool) -> RunFolder:
+def _folder(path: Path, settings: Mapping[str, Any], warc: bool) -> RunWriter:
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            return RunFolder(path, settings, warc=warc)
+            return RunWriter(path, settings, warc=warc)
         except BusyError:
             if time.monotonic() > until:
                 raise

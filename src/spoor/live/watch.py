@@ -1,7 +1,7 @@
 """A live watch: a fleet, its folder and the network.
 
-The folder is that of any run (`spoor.toml`, `state.db`, `pages.warc.gz`), with `news.jsonl`, one
-line a document as it was found, and `feed.xml`, the newest of them as RSS. As of a crawl, a journal
+The folder is that of any run (`spoor.runs.files`), with a line of news
+a document as it was found, and the newest of them as RSS. As of a crawl, a journal
 is kept of all that goes into the fleet, and committed before anything is asked for; a line is
 written after the commit of what it tells. After a crash the calls since the last checkpoint are
 made once more, and bring the same lines: those that are not there yet are written.
@@ -27,8 +27,9 @@ from spoor.foragers.fleet import Abreast, Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
 from spoor.live.driver import HttpDriver, stop_on_signals
+from spoor.runs import files
 from spoor.runs.journal import Journal
-from spoor.runs.writer import RunFolder
+from spoor.runs.writer import RunWriter
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, NextStep, Outcome, Reply, State
 
@@ -204,7 +205,7 @@ class Watch:
 
     def __init__(
         self,
-        folder: RunFolder,
+        folder: RunWriter,
         fleet: Fleet,
         http: HttpSettings,
         *,
@@ -235,9 +236,9 @@ class Watch:
             # The clock of a fleet never goes back, even where the machine's did.
             self._ahead = max(0.0, self.journal.last - time.time())
             self.journal.resume(self.now(), {"politeness": folder.settings["politeness"]})
-        self._take_back(folder.path / "news.jsonl")
+        self._take_back(folder.path / files.NEWS)
         try:
-            self._news = (folder.path / "news.jsonl").open("ab")
+            self._news = (folder.path / files.NEWS).open("ab")
             folder.closing.append(self._news.close)
         except OSError as error:
             raise InputError(f"cannot write {folder.path}: {error.strerror}") from error
@@ -345,7 +346,7 @@ class Watch:
         self._news.flush()
         os.fsync(self._news.fileno())
         if self._fed != self.lines:
-            write_whole(self.folder.path / "feed.xml", feed(list(self._recent), self._title))
+            write_whole(self.folder.path / files.FEED, feed(list(self._recent), self._title))
             self._fed = self.lines
 
     def summary(self, reason: str) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Engine
-from spoor.runs.writer import RunFolder
+from spoor.runs import files
+from spoor.runs.writer import RunWriter
 from spoor.sharding import commands
 from spoor.types import (
     Deferred,
@@ -63,7 +64,7 @@ class Journal:
     Nothing is durable before `commit`, which a driver calls before it sends anything.
     """
 
-    def __init__(self, crawl: Durable, folder: RunFolder, resume: Resume) -> None:
+    def __init__(self, crawl: Durable, folder: RunWriter, resume: Resume) -> None:
         self.crawl = crawl
         self.last = 0.0
         """The moment of the last call that was gone through."""
@@ -249,7 +250,7 @@ class Journal:
             )
 
     def _broken(self, what: str) -> InputError:
-        return InputError(f"the journal in {self._folder.path / 'state.db'} {what}")
+        return InputError(f"the journal in {self._folder.path / files.DATABASE} {what}")
 
 
 def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Event:

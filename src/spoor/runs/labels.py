@@ -18,9 +18,12 @@ from pathlib import Path
 
 from spoor import registry
 from spoor.errors import InputError
+from spoor.runs import files
+from spoor.runs.database import noted, reading
 from spoor.runs.journal import events_of, label_event, packed
-from spoor.runs.shards import folders, has_begun, results
-from spoor.runs.writer import BusyError, RunFolder, noted, read_settings, reading
+from spoor.runs.schema import read_settings
+from spoor.runs.shards import has_begun, write_results
+from spoor.runs.writer import BusyError, RunWriter
 from spoor.types import Judgement
 from spoor.web.urls import canonical
 
@@ -54,26 +57,26 @@ def label(run: Path, url: str, relevant: bool) -> Label:
         name = canonical(url)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if shards := folders(run):
+    if shards := files.shards(run):
         said = label(_shard_of(shards, name), name, relevant)
         if not said.running:
-            results(run, shards)
+            write_results(run)
         return said
     was = _judged(run, name)
     learned = learns(settings["crawl"]["policy"])
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
-        file = os.open(run / "labels.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        file = os.open(run / files.LABELS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             os.write(file, json.dumps(line).encode() + b"\n")
             os.fsync(file)
         finally:
             os.close(file)
     except OSError as error:
-        raise InputError(f"cannot write {run / 'labels.jsonl'}: {error.strerror}") from error
+        raise InputError(f"cannot write {run / files.LABELS}: {error.strerror}") from error
     told = {key: value for key, value in settings.items() if key != "format"}
     try:
-        folder = RunFolder(run, told, warc=False)
+        folder = RunWriter(run, told, warc=False)
     except BusyError:
         return Label(name, relevant, was, running=True, learned=learned)
     try:
@@ -124,7 +127,7 @@ def _judged(run: Path, url: str) -> bool:
     return bool(row["relevant"])
 
 
-def _take_in(folder: RunFolder) -> None:
+def _take_in(folder: RunWriter) -> None:
     """What was said since the crawl ended, as a journal that it goes through when it goes on."""
     events = []
     for url, relevant in folder.labels():

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from spoor.formats.warc_reader import page_at
-from spoor.runs.shards import folders
-from spoor.runs.writer import read_settings, reading
+from spoor.runs import files
+from spoor.runs.database import reading
+from spoor.runs.schema import read_settings
 
 CHUNK = 500
 """Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
@@ -35,7 +36,7 @@ def _rows(run: Path, last: int, everything: bool, text: bool) -> Iterator[dict[s
     done = 0
     # A run in shards is read into a database of our own, which no crawl waits for.
     with ExitStack() as own:
-        db = own.enter_context(reading(run)) if folders(run) else None
+        db = own.enter_context(reading(run)) if files.shards(run) else None
         while done < last:
             found = _some(run, db, done, last, everything)
             if not found:

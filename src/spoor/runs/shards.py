@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.runs import files
+from spoor.runs.schema import FORMAT, as_kept, read_settings, write_settings
 
 NUMBER = 1 << 16
 """More than any run has shards."""
 
-STANDING = "shards.json"
-"""What the coordinator says of its shards, for whoever looks on."""
-
 _WHEN = {"pages": "at", "failures": "at"}
 
 
-def folder_of(path: Path, shard: int) -> Path:
-    """The folder of one shard within that of the run."""
-    return path / f"shard-{shard}"
-
-
-def numbers(path: Path) -> list[int]:
-    """Of all shards that a run ever had; none where it has no shards."""
-    return sorted(int(one.name[6:]) for one in path.glob("shard-*") if one.name[6:].isdigit())
-
-
-def folders(path: Path) -> list[Path]:
-    """The folders of all shards that a run ever had, by number."""
-    return [folder_of(path, number) for number in numbers(path)]
-
-
-def whole(folders: Sequence[Path]) -> sqlite3.Connection:
+def merged(folders: Sequence[Path]) -> sqlite3.Connection:
     """The tables that readers of a run look at, over all shards, in the order of time; `shard` says
     which a row came from, and `number` which it is, however many come in between later. Files of
     the archive are named from the run's folder.
@@ -84,7 +69,7 @@ def just_begun(path: Path) -> InputError:
 
 def has_begun(folder: Path) -> bool:
     """Whether a shard has made its tables."""
-    file = folder / "state.db"
+    file = folder / files.DATABASE
     if not file.exists():
         return False
     with closing(sqlite3.connect(to_look_at(file), uri=True)) as db:
@@ -99,10 +84,10 @@ def to_look_at(file: Path) -> str:
 
 
 def _take_in(db: sqlite3.Connection, folder: Path) -> None:
-    shard = int(folder.name.rpartition("-")[2])
+    shard = files.shard_number(folder)
     if not has_begun(folder):
         return
-    db.execute("ATTACH ? AS one", (to_look_at(folder / "state.db"),))
+    db.execute("ATTACH ? AS one", (to_look_at(folder / files.DATABASE),))
     try:
         for table in (*_WHEN, "checkpoints", "meta"):
             names = _columns(db, "one", table)
@@ -141,26 +126,53 @@ def _number_checkpoints(db: sqlite3.Connection) -> None:
     db.execute("DROP TABLE all_checkpoints")
 
 
-def results(path: Path, folders: Sequence[Path]) -> None:
-    """Write `relevant.jsonl` of the whole run, best first."""
+def write_results(path: Path) -> None:
+    """Write the results of the whole run, best first."""
     lines: list[tuple[float, str]] = []
-    for folder in folders:
-        file = folder / "relevant.jsonl"
+    for folder in files.shards(path):
+        file = folder / files.RELEVANT
         if file.exists():
             told = file.read_text("utf-8").splitlines()
             lines += [(-float(json.loads(line)["score"]), line) for line in told]
-    write_whole(path / "relevant.jsonl", "".join(f"{line}\n" for _, line in sorted(lines)))
+    write_whole(path / files.RELEVANT, "".join(f"{line}\n" for _, line in sorted(lines)))
 
 
-def say(path: Path, standing: Mapping[str, Any]) -> None:
-    """Write how the shards of a run stand, for whoever looks on."""
-    write_whole(path / STANDING, json.dumps(standing))
+def write_status(path: Path, status: Mapping[str, Any]) -> None:
+    """Write the state of a run's shards, for whoever looks on."""
+    write_whole(path / files.SHARDS, json.dumps(status))
 
 
-def standing(path: Path) -> Mapping[str, Any] | None:
-    """What was said last of how the shards of a run stand; None where nothing was."""
+def read_status(path: Path) -> Mapping[str, Any] | None:
+    """The state of a run's shards as it was written last; None where it was not."""
     with suppress(OSError, ValueError):
-        told = json.loads((path / STANDING).read_text("utf-8"))
+        told = json.loads((path / files.SHARDS).read_text("utf-8"))
         if isinstance(told, dict):
             return told
     return None
+
+
+def begin(path: Path, settings: Mapping[str, Any], count: int, undo: ExitStack) -> None:
+    """Make the folder of a run in `count` shards, or open it; held until `undo` closes.
+
+    Raises InputError where it cannot be written, is in use, or was begun without shards.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = undo.enter_context((path / files.LOCK).open("w"))
+    except OSError as error:
+        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(f"{path} is in use by another process; wait for it or end it") from None
+    if (path / files.DATABASE).exists():
+        raise InputError(f"{path} was begun without shards; go on without --shards")
+    known = read_settings(path) if files.is_run(path) else None
+    # As for any run, `crawl` stays as it was begun; each shard compares it.
+    begun = {
+        key: value
+        for key, value in as_kept(path, settings).items()
+        if known is None or key != "crawl"
+    }
+    if known is None or {**known, **begun, "shards": count} != known:
+        write_settings(path, {"format": FORMAT, **(known or {}), **begun, "shards": count})

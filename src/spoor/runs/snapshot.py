@@ -21,10 +21,12 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, Weighs
+from spoor.runs import files
 from spoor.runs.assemble import make_crawl, wanted_by
+from spoor.runs.database import reading
 from spoor.runs.labels import labelled_since
-from spoor.runs.shards import folders, has_begun
-from spoor.runs.writer import read_settings, reading
+from spoor.runs.schema import read_settings
+from spoor.runs.shards import has_begun
 from spoor.types import NO_PARENT, Choice, Judgement, State
 from spoor.web.traps import closed_groups
 from spoor.wrappers.fallback import Fallback
@@ -92,7 +94,7 @@ def settings_of(path: Path) -> dict[str, Any]:
     """The settings of a crawl. Raises InputError where there is none."""
     told = read_settings(path)
     if "topic" not in told.get("crawl", {}):
-        raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its news.jsonl")
+        raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its {files.NEWS}")
     return {**told, "folder": os.path.join(path, told.get("folder", ""))}
 
 
@@ -132,7 +134,7 @@ def last_checkpoint(path: Path) -> Checkpoint | None:
         if row is None:
             return None
         labels = labelled_since(db, row["seq"])
-    return Checkpoint(row["at"], unpack(row["state"], source=f"{path / 'state.db'}"), labels)
+    return Checkpoint(row["at"], unpack(row["state"], source=f"{path / files.DATABASE}"), labels)
 
 
 def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Snapshot | None:
@@ -142,7 +144,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     makes one. Whatever is wrong with a policy, model or topic is told in `missing`: a report is
     not to fail for it. Costs what opening the run costs.
     """
-    shards = folders(path)
+    shards = files.shards(path)
     if shards:
         every = [snapshot(shard, links=links) for shard in filter(has_begun, shards)]
         return _together([one for one in every if one is not None], links)
@@ -219,14 +221,14 @@ def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier | No
         return MemoryFrontier()
     if is_running(path):
         return None
-    found = SqliteFrontier(path / "frontier.db")
+    found = SqliteFrontier(path / files.FRONTIER)
     after.callback(found.close)
     return found
 
 
 def _parts(path: Path) -> Sequence[Path]:
     """The folders that hold a run's states: its own, or those of its shards that have begun."""
-    return [*filter(has_begun, folders(path))] or [path]
+    return [*filter(has_begun, files.shards(path))] or [path]
 
 
 def open_urls(path: Path) -> frozenset[str] | None:
@@ -250,10 +252,10 @@ def _clocks(frontier: MemoryFrontier) -> dict[str, HostClock]:
 
 def is_running(path: Path) -> bool:
     """Whether a process holds the run, or a shard of it."""
-    if any(map(is_running, folders(path))):
+    if any(map(is_running, files.shards(path))):
         return True
     try:
-        with (path / "lock").open("rb") as lock:
+        with (path / files.LOCK).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

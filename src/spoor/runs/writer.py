@@ -21,21 +21,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from spoor.errors import InputError, PausedError, SpoorError
 from spoor.files import write_whole
 from spoor.formats.warc_writer import ROTATE_AT, Captured, Place, WarcWriter, response_at
-from spoor.runs import shards as union
+from spoor.runs import files
+from spoor.runs.database import noted
+from spoor.runs.schema import FORMAT, TABLES, as_kept, read_settings, write_settings
 from spoor.settings import user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
-
-FORMAT = 3
-"""Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
-arrays where it was of lists."""
 
 POINTS = (
     "opened",
@@ -61,25 +57,6 @@ POINTS = (
 )
 """Steps of opening, of a finish and of a checkpoint, told to the folder's `at` as they are reached:
 where a test may end the process."""
-
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE pages (
-    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, at REAL,
-    seconds REAL, size INTEGER, score REAL, relevant INTEGER, title TEXT, path TEXT, why TEXT,
-    probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER,
-    ticket INTEGER NOT NULL UNIQUE, flags TEXT NOT NULL);
-CREATE TABLE failures (
-    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, kind TEXT, reason TEXT,
-    status INTEGER, at REAL, ticket INTEGER NOT NULL UNIQUE);
-CREATE TABLE journal (seq INTEGER PRIMARY KEY, events BLOB NOT NULL);
-CREATE TABLE checkpoints (
-    generation INTEGER PRIMARY KEY, at REAL, requests INTEGER, seq INTEGER NOT NULL,
-    settings TEXT NOT NULL, state BLOB NOT NULL);
-CREATE TABLE ends (
-    seq INTEGER NOT NULL, pages INTEGER NOT NULL, failures INTEGER NOT NULL, warc TEXT NOT NULL);
-INSERT INTO ends VALUES (0, 0, 0, '{}');
-"""
 
 
 @dataclass(slots=True)
@@ -110,7 +87,7 @@ class BusyError(InputError):
     """Another process holds the folder."""
 
 
-class RunFolder:
+class RunWriter:
     """Opens a run's folder, new or old. Only one process may hold it.
 
     Raises InputError where it cannot be written, is held by another process (BusyError), belongs to
@@ -133,7 +110,7 @@ class RunFolder:
         self._rotate_at = rotate_at
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / "lock").open("w")
+            self._lock = (path / files.LOCK).open("w")
         except OSError as error:
             raise self._unwritable(error.strerror) from error
         with ExitStack() as undo:
@@ -146,18 +123,18 @@ class RunFolder:
 
     def _open(self, warc: bool, undo: ExitStack) -> None:
         path = self.path
-        if union.folders(path):
+        if files.shards(path):
             raise InputError(f"{path} is a run in shards; go on with --shards")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BusyError(f"{path} is in use by another process; wait for it or end it") from None
-        told = read_settings(path) if (path / "spoor.toml").exists() else None
+        told = read_settings(path) if files.is_run(path) else None
         if told is not None:
             self._compare(told)
         self.at("opened")
         try:
-            self._db = sqlite3.connect(path / "state.db")
+            self._db = sqlite3.connect(path / files.DATABASE)
             undo.callback(self._db.close)
             self.resumed = self._open_db()
             if not self.resumed:
@@ -170,17 +147,19 @@ class RunFolder:
         except sqlite3.Error as error:
             raise self._damaged(str(error)) from error
         if told != begun:
-            self._write_settings(begun)
+            write_settings(path, begun)
         self._cut_back()
         self.at("warc cut")
         self._rows = _Rows()
         self._mend_results()
-        self._results = (path / "relevant.jsonl").open("a", encoding="utf-8")
+        self._results = (path / files.RELEVANT).open("a", encoding="utf-8")
         undo.callback(self._results.close)
         self.at("results mended")
         self._warc: WarcWriter | None = None
         if warc:
-            self._warc = WarcWriter(path, software=user_agent(), rotate_at=self._rotate_at)
+            self._warc = WarcWriter(
+                path, files.WARC, software=user_agent(), rotate_at=self._rotate_at
+            )
         self._place: Place | None = None
         self._after = 0
         self.closing: list[Callable[[], None]] = []
@@ -194,22 +173,19 @@ class RunFolder:
     def _unwritable(self, what: str | None) -> SpoorError:
         """A run that was begun pauses; where none was, the folder is what is wrong."""
         with suppress(OSError):
-            if (self.path / "state.db").exists():
+            if (self.path / files.DATABASE).exists():
                 return PausedError(_paused(self.path, what))
         return InputError(f"cannot write the run folder {self.path}: {what}")
 
     def _damaged(self, what: str) -> InputError:
-        file = self.path / "state.db"
+        file = self.path / files.DATABASE
         return InputError(
             f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
         )
 
-    def _write_settings(self, begun: Mapping[str, Any]) -> None:
-        write_whole(self.path / "spoor.toml", tomli_w.dumps(begun))
-
     def _compare(self, known: Mapping[str, Any]) -> None:
         if "format" not in known or not isinstance(known.get("crawl"), dict):
-            raise InputError(f"{self.path / 'spoor.toml'} is damaged: it is not that of a run")
+            raise InputError(f"{self.path / files.SETTINGS} is damaged: it is not that of a run")
         if known["format"] != FORMAT:
             raise InputError(
                 f"{self.path} is of run format {known['format']}; this Spoor writes {FORMAT}; "
@@ -222,14 +198,14 @@ class RunFolder:
         )
         if changed:
             key = changed[0]
-            if key == "files" and (files := known["crawl"].get("files")):
-                names = [name for name in files if files[name] != new["files"].get(name)]
+            if key == "files" and (read := known["crawl"].get("files")):
+                names = [name for name in read if read[name] != new["files"].get(name)]
                 raise InputError(
                     f"{', '.join(names)} changed since {self.path} was begun; put it back as it "
                     "was or use another --out"
                 )
             raise InputError(
-                f"{self.path / 'spoor.toml'}: the run was begun with {key} = "
+                f"{self.path / files.SETTINGS}: the run was begun with {key} = "
                 f"{known['crawl'].get(key)!r}, not {new.get(key)!r}; use the same settings "
                 "or another --out"
             )
@@ -246,8 +222,9 @@ class RunFolder:
         if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return False
         if known != FORMAT:
+            file = self.path / files.DATABASE
             raise InputError(
-                f"{self.path / 'state.db'} is of run format {known}; this Spoor writes {FORMAT}; "
+                f"{file} is of run format {known}; this Spoor writes {FORMAT}; "
                 "go on with the version that began it, or choose another --out"
             )
         problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -257,12 +234,12 @@ class RunFolder:
         return True
 
     def _create(self) -> None:
-        left = [self.path / "spoor.toml", *self.path.glob("pages*.warc.gz")]
+        left = [self.path / files.SETTINGS, *files.archives(self.path)]
         for file in left:
             if file.exists() and file.stat().st_size:
                 raise self._damaged(f"no state in it, but {file.name} is there")
-        begun = json.dumps({"format": FORMAT, **kept(self.path, self.settings)})
-        self._db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={FORMAT};")
+        begun = json.dumps({"format": FORMAT, **as_kept(self.path, self.settings)})
+        self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (version("spoor"),))
         self._db.commit()
@@ -287,7 +264,7 @@ class RunFolder:
 
     def _cut_back(self) -> None:
         """Drop what was archived after the last commit: it will be fetched again."""
-        for file in sorted(self.path.glob("pages*.warc.gz")):
+        for file in files.archives(self.path):
             if file.name not in self._ends.warc:
                 file.unlink()
         for name, end in self._ends.warc.items():
@@ -310,7 +287,7 @@ class RunFolder:
             _result(url, score, title, json.loads(path), json.loads(why))
             for url, score, title, path, why in rows
         ).encode()
-        file = self.path / "relevant.jsonl"
+        file = self.path / files.RELEVANT
         if file.exists() and file.read_bytes() == wanted:
             return
         write_whole(file, wanted)
@@ -326,7 +303,7 @@ class RunFolder:
         found = self._generations()
         for at, (seq, settings, blob) in enumerate(found, 1):
             try:
-                state = unpack(blob, source=str(self.path / "state.db"))
+                state = unpack(blob, source=str(self.path / files.DATABASE))
             except InputError:
                 if at == len(found):
                     raise
@@ -378,7 +355,7 @@ class RunFolder:
     def has_labels(self) -> bool:
         """Whether something was said since the last time; costs one look at a file's size."""
         try:
-            return (self.path / "labels.jsonl").stat().st_size > self._heard
+            return (self.path / files.LABELS).stat().st_size > self._heard
         except OSError:
             return False
 
@@ -386,7 +363,7 @@ class RunFolder:
         """(URL, relevant) as said in `labels.jsonl` since the last time; what is not yet a whole
         line is left for the next. That they were heard is durable with the next commit."""
         try:
-            with (self.path / "labels.jsonl").open("rb") as file:
+            with (self.path / files.LABELS).open("rb") as file:
                 file.seek(self._heard)
                 whole = file.read().rpartition(b"\n")[0]
         except OSError:
@@ -583,7 +560,7 @@ class RunFolder:
             if rows.labels:
                 self._results.close()
                 self._mend_results()
-                self._results = (self.path / "relevant.jsonl").open("a", encoding="utf-8")
+                self._results = (self.path / files.RELEVANT).open("a", encoding="utf-8")
             else:
                 self._results.writelines(rows.results)
             self._results.flush()
@@ -676,58 +653,3 @@ def _response(exchange: Exchange) -> bytes:
 
 
 _FRAMING = frozenset(("transfer-encoding", "content-length"))
-
-
-def kept(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as the run folder `path` keeps them: the working folder as seen from there, so that
-    both can be moved together."""
-    if "folder" not in settings:
-        return dict(settings)
-    return {**settings, "folder": os.path.relpath(settings["folder"], path)}
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """The settings of a run. Raises InputError where there is none."""
-    import tomllib
-
-    try:
-        return tomllib.loads((path / "spoor.toml").read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} is no run: it has no spoor.toml") from error
-    except ValueError as error:
-        raise InputError(f"{path / 'spoor.toml'} is damaged: {error}") from error
-
-
-def noted(db: sqlite3.Connection, name: str) -> str | None:
-    """What a run's database notes under a name."""
-    row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if row is None else str(row[0])
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a run, to look at only; whoever writes it is not disturbed. Of a run in
-    shards it is made of theirs, in O(pages).
-
-    Raises InputError where there is none, or where it cannot be read.
-    """
-    file = path / "state.db"
-    if not file.exists() and (shards := union.folders(path)):
-        db = union.whole(shards)
-        try:
-            yield db
-        finally:
-            db.close()
-        return
-    if not file.exists():
-        if (path / "spoor.toml").exists() and "shards" in read_settings(path):
-            raise union.just_begun(path)
-        raise InputError(f"{path} is no run: it has no state.db")
-    db = sqlite3.connect(union.to_look_at(file), uri=True)
-    db.row_factory = sqlite3.Row
-    try:
-        yield db
-    except sqlite3.Error as error:
-        raise InputError(f"{file} cannot be read: {error}") from error
-    finally:
-        db.close()

@@ -29,14 +29,16 @@ from spoor.errors import InputError
 from spoor.http.world_server import Server, serving
 from spoor.learn.state import pack
 from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.runs import files
 from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.database import reading
 from spoor.runs.plan import run_settings
-from spoor.runs.writer import RunFolder, reading
+from spoor.runs.writer import RunWriter
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TOPIC = "pottery, kiln, glaze"
 
-FILES = ("spoor.toml", "state.db", "pages.warc.gz", "frontier.db")
+FILES = (files.SETTINGS, files.DATABASE, files.archive(0), files.FRONTIER)
 """What an error may name."""
 
 
@@ -148,7 +150,7 @@ def open_run(
     )
     judge, subject = wanted(TOPIC, None, [])
     crawl = make_crawl(told, judge, subject)
-    folder = RunFolder(path, told, at=lambda point: at(point, crawl))
+    folder = RunWriter(path, told, at=lambda point: at(point, crawl))
     try:
         return LiveCrawl(folder, crawl, make_http(told), [root])
     except BaseException:
@@ -174,7 +176,7 @@ def check_run(path: Path) -> set[str]:
     twice = [url for url, times in Counter(urls).items() if times > 1]
     assert not twice, f"judged twice: {twice}"
     records, kinds = list[str](), WarcRecordType.response | WarcRecordType.metadata
-    for file in sorted(path.glob("pages*.warc.gz")):
+    for file in files.archives(path):
         described = 0
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, record_types=kinds, verify_digests=True):
@@ -186,17 +188,17 @@ def check_run(path: Path) -> set[str]:
     assert sorted(records) == sorted(urls) or failed, (
         f"{len(records)} WARC records of {len(urls)} pages"
     )
-    results = (path / "relevant.jsonl").read_text("utf-8").splitlines()
+    results = (path / files.RELEVANT).read_text("utf-8").splitlines()
     assert len(results) == sum(row["relevant"] for row in rows)
     return set(urls)
 
 
 def cut(path: Path, rng: np.random.Generator) -> str:
     """Cut one file of a run's folder at a random place, as a loss of power may; says which."""
-    files = sorted(
+    every = sorted(
         file for file in path.iterdir() if file.stat().st_size and file.name[-3:] != "shm"
     )
-    file = files[int(rng.integers(len(files)))]
+    file = every[int(rng.integers(len(every)))]
     size = file.stat().st_size
     # Half of the cuts lie near the end, where a loss of power is likelier to cut.
     near = int(rng.integers(1, min(size, 5000) + 1))

@@ -19,11 +19,12 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.formats.warc_reader import page_at
 from spoor.learn.remaining import Harvest
+from spoor.runs import files
 from spoor.runs.assemble import wanted_by
+from spoor.runs.database import noted, reading
 from spoor.runs.labels import learns
-from spoor.runs.shards import folders, standing
+from spoor.runs.shards import read_status
 from spoor.runs.snapshot import NEXT, HostClock, Snapshot, settings_of, snapshot
-from spoor.runs.writer import noted, reading
 from spoor.types import Topic
 from spoor.views.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
 from spoor.web.text import STOP_WORDS, stem, tokens
@@ -48,9 +49,9 @@ REFUSED = frozenset({"robots", "blocked", "skipped"})
 
 
 def report_of_run(path: Path, crawl: Crawl | None = None) -> Path:
-    """Write `report.html` of a run's folder; returns its path. `crawl` is that of the run, if it
+    """Write the report into a run's folder; returns its path. `crawl` is that of the run, if it
     is over: its state is then that of the last checkpoint."""
-    target = path / "report.html"
+    target = path / files.REPORT
     write_whole(target, render(read_run(path, crawl)))
     return target
 
@@ -136,7 +137,7 @@ class RunReader:
         self._labels: dict[str, bool] = {}
         """URL → what a person said last."""
         self._heard = 0
-        self._number = "number" if folders(path) else "seq"
+        self._number = "number" if files.shards(path) else "seq"
         """What a page keeps, whatever is added: in shards, others come in before it."""
         self.refresh()
 
@@ -153,13 +154,13 @@ class RunReader:
     def refresh(self) -> tuple[int, ...]:
         """Read what was added; returns numbers that change whenever anything did: of pages, of
         relevant ones, of failures, of words on its shards, of checkpoints, of labels."""
-        if folders(self.path):  # their rows come in the order of time, late ones in between
+        if files.shards(self.path):  # their rows come in the order of time, late ones in between
             self._seen = _Seen()
         with reading(self.path) as db:
             self._hear(db)
             self._read(db)
             newest = db.execute("SELECT max(generation) FROM checkpoints").fetchone()[0] or 0
-        said = int((standing(self.path) or {"at": 0})["at"])
+        said = int((read_status(self.path) or {"at": 0})["at"])
         return self.pages, self.relevant, self._seen.failed, said, newest, self._heard
 
     def url(self, number: int) -> str | None:
@@ -172,9 +173,9 @@ class RunReader:
     def _hear(self, db: sqlite3.Connection) -> None:
         """What people said of its pages. Pages that were read may be judged otherwise now, so all
         are read again."""
-        file = self.path / "labels.jsonl"
+        file = self.path / files.LABELS
         heard = int(noted(db, "labels") or 0)
-        if folders(self.path):  # each takes in by itself what is its own
+        if files.shards(self.path):  # each takes in by itself what is its own
             heard = file.stat().st_size if file.exists() else 0
         if heard == self._heard:
             return
@@ -215,7 +216,7 @@ class RunReader:
             best = self._rows(db, first, snippets=True)
             latest = self._rows(db, self._latest(db)) if recent else []
             if known is not None:
-                known = _still_open(db, known, in_shards=bool(folders(self.path)))
+                known = _still_open(db, known, in_shards=bool(files.shards(self.path)))
         pages, relevant = seen.pages, sum(seen.relevant)
         hosts = _host_rows(seen, {} if known is None else known.hosts)
         numbers = [
@@ -247,7 +248,7 @@ class RunReader:
             groups=_group_rows(seen.directories),
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
-            standing=standing(self.path),
+            standing=read_status(self.path),
             refused=refused,
             failures=failures,
             settings=flat({**self.settings, "folder": ""}),

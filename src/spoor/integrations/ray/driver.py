@@ -7,7 +7,6 @@ own run folder, and a coordinator that comes back is told everything by the shar
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import signal
@@ -19,17 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from spoor.errors import InputError, PausedError, SpoorError
-from spoor.files import write_whole
 from spoor.learn.remaining import Harvest
 from spoor.live.metrics import Watcher, watchers
 from spoor.live.shard import Shard
 from spoor.live.shard_metrics import numbers_of
 from spoor.live.stop_rule import StopRule
-from spoor.runs import shards as union
-from spoor.runs.writer import FORMAT, kept, read_settings, reading
+from spoor.runs import files
+from spoor.runs import shards as run_in_shards
+from spoor.runs.database import reading
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 
 TURN = 0.25
@@ -139,7 +136,7 @@ def crawl(
         coordinator = Coordinator(
             shards,
             settings["pages"],
-            retired=[at for at in union.numbers(path) if at >= shards],
+            retired=[one for one in map(files.shard_number, files.shards(path)) if one >= shards],
             merge_pages=merge_pages * shards,
             rule=lambda found, recent: driver.reason(found, recent),
             found=rule.found,
@@ -148,7 +145,7 @@ def crawl(
         hearing = watchers(lambda: numbers_of(coordinator, time.monotonic()), metrics, otel)
         for watcher in hearing:
             undo.callback(watcher.close)
-        _begin(path, settings, shards, undo)
+        run_in_shards.begin(path, settings, shards, undo)
         undo.enter_context(_started(ray, cluster, len(coordinator.members)))
         watched = Watched(coordinator)
         driver = _Driver(
@@ -163,7 +160,7 @@ def crawl(
             raise
         except ray.exceptions.RayError as error:
             raise _gone(error) from error
-        union.results(path, union.folders(path))
+        run_in_shards.write_results(path)
         return driver.summary()
 
 
@@ -183,29 +180,6 @@ def _ray() -> Any:
 def _gone(error: BaseException) -> PausedError:
     what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return PausedError(f"paused: Ray is gone ({what}); give the same command to go on")
-
-
-def _begin(path: Path, settings: Mapping[str, Any], shards: int, undo: ExitStack) -> None:
-    """Make the run's folder, or open it."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = undo.enter_context((path / "lock").open("w"))
-    except OSError as error:
-        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(f"{path} is in use by another process; wait for it or end it") from None
-    if (path / "state.db").exists():
-        raise InputError(f"{path} was begun without shards; go on without --shards")
-    told = read_settings(path) if (path / "spoor.toml").exists() else None
-    # As for any run, `crawl` stays as it was begun; each shard compares it.
-    begun = {
-        key: value for key, value in kept(path, settings).items() if told is None or key != "crawl"
-    }
-    if told is None or {**told, **begun, "shards": shards} != told:
-        whole = {"format": FORMAT, **(told or {}), **begun, "shards": shards}
-        write_whole(path / "spoor.toml", tomli_w.dumps(whole))
 
 
 def _knock(cluster: str) -> None:
@@ -392,7 +366,9 @@ class _Driver:
         rows = [asdict(row) for row in coordinator.rows(time.monotonic())]
         exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
         with suppress(OSError):
-            union.say(self._path, {"at": time.time(), "shards": rows, "exchange": exchange})
+            run_in_shards.write_status(
+                self._path, {"at": time.time(), "shards": rows, "exchange": exchange}
+            )
 
     def _ask(self, shard: int) -> None:
         member, actor = self._coordinator.members[shard], self._actors[shard]
@@ -525,7 +501,7 @@ class _Driver:
 
 def _verdicts(path: Path) -> list[bool]:
     """Of all pages so far, in the order of time."""
-    if not union.folders(path):
+    if not files.shards(path):
         return []
     with reading(path) as db:
         return [bool(row[0]) for row in db.execute("SELECT relevant FROM pages ORDER BY seq")]

@@ -1,0 +1,61 @@
+"""What is in a run's folder: the tables of its database, and its settings as a file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from spoor.errors import InputError
+from spoor.files import write_whole
+from spoor.runs import files
+
+FORMAT = 4
+"""Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
+arrays where it was of lists. 4: settings and states name their parts by the field's terms."""
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE pages (
+    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, at REAL,
+    seconds REAL, size INTEGER, score REAL, relevant INTEGER, title TEXT, path TEXT, why TEXT,
+    probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER,
+    ticket INTEGER NOT NULL UNIQUE, flags TEXT NOT NULL);
+CREATE TABLE failures (
+    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, kind TEXT, reason TEXT,
+    status INTEGER, at REAL, ticket INTEGER NOT NULL UNIQUE);
+CREATE TABLE journal (seq INTEGER PRIMARY KEY, events BLOB NOT NULL);
+CREATE TABLE checkpoints (
+    generation INTEGER PRIMARY KEY, at REAL, requests INTEGER, seq INTEGER NOT NULL,
+    settings TEXT NOT NULL, state BLOB NOT NULL);
+CREATE TABLE ends (
+    seq INTEGER NOT NULL, pages INTEGER NOT NULL, failures INTEGER NOT NULL, warc TEXT NOT NULL);
+INSERT INTO ends VALUES (0, 0, 0, '{}');
+"""
+
+
+def as_kept(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as the run folder `path` keeps them: the working folder as seen from there, so that
+    both can be moved together."""
+    if "folder" not in settings:
+        return dict(settings)
+    return {**settings, "folder": os.path.relpath(settings["folder"], path)}
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings of a run. Raises InputError where there is none."""
+    try:
+        return tomllib.loads((path / files.SETTINGS).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
+    except ValueError as error:
+        raise InputError(f"{path / files.SETTINGS} is damaged: {error}") from error
+
+
+def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings of a run into its folder. Raises OSError."""
+    write_whole(path / files.SETTINGS, tomli_w.dumps(settings))
