@@ -22,7 +22,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.live import run as run_module
+from spoor.live import live_crawl as run_module
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
 from spoor.testing.kills import (
