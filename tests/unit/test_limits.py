@@ -403,7 +403,7 @@ def test_nobody_there_may_be_there_later() -> None:
             await client.close()
         return None
 
-    from spoor.live.driver import failure
+    from spoor.http.failures import failure
 
     refused = asyncio.run(go())
     assert refused is not None

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import itertools
 import signal
-import ssl
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import aiohttp
-
-from spoor.errors import PausedError
 from spoor.garbage import few_collections
-from spoor.http.address_guard import AddressGuard, BlockedAddressError
-from spoor.http.client import Client, LimitError
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
+from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
+from spoor.http.replies import reply_of
+from spoor.http.robots import RobotsFetcher
+from spoor.politeness import RequestLimits, RobotsCache, origin_of
 from spoor.protocols import Engine
 from spoor.settings import HttpSettings
 from spoor.types import (
@@ -34,36 +33,20 @@ from spoor.types import (
     Fetched,
     Finished,
     Outcome,
-    Redirected,
     Reply,
     Sleep,
 )
 from spoor.web import sitemaps
-from spoor.web.dates import last_modified
-from spoor.web.exchange import Exchange, Source
-from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
-from spoor.web.urls import Joiner, canonical, host
+from spoor.web.exchange import Exchange
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
+from spoor.web.urls import Joiner, canonical
 
 Clock = Callable[[], float]
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ROBOTS_HOPS = 5
-ROBOTS_AGAIN = 5.0
-"""Seconds after which a robots.txt that could not be had is asked for again; each time twice as
-long, up to a day (RFC 9309, 2.4)."""
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for such hosts."""
-DAY = 24 * 3600.0
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
-
-
-@dataclass(slots=True)
-class _Robots:
-    rules: Rules
-    expires: float
-    failed: int = 0
-    """Times in a row that the file could not be had."""
 
 
 class HttpDriver:
@@ -89,7 +72,6 @@ class HttpDriver:
     ) -> None:
         self.crawl = crawl
         self.settings = settings
-        self.robots_requests = 0
         self._clock = clock
         self._record = record
         self._on_step = on_step
@@ -98,12 +80,12 @@ class HttpDriver:
         self._turn_at = 0.0
         """When the loop may take its next turn, by its own time."""
         self._called_at = -1.0
-        self._robots: dict[str, _Robots] = {}
-        self._lost: dict[str, str] = {}
-        """Why the robots.txt of an origin could not be had, where it could not."""
+        self._robots = RobotsCache(
+            max_age=settings.robots_max_age, max_crawl_delay=settings.max_crawl_delay
+        )
+        self._fetcher: RobotsFetcher | None = None
         self._announced: set[str] = set()
-        """Origins whose sitemaps the crawl was told of."""
-        self._locks: dict[str, asyncio.Lock] = {}
+        """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
         self._tasks: set[asyncio.Task[None]] = set()
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
@@ -136,16 +118,30 @@ class HttpDriver:
         self._patience = self._clock() + grace
         self._wake.set()
 
+    @property
+    def robots_requests(self) -> int:
+        """Requests for robots.txt so far."""
+        return 0 if self._fetcher is None else self._fetcher.requests
+
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
         address_guard, settings = AddressGuard(self.settings), self.settings
         self._client = Client(settings, address_guard)
-        self._queues = HostQueues(
-            address_guard.address_of,
+        limits = RequestLimits(
             per_host=settings.per_host,
             per_domain=settings.per_domain,
             per_address=settings.per_address,
         )
+        self._queues = HostQueues(limits, address_guard.address_of)
+        fetcher = RobotsFetcher(
+            self._robots,
+            self.crawl,
+            self._client,
+            self._queues,
+            agent=settings.user_agent,
+            clock=self._clock,
+        )
+        self._fetcher = fetcher if settings.robots else None
         try:
             with few_collections():
                 return await self._loop()
@@ -196,7 +192,7 @@ class HttpDriver:
         """An end where all that is left waits for hosts whose robots.txt could not be had."""
         if self._tasks or self._arrived or until is None or until < self._clock() + LONGEST_WAIT:
             return None
-        gone = [origin for origin, known in self._robots.items() if known.rules is DISALLOW_ALL]
+        gone = self._robots.unreachable()
         if not gone:
             return None
         others = f" and of {len(gone) - 1} others" if gone[1:] else ""
@@ -250,26 +246,24 @@ class HttpDriver:
         reply: Reply
         exchange: Exchange | None = None
         try:
-            rules = await self._rules(fetch) if self.settings.robots else ALLOW_ALL
+            rules = ALLOW_ALL if self._fetcher is None else await self._fetcher.rules(fetch)
             if rules is DISALLOW_ALL:
-                why = self._lost.get(_origin(fetch.url), "no reply")
+                origin = origin_of(fetch.url)
+                reason = self._robots.reason(origin)
                 reply = Failed(
                     fetch.ticket,
                     "robots",
-                    f"robots.txt could not be had ({why}), so all is forbidden",
+                    f"robots.txt could not be had ({reason}), so all is forbidden",
                     transient=True,
-                    retry_after=max(0.0, self._robots[_origin(fetch.url)].expires - self._clock()),
+                    retry_after=self._robots.wait(origin, self._clock()),
                 )
             elif not rules.allowed(fetch.url):
                 reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
             else:
-                listing = fetch.choice.why == sitemaps.WHY
-                accept = ("*",) if listing else self.settings.accept
-                async with self._queues.through(fetch.host, self._delay(fetch.host)):
-                    exchange = await self._client.get(fetch.url, self._clock(), accept=accept)
-                if self.settings.sitemaps:
-                    exchange = self._with_sitemaps(exchange, listing, rules)
-                reply = self._reply(fetch, exchange)
+                exchange = await self._get(fetch, rules)
+                reply = reply_of(
+                    fetch.ticket, exchange, self.settings.ratio_limit, self._joiner, self._clock()
+                )
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
                     # Not kept either: an archive is what others learn from.
                     exchange = None
@@ -278,157 +272,20 @@ class HttpDriver:
             reply = failure(fetch.ticket, error)
         self._arrived.append((fetch, reply, exchange))
 
-    def _with_sitemaps(self, exchange: Exchange, listing: bool, rules: Rules) -> Exchange:
-        """What a page is made of, its host's sitemaps included if it is the first from there."""
-        origin = _origin(exchange.url)
-        if listing or origin in self._announced or not 200 <= exchange.status < 300:
-            return replace(exchange, sitemap=listing)
+    async def _get(self, fetch: Fetch, rules: Rules) -> Exchange:
+        """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
+        is_sitemap = fetch.choice.why == sitemaps.WHY
+        accept = ("*",) if is_sitemap else self.settings.accept
+        async with self._queues.turn(fetch.host, self.crawl.frontier.delay(fetch.host)):
+            exchange = await self._client.get(fetch.url, self._clock(), accept=accept)
+        if not self.settings.sitemaps:
+            return exchange
+        origin = origin_of(exchange.url)
+        if is_sitemap or origin in self._announced or not 200 <= exchange.status < 300:
+            return replace(exchange, sitemap=is_sitemap)
         self._announced.add(origin)
-        told = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
-        return replace(exchange, sitemaps=tuple(told) or (f"{origin}/sitemap.xml",))
-
-    def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
-        ticket, status, seconds = fetch.ticket, exchange.status, exchange.seconds
-        if status in REDIRECTS:
-            target = self._joiner.join(exchange.headers.get("Location", ""), fetch.url)
-            if target is None or "Location" not in exchange.headers:
-                return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
-            return Redirected(ticket, target, status, seconds)
-        if not 200 <= status < 300:
-            busy = status in (429, 503)
-            return Failed(
-                ticket,
-                "absent" if status in (404, 410) else "http",
-                f"{status} {exchange.reason}".strip(),
-                status,
-                transient=busy or status >= 500 or status == 408,
-                retry_after=self._retry_after(exchange) if busy else None,
-                seconds=seconds,
-            )
-        if exchange.truncated == "ratio":
-            why = f"a decompression bomb: it grows more than {self.settings.ratio_limit:g}-fold"
-            return Failed(ticket, "limit", why, status, seconds=seconds)
-        if exchange.truncated in ("time", "disconnect") and not exchange.body:
-            kind = "timeout" if exchange.truncated == "time" else "connection"
-            return Failed(ticket, kind, "the body broke off", status, transient=True)
-        page = Source.of(exchange, last_modified(exchange)).page(self._joiner)
-        return Fetched(ticket, page, seconds, len(exchange.body))
-
-    def _retry_after(self, exchange: Exchange) -> float | None:
-        value = exchange.headers.get("Retry-After", "").strip()
-        if value.isdigit():
-            return min(float(int(value[:9])), DAY)
-        until = _http_date(value)
-        return None if until is None else max(0.0, until - self._clock())
-
-    def _delay(self, name: str) -> float:
-        return self.crawl.frontier.delay(name)
-
-    # -- robots.txt
-
-    async def _rules(self, fetch: Fetch) -> Rules:
-        """The rules of the URL's origin: fetched once, by whoever needs them first.
-
-        With one request a host at a time nobody else can need them meanwhile; with more, each
-        waits for the same answer. The host's delay passes before the page itself is asked for.
-        """
-        origin = _origin(fetch.url)
-        known = self._robots.get(origin)
-        now = self._clock()
-        if known is not None and known.expires > now:
-            return known.rules
-        lock = self._locks.setdefault(origin, asyncio.Lock())
-        async with lock:
-            known = self._robots.get(origin)
-            if known is not None and known.expires > now:
-                return known.rules
-            rules = await self._fetch_rules(f"{origin}/robots.txt")
-            failed, age = 0, self.settings.robots_max_age
-            if rules is DISALLOW_ALL:
-                failed = 1 if known is None else known.failed + 1
-                age = min(ROBOTS_AGAIN * 2.0 ** min(failed - 1, 16), DAY)
-                # What it said before still holds where it said something.
-                rules = rules if known is None else known.rules
-            self._robots[origin] = _Robots(rules, self._clock() + age, failed)
-        self._locks.pop(origin, None)
-        delay = self._delay(fetch.host)
-        if rules.crawl_delay is not None:
-            delay = max(delay, min(rules.crawl_delay, self.settings.max_crawl_delay))
-            self.crawl.frontier.pace(fetch.host, delay)
-        if delay:
-            await asyncio.sleep(delay)
-        return rules
-
-    async def _fetch_rules(self, url: str) -> Rules:
-        """DISALLOW_ALL where it cannot be had; `_lost` then says why."""
-        origin = _origin(url)
-        for _ in range(ROBOTS_HOPS + 1):
-            self.robots_requests += 1
-            try:
-                # One byte more, so that a file that was cut is known to be.
-                name = host(url)
-                async with self._queues.through(name, self._delay(name)):
-                    exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
-            except BlockedAddressError:
-                raise
-            except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
-                self._lost[origin] = failure(0, error).reason
-                return DISALLOW_ALL
-            if exchange.status in REDIRECTS:
-                try:
-                    url = canonical(exchange.headers.get("Location", ""), url)
-                except ValueError:
-                    return ALLOW_ALL
-                continue
-            self._lost[origin] = f"status {exchange.status}"
-            if exchange.truncated not in ("", "length"):
-                self._lost[origin] = "it broke off"
-                return DISALLOW_ALL  # nobody knows what the rest forbids
-            return from_reply(exchange.status, exchange.body, self.settings.user_agent, url=url)
-        return ALLOW_ALL
-
-
-def _origin(url: str) -> str:
-    """Scheme, host and port."""
-    return "/".join(url.split("/", 3)[:3])
-
-
-def _http_date(value: str) -> float | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(value).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def failure(ticket: int, error: Exception) -> Failed:
-    """What an exception of one request means to the crawl. Raises it again if it is our own, and
-    PausedError where this machine is to blame."""
-    _pause_if_ours(error)
-    if isinstance(error, BlockedAddressError):
-        return Failed(ticket, "blocked", str(error))
-    if isinstance(error, LimitError):
-        return Failed(ticket, "limit", str(error))
-    if isinstance(error, TimeoutError):
-        return Failed(ticket, "timeout", "no reply in time", transient=True)
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return Failed(ticket, "connection", "the host's name has no address", transient=True)
-    if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
-        return Failed(ticket, "connection", "TLS could not be verified")
-    if isinstance(error, aiohttp.ClientConnectionError | OSError):
-        return Failed(ticket, "connection", type(error).__name__, transient=True)
-    if isinstance(error, aiohttp.ClientError | ValueError):
-        return Failed(ticket, "http", f"not understood: {type(error).__name__}")
-    raise error
-
-
-def _pause_if_ours(error: Exception) -> None:
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        raise PausedError(
-            "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
-            "same command to go on"
-        ) from error
+        named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
+        return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
 
 
 def stop_on_signals(live: HttpDriver, told: Callable[[], None]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest, NotConfigured
@@ -18,6 +17,7 @@ from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
 from spoor.integrations.scrapy.scheduler import RobotsForbiddenError, scheduler_of
+from spoor.politeness import RobotsCache, origin_of
 from spoor.settings import HttpSettings
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical
@@ -31,12 +31,6 @@ UNREACHABLE_AGE = 1800.0
 """Seconds after which a robots.txt that could not be had is asked for again."""
 
 PRIORITY = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    rules: Rules
-    expires: float
 
 
 class RobotsMiddleware:
@@ -53,8 +47,14 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._agent: str = crawler.settings["USER_AGENT"] or ""
         self._product: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        self._politeness = HttpSettings()
-        self._asked: dict[tuple[str, str], asyncio.Task[_Known]] = {}
+        politeness = HttpSettings()
+        self._cache = RobotsCache(
+            max_age=politeness.robots_max_age,
+            max_crawl_delay=politeness.max_crawl_delay,
+            retry=UNREACHABLE_AGE,
+            max_retry=UNREACHABLE_AGE,
+        )
+        self._fetches: dict[str, asyncio.Task[Rules]] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
@@ -68,7 +68,7 @@ class RobotsMiddleware:
             url = canonical(request.url)
         except ValueError:
             return
-        rules = await self._rules("/".join(url.split("/", 3)[:3]), self._agent_of(request))
+        rules = await self._rules(origin_of(url), self._agent_of(request))
         if not rules.allowed(url):
             self._crawler.stats.inc_value("robotstxt/forbidden")
             raise RobotsForbiddenError("Forbidden by robots.txt")
@@ -80,14 +80,18 @@ class RobotsMiddleware:
         return own.decode("latin-1") if own else self._agent
 
     async def _rules(self, origin: str, agent: str) -> Rules:
-        known = self._asked.get((origin, agent))
-        if known is None or (known.done() and known.result().expires <= time.monotonic()):
-            known = asyncio.ensure_future(self._ask(origin, agent))
-            self._asked[origin, agent] = known
+        key = f"{origin} {agent}"
+        known = self._cache.rules(key, time.monotonic())
+        if known is not None:
+            return known
+        fetch = self._fetches.get(key)
+        if fetch is None:
+            fetch = self._fetches[key] = asyncio.ensure_future(self._fetch(key, origin, agent))
+            fetch.add_done_callback(lambda _: self._fetches.pop(key))
         # One request that is given up must not take the answer from the others.
-        return (await asyncio.shield(known)).rules
+        return await asyncio.shield(fetch)
 
-    async def _ask(self, origin: str, agent: str) -> _Known:
+    async def _fetch(self, key: str, origin: str, agent: str) -> Rules:
         stats = self._crawler.stats
         stats.inc_value("robotstxt/request_count")
         request = Request(
@@ -109,10 +113,10 @@ class RobotsMiddleware:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{response.status}")
             rules = from_reply(response.status, response.body, agent)
-        if rules.crawl_delay:
-            self._pace(origin, min(rules.crawl_delay, self._politeness.max_crawl_delay))
-        age = UNREACHABLE_AGE if rules is DISALLOW_ALL else self._politeness.robots_max_age
-        return _Known(rules, time.monotonic() + age)
+        delay = self._cache.crawl_delay(rules)
+        if delay:
+            self._pace(origin, delay)
+        return self._cache.store(key, rules, time.monotonic())
 
     def _pace(self, origin: str, delay: float) -> None:
         """Crawl-delay: the crawl keeps it from its next choice on, the downloader from now on."""

@@ -1,0 +1,38 @@
+"""What went wrong with a request: exception → Failed."""
+
+from __future__ import annotations
+
+import errno
+import ssl
+
+import aiohttp
+
+from spoor.errors import PausedError
+from spoor.http.address_guard import BlockedAddressError
+from spoor.http.client import LimitError
+from spoor.types import Failed
+
+
+def failure(ticket: int, error: Exception) -> Failed:
+    """What an exception of one request means to the crawl. Raises it again if it is our own, and
+    PausedError where this machine is to blame."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise PausedError(
+            "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
+            "same command to go on"
+        ) from error
+    if isinstance(error, BlockedAddressError):
+        return Failed(ticket, "blocked", str(error))
+    if isinstance(error, LimitError):
+        return Failed(ticket, "limit", str(error))
+    if isinstance(error, TimeoutError):
+        return Failed(ticket, "timeout", "no reply in time", transient=True)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Failed(ticket, "connection", "the host's name has no address", transient=True)
+    if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
+        return Failed(ticket, "connection", "TLS could not be verified")
+    if isinstance(error, aiohttp.ClientConnectionError | OSError):
+        return Failed(ticket, "connection", type(error).__name__, transient=True)
+    if isinstance(error, aiohttp.ClientError | ValueError):
+        return Failed(ticket, "http", f"not understood: {type(error).__name__}")
+    raise error

@@ -1,0 +1,40 @@
+"""What a response means to the crawl: exchange → Reply."""
+
+from __future__ import annotations
+
+from spoor.politeness import REDIRECTS, retry_after
+from spoor.types import Failed, Fetched, Redirected, Reply
+from spoor.web.dates import last_modified
+from spoor.web.exchange import Exchange, Source
+from spoor.web.urls import Joiner
+
+
+def reply_of(
+    ticket: int, exchange: Exchange, ratio_limit: float, joiner: Joiner, now: float
+) -> Reply:
+    """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date."""
+    status, seconds = exchange.status, exchange.seconds
+    if status in REDIRECTS:
+        target = joiner.join(exchange.headers.get("Location", ""), exchange.url)
+        if target is None or "Location" not in exchange.headers:
+            return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
+        return Redirected(ticket, target, status, seconds)
+    if not 200 <= status < 300:
+        busy = status in (429, 503)
+        return Failed(
+            ticket,
+            "absent" if status in (404, 410) else "http",
+            f"{status} {exchange.reason}".strip(),
+            status,
+            transient=busy or status >= 500 or status == 408,
+            retry_after=retry_after(exchange.headers.get("Retry-After", ""), now) if busy else None,
+            seconds=seconds,
+        )
+    if exchange.truncated == "ratio":
+        reason = f"a decompression bomb: it grows more than {ratio_limit:g}-fold"
+        return Failed(ticket, "limit", reason, status, seconds=seconds)
+    if exchange.truncated in ("time", "disconnect") and not exchange.body:
+        kind = "timeout" if exchange.truncated == "time" else "connection"
+        return Failed(ticket, kind, "the body broke off", status, transient=True)
+    page = Source.of(exchange, last_modified(exchange)).page(joiner)
+    return Fetched(ticket, page, seconds, len(exchange.body))

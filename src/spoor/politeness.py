@@ -1,0 +1,263 @@
+"""How a crawl treats the hosts that it asks: robots.txt, Crawl-delay, Retry-After, and limits on
+requests at a time.
+
+Pure: a driver passes the time, in seconds by any clock that never goes back, fetches what it is
+told to fetch and waits as long as it is told to wait. When a host is due again is kept by the
+frontier, which every driver shares.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from itertools import count
+
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
+from spoor.web.urls import canonical, registrable_domain
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+ROBOTS_HOPS = 5
+"""Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
+
+DAY = 24 * 3600.0
+RETRY_ROBOTS = 5.0
+"""Seconds after which a robots.txt that could not be fetched is fetched again."""
+
+_MANY_GROUPS = 1_024
+"""Groups of hosts beyond which those without requests are forgotten."""
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a canonical URL: what one robots.txt is valid for."""
+    return "/".join(url.split("/", 3)[:3])
+
+
+def retry_after(value: str, now: float) -> float | None:
+    """Seconds to wait by a Retry-After header, which gives seconds or a date; at most a day. None
+    where it gives neither. `now`: Unix seconds."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value[:9]), DAY)
+    try:
+        until = parsedate_to_datetime(value).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(0.0, until - now), DAY)
+
+
+# ---------------------------------------------------------------- robots.txt
+
+
+class RobotsFetch:
+    """One fetch of the robots.txt of an origin, redirects included. As long as `rules` is None,
+    `url` is to be requested, and the reply passed to `reply` or `fail`."""
+
+    def __init__(self, origin: str, agent: str) -> None:
+        self.url = f"{origin}/robots.txt"
+        self.rules: Rules | None = None
+        """DISALLOW_ALL where the file could not be fetched."""
+        self.reason = ""
+        """Why it could not be fetched."""
+        self._agent = agent
+        self._hops = 0
+
+    def reply(self, status: int, body: bytes, *, location: str = "", broken: bool = False) -> None:
+        """A response; `broken` says that its body ends too early, so that nobody knows what the
+        rest forbids. A redirect that leads nowhere means that there is no robots.txt."""
+        if status in REDIRECTS:
+            try:
+                self.url = canonical(location, self.url)
+            except ValueError:
+                self.rules = ALLOW_ALL
+            self._hops += 1
+            if self._hops > ROBOTS_HOPS:
+                self.rules = ALLOW_ALL
+        elif broken:
+            self.fail("it broke off")
+        else:
+            self.rules = from_reply(status, body, self._agent, url=self.url)
+            self.reason = f"status {status}"
+
+    def fail(self, reason: str) -> None:
+        """There was no response."""
+        self.rules, self.reason = DISALLOW_ALL, reason
+
+
+@dataclass(slots=True)
+class _Known:
+    rules: Rules
+    expires: float
+    failures: int
+    """Fetches in a row without a result."""
+    reason: str
+
+
+class RobotsCache:
+    """What robots.txt says, by origin (or by whatever else tells apart whose rules they are).
+
+    Rules are valid for `max_age` seconds. Where robots.txt cannot be fetched, the last rules that
+    were fetched stay in force, or all is forbidden; it is due again after `retry` seconds, twice as
+    long with each failure in a row, up to `max_retry` (RFC 9309, 2.4). `max_crawl_delay`: seconds
+    to which a longer Crawl-delay is cut.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_age: float = DAY,
+        max_crawl_delay: float = 60.0,
+        retry: float = RETRY_ROBOTS,
+        max_retry: float = DAY,
+    ) -> None:
+        self._max_age = max_age
+        self._max_crawl_delay = max_crawl_delay
+        self._retry = retry
+        self._max_retry = max_retry
+        self._known: dict[str, _Known] = {}
+
+    def rules(self, origin: str, now: float) -> Rules | None:
+        """The rules in force; None where robots.txt is to be fetched first."""
+        known = self._known.get(origin)
+        return known.rules if known is not None and known.expires > now else None
+
+    def store(self, origin: str, rules: Rules, now: float, reason: str = "") -> Rules:
+        """The result of a fetch, DISALLOW_ALL where there is none, and `reason` says why. Returns
+        the rules that are in force from now on."""
+        failures, age = 0, self._max_age
+        if rules is DISALLOW_ALL:
+            before = self._known.get(origin)
+            failures = 1 if before is None else before.failures + 1
+            age = min(self._retry * 2.0 ** min(failures - 1, 16), self._max_retry)
+            rules = rules if before is None else before.rules
+        self._known[origin] = _Known(rules, now + age, failures, reason)
+        return rules
+
+    def crawl_delay(self, rules: Rules) -> float | None:
+        """Seconds between two requests that the rules ask for; None where they say nothing."""
+        asked = rules.crawl_delay
+        return None if asked is None else min(asked, self._max_crawl_delay)
+
+    def reason(self, origin: str) -> str:
+        """Why robots.txt could not be fetched."""
+        known = self._known.get(origin)
+        return known.reason if known is not None and known.reason else "no reply"
+
+    def wait(self, origin: str, now: float) -> float:
+        """Seconds until robots.txt is to be fetched again."""
+        return max(0.0, self._known[origin].expires - now)
+
+    def unreachable(self) -> list[str]:
+        """Origins of which nothing may be asked, since their robots.txt could never be fetched."""
+        return [origin for origin, known in self._known.items() if known.rules is DISALLOW_ALL]
+
+
+# ---------------------------------------------------------------- requests at a time
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """One request, from when it asks until it has ended."""
+
+    groups: tuple[_Group, ...]
+    """Groups of hosts whose limits it is under."""
+    delay: float
+    entered: int = 0
+    """Groups in which it has a place; it begins once it has one in each."""
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    limit: int
+    running: int = 0
+    free_at: float = 0.0
+    """When the delay after its last request ends."""
+    waiting: deque[Turn] = field(default_factory=deque)
+
+
+class RequestLimits:
+    """At most so many requests at a time to a host, to all hosts of a registrable domain, and to
+    all hosts at one address (0: no limit). Where the limit is 1, the delay of the earlier request
+    passes between two.
+
+    First come, first served, by host, then domain, then address: a request that waits for its
+    address holds its places at its host and domain meanwhile.
+    """
+
+    def __init__(self, *, per_host: int = 0, per_domain: int = 0, per_address: int = 0) -> None:
+        self.per_host = per_host
+        self.per_domain = per_domain
+        self.per_address = per_address
+        self._groups: dict[str, _Group] = {}
+        self._begun: list[Turn] = []
+        self._delayed: list[tuple[float, int, _Group]] = []
+        """A heap of groups whose first waiting request waits for the end of a delay."""
+        self._number = count()
+
+    def ask(self, host: str, delay: float, now: float, address: str = "") -> Turn:
+        """A request to a host, with its port if it has one, whose delay is so many seconds; it
+        begins when `admit` returns it. `address` is needed where there is a limit per address."""
+        if len(self._groups) > _MANY_GROUPS:
+            self._groups = {
+                name: group
+                for name, group in self._groups.items()
+                if group.running or group.waiting or group.free_at > now
+            }
+        groups = []
+        if self.per_host:
+            groups.append(self._group(f"host {host}", self.per_host))
+        if self.per_domain:
+            groups.append(self._group(f"domain {registrable_domain(host)}", self.per_domain))
+        if self.per_address:
+            groups.append(self._group(f"address {address}", self.per_address))
+        turn = Turn(tuple(groups), delay)
+        self._enter_next(turn, now)
+        return turn
+
+    def admit(self, now: float) -> tuple[list[Turn], float | None]:
+        """Requests that begin now, and when to call again; None: when a request asks or ends."""
+        while self._delayed and self._delayed[0][0] <= now:
+            self._fill(heapq.heappop(self._delayed)[2], now)
+        begun, self._begun = self._begun, []
+        return begun, self._delayed[0][0] if self._delayed else None
+
+    def end(self, turn: Turn, now: float) -> None:
+        """A request has ended, or is given up."""
+        begun = turn.entered == len(turn.groups)
+        if not begun:
+            turn.groups[turn.entered].waiting.remove(turn)
+        elif turn in self._begun:
+            self._begun.remove(turn)
+        for group in turn.groups[: turn.entered]:
+            group.running -= 1
+            if begun:
+                group.free_at = max(group.free_at, now + turn.delay)
+            self._fill(group, now)
+
+    def _group(self, name: str, limit: int) -> _Group:
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = _Group(limit)
+        return group
+
+    def _enter_next(self, turn: Turn, now: float) -> None:
+        """Queue for the next group of a request that has its place in those before it."""
+        if turn.entered == len(turn.groups):
+            self._begun.append(turn)
+            return
+        group = turn.groups[turn.entered]
+        group.waiting.append(turn)
+        if len(group.waiting) == 1:
+            self._fill(group, now)
+
+    def _fill(self, group: _Group, now: float) -> None:
+        """Give the free places of a group to those who wait for them."""
+        while group.waiting and group.running < group.limit:
+            if group.limit == 1 and group.free_at > now:
+                heapq.heappush(self._delayed, (group.free_at, next(self._number), group))
+                return
+            group.running += 1
+            turn = group.waiting.popleft()
+            turn.entered += 1
+            self._enter_next(turn, now)
