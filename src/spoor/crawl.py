@@ -22,7 +22,6 @@ from typing import Any
 from spoor.errors import CallerError, InputError, PausedError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
-    Attached,
     Frontier,
     Judge,
     LinkFilter,
@@ -30,8 +29,9 @@ from spoor.protocols import (
     Offer,
     Outbox,
     Policy,
-    Relabels,
+    Relearns,
     Stateful,
+    UsesOpenLinks,
 )
 from spoor.types import (
     NO_PARENT,
@@ -142,7 +142,7 @@ class Crawl:
         self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
-        if isinstance(policy, Attached):
+        if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
 
     # -- the two calls of a driver
@@ -225,7 +225,7 @@ class Crawl:
         self.counts.reward += after.reward - before.reward
         if link in self._held:
             self._held[link] = (self._held[link][0], after.score)
-        if isinstance(self.policy, Relabels):
+        if isinstance(self.policy, Relearns):
             self._call("relearn", self.policy.relearn, link, before, after)
 
     def enter(self, batch: LinkBatch) -> int:
@@ -410,7 +410,7 @@ class Crawl:
             self._flights[row["ticket"]] = flight
         self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
         self._flying = sum(flight.flying for flight in self._flights.values())
-        if isinstance(self.policy, Attached):
+        if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
 

@@ -97,7 +97,7 @@ class Policy(Protocol):
 
 
 @runtime_checkable
-class Attached(Protocol):
+class UsesOpenLinks(Protocol):
     """A policy that wants to look at the open links at any time."""
 
     def attach(self, links: OpenLinks) -> None:
@@ -137,7 +137,7 @@ class Mergeable(Protocol):
 
 
 @runtime_checkable
-class Relabels(Protocol):
+class Relearns(Protocol):
     """A policy that can take back what it learned from a judgement."""
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
@@ -146,7 +146,7 @@ class Relabels(Protocol):
 
 
 @runtime_checkable
-class Weighs(Protocol):
+class ValuesLinks(Protocol):
     """A policy that can say what an open link is worth to it, and why."""
 
     def weigh(self, link: LinkId) -> Choice | None:
@@ -157,10 +157,23 @@ class Weighs(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A policy or model that can say in words what it has learned."""
+    """A policy that can say in words what it has learned."""
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
         """(group, feature, weight), most telling first within each group."""
+        ...
+
+
+@runtime_checkable
+class FallsBack(Protocol):
+    """A policy that goes on as another one where it fails."""
+
+    def fault(self) -> str:
+        """What failed and what goes on in its place, in one line; empty where nothing failed."""
+        ...
+
+    def report_fault(self, report: Callable[[str], None]) -> None:
+        """`report` is called with that line when it happens."""
         ...
 
 
@@ -247,6 +260,42 @@ class Frontier(Protocol):
         ...
 
 
+@runtime_checkable
+class HostClocks(Protocol):
+    """A frontier that a live crawl may follow: its politeness can change, its hosts be listed."""
+
+    def configure(self, *, delay: float, per_host: int) -> None:
+        """Seconds between two requests to a host, and requests to a host at a time (0: no limit),
+        as when it was made. Hosts that are known keep their delay until `pace`."""
+        ...
+
+    def hosts(self) -> Sequence[tuple[str, int, int, float]]:
+        """(host, open links, requests in flight, time at which it is free), in the order of
+        discovery."""
+        ...
+
+
+@runtime_checkable
+class OnDisk(Protocol):
+    """A frontier in a file of its own; `save` returns only what names the state in that file."""
+
+    def saved(self) -> State:
+        """What names the state that was saved or loaded last."""
+        ...
+
+    def holds(self, state: State) -> bool:
+        """Whether the file has the state that `save` named so."""
+        ...
+
+    def forget(self, but: Iterable[State]) -> None:
+        """Only these of the states saved here can be loaded from now on."""
+        ...
+
+    def close(self) -> None:
+        """Close the file; what was done after the last save is gone."""
+        ...
+
+
 class Judge(Protocol):
     """Says how much a page is what the user wants."""
 
@@ -262,17 +311,17 @@ class Stateful(Protocol):
 
 
 @runtime_checkable
-class Keeps(Protocol):
-    """A judge that asks for answers which cost, and may be others the second time: it writes each
-    down before it uses it, so that a run can be gone through again."""
+class KeepsAnswers(Protocol):
+    """A judge whose answers cost, and may differ the second time: it writes each to a file before
+    it uses it, so that a run can be replayed."""
 
-    def keep(self, file: Path, tell: Callable[[str], None]) -> None:
-        """Before the first page, and before `load`: the file of its answers, which may hold some
-        already. `tell` hears, once each, what a user must know."""
+    def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
+        """Called before the first page, and before `load`: the file of its answers, which may hold
+        some already. `report` is called with each line that a user must read, once."""
         ...
 
-    def account(self) -> Mapping[str, float]:
-        """`asked`, `cost` and `fell_back` so far; empty where nothing is asked."""
+    def costs(self) -> Mapping[str, float]:
+        """`asked`, `cost` and `fell_back` so far."""
         ...
 
 
@@ -354,3 +403,21 @@ class World(Protocol):
     """Answers a fetch without a network."""
 
     def answer(self, fetch: Fetch) -> Fetched | Redirected | Failed: ...
+
+
+OPTIONAL: Mapping[type, Sequence[type]] = {
+    Policy: (
+        UsesOpenLinks,
+        LookAhead,
+        Mergeable,
+        Relearns,
+        ValuesLinks,
+        Explains,
+        FallsBack,
+    ),
+    Judge: (Stateful, KeepsAnswers),
+    Frontier: (HostClocks, OnDisk),
+    World: (Changing,),
+}
+"""What a plug-in of each kind may have beyond its protocol. Whoever needs it asks by `isinstance`;
+a wrapper has what the plug-in that it holds has (`spoor.wrapping`)."""

@@ -18,7 +18,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Attached, Frontier, OpenLinks, Policy
+from spoor.protocols import Frontier, OpenLinks, Policy, UsesOpenLinks
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
     Choice,
@@ -70,7 +70,7 @@ class Watched:
         self.learned: list[int] = []
 
     def attach(self, links: OpenLinks) -> None:
-        if isinstance(self.policy, Attached):
+        if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(links)
 
     def observe(self, seen: InLinks) -> None:

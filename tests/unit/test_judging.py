@@ -18,7 +18,7 @@ from spoor.judges.keywords import FIELD_WEIGHTS, Keywords, occurrences
 from spoor.judges.similarity import TfIdf, VectorCosine, content_words
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
-from spoor.protocols import Judge
+from spoor.protocols import Judge, Stateful
 from spoor.types import Judgement, Page
 from spoor.web.text import DocumentFrequencies, Vectors
 
@@ -283,6 +283,8 @@ def test_combined_judges_all_go_on_learning_and_come_back() -> None:
     for _ in range(5):
         judge.judge(page("rice farm mills"))
     other = AnyOf([Label("x"), *[TfIdf([text]) for text in texts]])
+    assert isinstance(judge, Stateful)
+    assert isinstance(other, Stateful)
     other.load(judge.save())
     assert other.judge(page("steel")) == judge.judge(page("steel"))
     assert other.judge(page("farm")).score == judge.judge(page("farm")).score

@@ -13,7 +13,7 @@ from spoor.policies.host_bandit import HostBandit
 from spoor.policies.online_svm import OnlineSvm
 from spoor.policies.q_learning import QLearning
 from spoor.policies.tag_path_bandit import TagPathBandit
-from spoor.protocols import Attached
+from spoor.protocols import UsesOpenLinks
 from spoor.types import (
     NO_PARENT,
     Anchor,
@@ -33,7 +33,7 @@ WORDS = ("kiln", "glaze", "ledger")
 def taught(policy: Any, verdicts: Sequence[Judgement]) -> Any:
     """A policy that saw one page of links and learned all of them, in the order of its choice."""
     frontier = MemoryFrontier()
-    if isinstance(policy, Attached):
+    if isinstance(policy, UsesOpenLinks):
         policy.attach(frontier)
     links = [
         Link(

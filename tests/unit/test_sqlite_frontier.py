@@ -135,7 +135,7 @@ def test_a_save_writes_what_changed(frontier: SqliteFrontier, file: Path) -> Non
     assert before > 50
     # Three links in seven arrays, and the last ones, which took their places.
     assert rows(file, "SELECT count(*) FROM chunks") - before < 25
-    frontier.forget(but=[frontier.saved])
+    frontier.forget(but=[frontier.saved()])
     assert rows(file, "SELECT count(*) FROM chunks") == before
 
 

@@ -32,6 +32,7 @@ from spoor.judges.similarity import Bm25, TfIdf, page_words
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.learn.state import pack, unpack
+from spoor.protocols import KeepsAnswers
 from spoor.types import Judgement, Page
 from spoor.web.text import Vectors
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -375,13 +376,13 @@ def test_what_is_asked_is_asked_once_and_counted() -> None:
     judge.judge(page("x" * 100))
     assert asked.questions[-1] == ("x" * 20, "Pots?")
     assert judge.judge(page(" \n!")).why == ()
-    assert judge.account() == {"asked": 2, "cost": 4.0, "fell_back": 0}
+    assert judge.costs() == {"asked": 2, "cost": 4.0, "fell_back": 0}
 
 
 def test_from_the_budget_on_another_judge_goes_on_and_says_so_once(tmp_path: Path) -> None:
     asked, told = Asked(), list[str]()
     judge = Llm(asked, Keywords(["glaze"]), name="ask", instead="keywords", budget=3.0)
-    judge.keep(tmp_path / "answers.jsonl", told.append)
+    judge.keep_answers(tmp_path / "answers.jsonl", told.append)
     pages = texts("kiln one", "kiln two", "kiln three", "kiln one", "glaze")
     said = [judge.judge(one) for one in pages]
     # Two answers cost 4: the second was asked for when only 2 were spent.
@@ -390,13 +391,13 @@ def test_from_the_budget_on_another_judge_goes_on_and_says_so_once(tmp_path: Pat
     assert told == ["ask: its budget of 3 is spent; keywords judges in its place"]
     assert said[2].why == (("judged by keywords, since of ask its budget of 3 is spent", 0.0),)
     assert said[4].why[0][0] == "'glaze' in its text"
-    assert judge.account() == {"asked": 2, "cost": 4.0, "fell_back": 2}
+    assert judge.costs() == {"asked": 2, "cost": 4.0, "fell_back": 2}
 
 
 def test_an_answer_that_does_not_come_is_remembered_too(tmp_path: Path) -> None:
     asked, told = Asked(), list[str]()
     judge = Llm(asked, Keywords(["sphinx"], threshold=0.1), instead="keywords")
-    judge.keep(tmp_path / "answers.jsonl", told.append)
+    judge.keep_answers(tmp_path / "answers.jsonl", told.append)
     pages = texts("sphinx", "sphinx", "kiln sphinx")
     assert [judge.judge(one).relevant for one in pages] == [True, True, True]
     assert len(asked.questions) == 2
@@ -404,7 +405,7 @@ def test_an_answer_that_does_not_come_is_remembered_too(tmp_path: Path) -> None:
     assert "no answer came (TimeoutError: no answer)" in told[0]
     # The same run, gone through again: nothing is asked, the same is said.
     other = Llm(Asked(), Keywords(["sphinx"], threshold=0.1), instead="keywords")
-    other.keep(tmp_path / "answers.jsonl", told.append)
+    other.keep_answers(tmp_path / "answers.jsonl", told.append)
     pages_again = [other.judge(one) for one in pages]
     assert pages_again[0].why == judge.judge(pages[0]).why
 
@@ -433,7 +434,7 @@ def test_a_run_gone_through_again_hears_the_same(said: list[str], budget: float,
         def made() -> tuple[Asked, Llm, list[str]]:
             asked, told = Asked(), list[str]()
             judge = Llm(asked, TfIdf(["kiln"]), name="ask", budget=budget)
-            judge.keep(file, told.append)
+            judge.keep_answers(file, told.append)
             return asked, judge, told
 
         first, judge, lines = made()
@@ -449,7 +450,7 @@ def test_a_run_gone_through_again_hears_the_same(said: list[str], budget: float,
         asked, again, _ = made()
         again.load(state)
         assert [again.judge(one) for one in pages[cut:]] == after
-        assert again.account() == judge.account()
+        assert again.costs() == judge.costs()
         assert not asked.questions
         asked, anew, repeated = made()
         assert [anew.judge(one) for one in pages] == [*before, *after]
@@ -460,23 +461,23 @@ def test_a_run_gone_through_again_hears_the_same(said: list[str], budget: float,
 def test_half_a_line_is_cut_off_and_a_damaged_file_is_named(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     judge = Llm(Asked(), Label("x"))
-    judge.keep(file, lambda line: None)
+    judge.keep_answers(file, lambda line: None)
     judge.judge(page("kiln"))
     whole = file.read_bytes()
     assert json.loads(whole)["score"] == pytest.approx(0.61)
     file.write_bytes(whole + b'{"digest": "ab')
     other = Llm(Asked(), Label("x"))
-    other.keep(file, lambda line: None)
+    other.keep_answers(file, lambda line: None)
     assert file.read_bytes() == whole
     file.write_bytes(b'{"digest": "ab", "nonsense": 1}\n' + whole)
     with pytest.raises(InputError, match=r"answers\.jsonl line 1 is no answer of a judge"):
-        Llm(Asked(), Label("x")).keep(file, lambda line: None)
+        Llm(Asked(), Label("x")).keep_answers(file, lambda line: None)
 
 
 def test_a_full_disk_pauses(tmp_path: Path) -> None:
     judge = Llm(Asked(), Label("x"))
     file = tmp_path / "answers.jsonl"
-    judge.keep(file, lambda line: None)
+    judge.keep_answers(file, lambda line: None)
     file.mkdir()
     with pytest.raises(PausedError, match="paused: cannot write"):
         judge.judge(page("kiln"))
@@ -486,11 +487,12 @@ def test_combined_judges_hand_on_what_is_kept(tmp_path: Path) -> None:
     judge = AllOf(
         [Label("x"), AnyOf([Llm(Asked(), Label("x")), Llm(Asked(), Label("y"), prompt="p")])]
     )
-    judge.keep(tmp_path / "a.jsonl", lambda line: None)
+    assert isinstance(judge, KeepsAnswers)
+    judge.keep_answers(tmp_path / "a.jsonl", lambda line: None)
     judge.judge(page("kiln"))
-    assert judge.account() == {"asked": 2, "cost": 4.0, "fell_back": 0}
+    assert judge.costs() == {"asked": 2, "cost": 4.0, "fell_back": 0}
     assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 2
-    assert AnyOf([Label("x")]).account() == {}
+    assert not isinstance(AnyOf([Label("x")]), KeepsAnswers)
 
 
 @pytest.mark.parametrize("settings", [{"budget": -1.0}, {"budget": math.nan}, {"characters": 0}])

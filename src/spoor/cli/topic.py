@@ -366,12 +366,12 @@ def try_out(
 ) -> None:
     """Show what TOPIC would count as relevant, and why, before anything is crawled."""
     from spoor.judges.topic import judge_of_topic, read_topic, topic_of
-    from spoor.protocols import Keeps
+    from spoor.protocols import KeepsAnswers
 
     subject = read_topic(topic) if Path(topic).is_file() else topic_of(topic)
     judge = judge_of_topic(subject)
-    if isinstance(judge, Keeps):
-        judge.keep(Path(f"{topic}.answers.jsonl"), lambda line: typer.echo(line, err=True))
+    if isinstance(judge, KeepsAnswers):
+        judge.keep_answers(Path(f"{topic}.answers.jsonl"), lambda line: typer.echo(line, err=True))
     with progress("pages", None, quiet=as_json) as tell:
         (examples,) = _reader(delay, contact, allow_private, connect_to, 0, tell).read(pages)
     told = judged(judge, examples)
@@ -383,7 +383,7 @@ def try_out(
         "pages": told,
         "relevant": sum(row["relevant"] is True for row in told),
         "lost": sum(row["relevant"] is None for row in told),
-        "judge": dict(judge.account()) if isinstance(judge, Keeps) else {},
+        "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
     }
     typer.echo(json.dumps(summary) if as_json else describe(summary))
     if summary["lost"]:

@@ -439,9 +439,8 @@ class SqliteFrontier(MemoryFrontier):
             whole = len(self._prints) * 8 // _CHUNK
             del self._prints[: whole * _CHUNK // 8]
             self._prints_gone += whole
-        return self.saved
+        return self.saved()
 
-    @property
     def saved(self) -> State:
         """What names the generation that was saved or loaded last."""
         return {"digest": self._digest}

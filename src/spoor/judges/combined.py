@@ -6,44 +6,48 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.protocols import Judge, Keeps, Stateful
+from spoor.protocols import Judge, KeepsAnswers, Stateful
 from spoor.types import Judgement, Page, State
+from spoor.wrapping import Wrapper
 
 
-class _Several:
+class _Several(Wrapper):
     """Judges side by side; all of them see every page, so that those that learn go on learning."""
+
+    kind = Judge
 
     def __init__(self, judges: Sequence[Judge]) -> None:
         if not judges:
             raise InputError("a combined judge needs at least one judge")
         self._judges = list(judges)
+        self.hold(*judges)
 
     def _all(self, page: Page) -> list[Judgement]:
         return [judge.judge(page) for judge in self._judges]
 
-    def save(self) -> State:
+    def pass_save(self) -> State:
         return {
-            str(at): judge.save()
-            for at, judge in enumerate(self._judges)
+            str(index): judge.save()
+            for index, judge in enumerate(self._judges)
             if isinstance(judge, Stateful)
         }
 
-    def load(self, state: State) -> None:
-        for at, judge in enumerate(self._judges):
+    def pass_load(self, state: State) -> None:
+        for index, judge in enumerate(self._judges):
             if isinstance(judge, Stateful):
-                judge.load(state[str(at)])
+                judge.load(state[str(index)])
 
-    def keep(self, file: Path, tell: Callable[[str], None]) -> None:
+    def pass_keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
         for judge in self._judges:
-            if isinstance(judge, Keeps):
-                judge.keep(file, tell)
+            if isinstance(judge, KeepsAnswers):
+                judge.keep_answers(file, report)
 
-    def account(self) -> Mapping[str, float]:
+    def pass_costs(self) -> Mapping[str, float]:
         total: dict[str, float] = {}
         for judge in self._judges:
-            if isinstance(judge, Keeps):
-                for name, value in judge.account().items():
-                    total[name] = total.get(name, 0) + value
+            if isinstance(judge, KeepsAnswers):
+                for name, cost in judge.costs().items():
+                    total[name] = total.get(name, 0) + cost
         return total
 
 

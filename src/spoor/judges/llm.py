@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.errors import InputError, PausedError
-from spoor.protocols import Judge, Stateful
+from spoor.protocols import Judge, KeepsAnswers, Stateful
 from spoor.types import Judgement, Page, State
+from spoor.wrapping import Wrapper
 
 _SHOWN = 200
 
@@ -47,7 +48,7 @@ class _Kept:
     failed: str = ""
 
 
-class Llm:
+class Llm(Wrapper):
     """What `ask(text, prompt)` says of a page: its title and the beginning of its text.
 
     A page whose title and text are those of one before is not asked about again. A question is
@@ -56,8 +57,10 @@ class Llm:
     an answer counts once a run, whether it was asked for now or kept from before, so that a run
     that is gone through again spends the same.
 
-    The crawl waits while `ask` thinks. Its time limit and second attempts are its own affair.
+    The crawl waits while `ask` runs. Its time limit and second attempts are its own affair.
     """
+
+    kind = Judge
 
     def __init__(
         self,
@@ -85,12 +88,13 @@ class Llm:
         self.threshold = threshold
         self._answers: dict[str, _Kept] = {}
         self._file: Path | None = None
-        self._tell: Callable[[str], None] = lambda line: None
+        self._report: Callable[[str], None] = lambda line: None
         self._told: set[str] = set()
         self._used: dict[str, None] = {}
         """Digests of the answers that this run has used, in order."""
         self._spent = 0.0
         self._fell_back = 0
+        self.hold(fallback)
 
     # -- judging
 
@@ -119,7 +123,7 @@ class Llm:
         self._fell_back += 1
         if kind not in self._told:
             self._told.add(kind)
-            self._tell(f"{self._name}: {reason}; {self._instead} judges in its place")
+            self._report(f"{self._name}: {reason}; {self._instead} judges in its place")
         why = (*said.why, (f"judged by {self._instead}, since of {self._name} {reason}", 0.0))
         return Judgement(said.score, said.relevant, said.reward, why)
 
@@ -140,15 +144,21 @@ class Llm:
 
     # -- what is kept
 
-    def keep(self, file: Path, tell: Callable[[str], None]) -> None:
+    def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
         """Go on from the answers in this file and add to it; `tell` hears once of a budget that is
         spent, and once of an answer that did not come. Raises InputError for a damaged file."""
         self._answers |= _read(file)
-        self._file, self._tell = file, tell
+        self._file, self._report = file, report
+        if isinstance(self._fallback, KeepsAnswers):
+            self._fallback.keep_answers(file, report)
 
-    def account(self) -> Mapping[str, float]:
-        """Answers used, what they cost, and pages that the other judge had to judge."""
-        return {"asked": len(self._used), "cost": self._spent, "fell_back": self._fell_back}
+    def costs(self) -> Mapping[str, float]:
+        """Answers used, their cost, and pages that the fallback judged; its own costs are added."""
+        own = {"asked": len(self._used), "cost": self._spent, "fell_back": self._fell_back}
+        if not isinstance(self._fallback, KeepsAnswers):
+            return own
+        more = self._fallback.costs()
+        return {name: own.get(name, 0) + more.get(name, 0) for name in {**own, **more}}
 
     def save(self) -> State:
         fallback = self._fallback

@@ -21,7 +21,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of
 from spoor.lab.cell import Cell, Ground, prepare
 from spoor.lab.figures import area
-from spoor.protocols import Frontier, Judge, Policy, World
+from spoor.protocols import Frontier, Judge, Mergeable, Policy, World
 from spoor.sharding import commands
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox
@@ -148,7 +148,7 @@ def simulate(
         "policy": cell.policy,
         "shards": shards,
         "merges": traffic.merges,
-        "mergeable": commands.mergeable(members[0].crawl.policy) is not None,
+        "mergeable": isinstance(members[0].crawl.policy, Mergeable),
         "reason": reason,
         "fetched": len(found),
         "found": sum(found),

@@ -17,20 +17,17 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
-from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import is_address, is_host
 from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
-from spoor.protocols import Attached, Engine, Keeps
+from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk, UsesOpenLinks
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
-from spoor.wrappers.fallback import Fallback
-from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
@@ -121,8 +118,9 @@ class LiveCrawl:
         self.on_fault: Callable[[str], None] = lambda line: None
         """Hears once of a policy that failed and was replaced, and of a judge whose budget is
         spent or that gave no answer."""
-        if isinstance(engine.judge, Keeps):
-            engine.judge.keep(folder.path / files.ANSWERS, lambda line: self.on_fault(line))
+        if isinstance(engine.judge, KeepsAnswers):
+            answers = folder.path / files.ANSWERS
+            engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
         self._store = folder.settings.get("frontier", "auto")
         self._disk: SqliteFrontier | None = None
@@ -135,11 +133,8 @@ class LiveCrawl:
             self._checkpoint()
         else:
             self._go_on(state)
-        policy = engine.policy
-        policy = policy.policy if isinstance(policy, SitemapsFirst) else policy
-        self._fallback = policy if isinstance(policy, Fallback) else None
-        if self._fallback is not None:
-            self._fallback.tell = lambda line: self.on_fault(line)
+        if isinstance(engine.policy, FallsBack):
+            engine.policy.report_fault(lambda line: self.on_fault(line))
 
     def _go_on(self, state: State) -> None:
         """The last checkpoint, and what was done since then, done again."""
@@ -158,7 +153,7 @@ class LiveCrawl:
     def _configure(self, settings: Mapping[str, Any]) -> None:
         self._settings = {key: settings[key] for key in ("pages", "politeness")}
         frontier, politeness = self.crawl.frontier, settings["politeness"]
-        assert isinstance(frontier, MemoryFrontier)
+        assert isinstance(frontier, HostClocks)
         frontier.configure(delay=politeness["delay"], per_host=politeness["per_host"])
         outbox = self.crawl.outbox
         self.crawl.pages = settings["pages"] if outbox is None else outbox.grant
@@ -180,8 +175,7 @@ class LiveCrawl:
         """One that is to lie on disk, or became too large for memory, goes there: its choices are
         the same on either."""
         old = self.crawl.frontier
-        assert isinstance(old, MemoryFrontier)
-        if isinstance(old, SqliteFrontier) or self._store == "memory":
+        if isinstance(old, OnDisk) or self._store == "memory":
             return
         if self._store == "auto" and old.open_count < IN_MEMORY:
             return
@@ -190,7 +184,7 @@ class LiveCrawl:
         new.configure(delay=politeness["delay"], per_host=politeness["per_host"])
         new.load(old.save())
         self.crawl.frontier = new
-        if isinstance(self.crawl.policy, Attached):
+        if isinstance(self.crawl.policy, UsesOpenLinks):
             self.crawl.policy.attach(new)
 
     def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
@@ -200,7 +194,7 @@ class LiveCrawl:
             self._configure(settings)
         self.crawl.reissue(now)
         frontier = self.crawl.frontier
-        assert isinstance(frontier, MemoryFrontier)
+        assert isinstance(frontier, HostClocks)
         for host, *_ in frontier.hosts():
             frontier.pace(host, settings["politeness"]["delay"])
             delay = frontier.delay(host)
@@ -214,7 +208,8 @@ class LiveCrawl:
     @property
     def fault(self) -> str:
         """What its policy did that no policy may, and what goes on in its place; or nothing."""
-        return self._fallback.fault if self._fallback else ""
+        policy = self.crawl.policy
+        return policy.fault() if isinstance(policy, FallsBack) else ""
 
     def run(self) -> str:
         """To the end; returns the reason."""
@@ -313,8 +308,8 @@ class LiveCrawl:
         self._settle_frontier()
         self.journal.checkpoint(time.time())
         frontier = self.crawl.frontier
-        if isinstance(frontier, SqliteFrontier):
-            self._kept.append(frontier.saved)
+        if isinstance(frontier, OnDisk):
+            self._kept.append(frontier.saved())
             frontier.forget(but=self._kept)
         _give_back()
         self._saved = time.monotonic()
@@ -340,7 +335,7 @@ class LiveCrawl:
             "estimate": _told(self.estimate()),
             "last_failure": self._failure,
             "policy_fault": self.fault,
-            "judge": dict(judge.account()) if isinstance(judge, Keeps) else {},
+            "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }

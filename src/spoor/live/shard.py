@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.frontier.memory import MemoryFrontier
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.live.metrics import Download
+from spoor.protocols import HostClocks
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.writer import BusyError, RunWriter
@@ -127,7 +127,7 @@ class Shard:
         now = time.monotonic()
         if now > self._counted + COUNT_SECONDS:
             frontier = self.run.crawl.frontier
-            assert isinstance(frontier, MemoryFrontier)
+            assert isinstance(frontier, HostClocks)
             own = self.worker.outbox.owns_host
             self._counted, self._hosts = now, sum(own(name) for name, *_ in frontier.hosts())
         report["hosts"] = self._hosts

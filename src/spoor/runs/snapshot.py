@@ -20,7 +20,7 @@ from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.state import unpack
-from spoor.protocols import Explains, Weighs
+from spoor.protocols import Explains, FallsBack, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl, wanted_by
 from spoor.runs.database import reading
@@ -29,7 +29,6 @@ from spoor.runs.schema import read_settings
 from spoor.runs.shards import has_begun
 from spoor.types import NO_PARENT, Choice, Judgement, State
 from spoor.web.traps import closed_groups
-from spoor.wrappers.fallback import Fallback
 
 NEXT = 20
 """Links that a policy is asked for."""
@@ -179,7 +178,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         except Exception as error:  # a plug-in's, whose state says nothing to this version of it
             what = f"{type(error).__name__}: {error}"
             return replace(known, missing=f"this Spoor cannot load its state ({what})")
-    fault = next((p.fault for p in _policies(engine) if isinstance(p, Fallback)), "")
+    fault = engine.policy.fault() if isinstance(engine.policy, FallsBack) else ""
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
         for name, group in groupby(rows, key=lambda row: row[0])
@@ -266,18 +265,7 @@ def is_running(path: Path) -> bool:
 
 def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
     """What the policy of a crawl can say of what it has learned; nothing where it cannot."""
-    for policy in _policies(crawl):
-        if isinstance(policy, Explains) and not isinstance(policy, Fallback):
-            return list(policy.explain())
-    return []
-
-
-def _policies(crawl: Crawl) -> Iterator[Any]:
-    """The policy of a crawl, and those that it holds."""
-    policy: Any = crawl.policy
-    while policy is not None:
-        yield policy
-        policy = getattr(policy, "policy", None)
+    return list(crawl.policy.explain()) if isinstance(crawl.policy, Explains) else []
 
 
 def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[NextLink]:
@@ -331,7 +319,8 @@ def open_link(path: Path, url: str) -> OpenLink | None:
             link = frontier.find(url)
             if link is None or not frontier.in_links(link):
                 continue
-            weighed = [one.weigh(link) for one in _policies(crawl) if isinstance(one, Weighs)]
+            policy = crawl.policy
+            choice = policy.weigh(link) if isinstance(policy, ValuesLinks) else None
             return OpenLink(
                 url,
                 frontier.depth(link),
@@ -343,6 +332,6 @@ def open_link(path: Path, url: str) -> OpenLink | None:
                     )
                     for one in frontier.in_links(link)
                 ],
-                next((choice.why for choice in weighed if choice is not None), ()),
+                () if choice is None else choice.why,
             )
     return None

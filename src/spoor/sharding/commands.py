@@ -8,7 +8,7 @@ from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.learn.state import unpack
-from spoor.protocols import Mergeable, Policy
+from spoor.protocols import Mergeable
 from spoor.sharding.outbox import Outbox, unpack_batches
 
 
@@ -30,24 +30,10 @@ def apply(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes)
         outbox.split(*told)
         crawl.split(now)
     elif name == "merge":
-        policy = mergeable(crawl.policy)
-        assert policy is not None
-        policy.merge([unpack(blob, source="what a shard learned") for blob in parts(body)])
+        assert isinstance(crawl.policy, Mergeable)
+        crawl.policy.merge([unpack(blob, source="what a shard learned") for blob in parts(body)])
     else:
         raise AssertionError(f"no call {name!r}")
-
-
-def mergeable(policy: Policy) -> Mergeable | None:
-    """The policy that can share what it learned, behind those that stand before it; None where
-    there is none, or it failed and another stands in."""
-    found: Any = policy
-    while found is not None:
-        if getattr(found, "fault", ""):
-            return None
-        if isinstance(found, Mergeable):
-            return found
-        found = getattr(found, "policy", None)
-    return None
 
 
 def join(blobs: Sequence[bytes]) -> bytes:

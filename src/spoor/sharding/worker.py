@@ -10,7 +10,7 @@ from typing import Protocol
 
 from spoor.crawl import Crawl
 from spoor.learn.state import pack
-from spoor.protocols import Engine, Politeness
+from spoor.protocols import Engine, Mergeable, Politeness
 from spoor.sharding import commands
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox, pack_batches
@@ -80,7 +80,7 @@ class Worker:
         grant = max(order["grant"], used)
         if grant != self.outbox.grant:
             self._call("grant", now, grant)
-        if order["models"] and commands.mergeable(self.crawl.policy) is not None:
+        if order["models"] and isinstance(self.crawl.policy, Mergeable):
             self._call("merge", now, body=commands.join(order["models"]))
             self.merged += 1
         self.held = order["hold"]
@@ -117,5 +117,5 @@ class Worker:
 
     def model(self) -> bytes:
         """What the policy may tell others; empty where it can't."""
-        policy = commands.mergeable(self.crawl.policy)
-        return b"" if policy is None else pack(policy.share())
+        policy = self.crawl.policy
+        return pack(policy.share()) if isinstance(policy, Mergeable) else b""

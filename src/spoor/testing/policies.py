@@ -20,7 +20,7 @@ from spoor.errors import SpoorError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function, Label
 from spoor.learn.state import generator_state, pack, unpack
-from spoor.protocols import Explains, Mergeable, Policy, Relabels, Weighs, World
+from spoor.protocols import Explains, Mergeable, Policy, Relearns, ValuesLinks, World
 from spoor.sharding.outbox import Outbox
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
@@ -306,7 +306,7 @@ class _Subject:
                     good = isinstance(group, str) and isinstance(feature, str)
                     row = (group, feature, weight)
                     self.demand(good and math.isfinite(weight), f"explain gives {row!r}")
-        if isinstance(policy, Weighs):
+        if isinstance(policy, ValuesLinks):
             with self.stage("weighing"):
                 before = pack(policy.save())
                 for link in range(50):
@@ -314,7 +314,7 @@ class _Subject:
                     fits = choice is None or (choice.link == link and bool(choice.why))
                     self.demand(fits, f"weigh({link}) gives {choice!r}")
                 self.demand(pack(policy.save()) == before, "weigh changes what is saved")
-        if isinstance(policy, Relabels):
+        if isinstance(policy, Relearns):
             with self.stage("relearning"):
                 mine = pack(policy.save())
                 corrected = []

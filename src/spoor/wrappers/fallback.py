@@ -8,49 +8,66 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from spoor.protocols import Attached, Explains, LookAhead, Offer, OpenLinks, Policy, Relabels
+from spoor.protocols import LookAhead, Mergeable, Offer, OpenLinks, Policy, Relearns, UsesOpenLinks
 from spoor.types import Choice, InLink, InLinks, Judgement, Link, LinkId, Outcome, State
+from spoor.wrapping import Wrapper
 
 
-class Fallback:
-    """The policy itself until it raises or answers what no policy may; then `make()`'s, which is
-    told of every open link first, for the rest of the run.
+class Fallback(Wrapper):
+    """The policy itself until it raises or answers what no policy may; then the policy that
+    `make()` returns, which observes every open link first, for the rest of the run.
 
-    `tell` hears of it once, in one line; `fault` keeps that line, also in the saved state. What the
-    failed policy chose is learned by nobody.
+    `report` is called with one line when that happens; `fault` returns this line, also after a
+    load. Nothing learns of what the failed policy chose. What takes its place shares nothing with
+    other shards.
     """
+
+    kind = Policy
 
     def __init__(
         self,
         policy: Policy,
         make: Callable[[], Policy],
-        tell: Callable[[str], None] = lambda line: None,
+        report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.policy = policy
-        self.fault = ""
-        self.tell = tell
-        self.look_ahead = isinstance(policy, LookAhead) and policy.look_ahead
+        self._fault = ""
+        self._report = report
+        self._looked_ahead = isinstance(policy, LookAhead)
+        self.pass_look_ahead = isinstance(policy, LookAhead) and policy.look_ahead
         self._make = make
         self._links: OpenLinks | None = None
         self._chosen: set[LinkId] = set()
         """What the policy in charge chose and has not learned from."""
+        self.hold(policy)
+
+    def passes(self, protocol: type) -> bool:
+        if protocol is LookAhead:
+            return self._looked_ahead  # the crawl goes on to hold pages back
+        return super().passes(protocol) and not (self._fault and protocol is Mergeable)
+
+    def fault(self) -> str:
+        return self._fault
+
+    def report_fault(self, report: Callable[[str], None]) -> None:
+        self._report = report
 
     def attach(self, links: OpenLinks) -> None:
         self._links = links
-        if isinstance(self.policy, Attached):
+        if isinstance(self.policy, UsesOpenLinks):
             self._guarded("attach", self.policy.attach, links)
 
     def observe(self, seen: InLinks) -> None:
-        # A policy that takes over here has been told of these links with all the others.
+        # A policy that takes over here has observed these links with all the others.
         self._guarded("observe", self.policy.observe, seen)
 
     def choose(self, offer: Offer) -> Choice:
-        if not self.fault:
+        if not self._fault:
             try:
                 choice = self.policy.choose(offer)
                 wrong = _wrong(choice, offer)
             except Exception as error:
-                wrong = _said(error)
+                wrong = _raised(error)
             if not wrong:
                 self._chosen.add(choice.link)
                 return choice
@@ -64,35 +81,32 @@ class Fallback:
             self._chosen.discard(outcome.choice.link)
             self._guarded("learn", self.policy.learn, outcome)
 
-    def expand(self, fetched: Sequence[LinkId]) -> LinkId:
-        if not self.fault:
+    def pass_expand(self, fetched: Sequence[LinkId]) -> LinkId:
+        if not self._fault:
             assert isinstance(self.policy, LookAhead)
             try:
                 link = self.policy.expand(fetched)
                 wrong = "" if link in fetched else f"returned {link!r}, which was not fetched"
             except Exception as error:
-                wrong = _said(error)
+                wrong = _raised(error)
             if not wrong:
                 return link
             self._replace(f"expand {wrong}")
         return fetched[0]
 
-    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        if isinstance(self.policy, Relabels):
-            self._guarded("relearn", self.policy.relearn, link, before, after)
-
-    def explain(self) -> Sequence[tuple[str, str, float]]:
-        return self.policy.explain() if isinstance(self.policy, Explains) else []
+    def pass_relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        assert isinstance(self.policy, Relearns)
+        self._guarded("relearn", self.policy.relearn, link, before, after)
 
     def save(self) -> State:
         saved: State | None = None
-        if not self.fault:
+        if not self._fault:
             try:
                 saved = self.policy.save()
             except Exception as error:
-                self._replace(f"save {_said(error)}")
+                self._replace(f"save {_raised(error)}")
         return {
-            "fault": self.fault,
+            "fault": self._fault,
             "chosen": sorted(self._chosen),
             "policy": self.policy.save() if saved is None else saved,
         }
@@ -100,35 +114,36 @@ class Fallback:
     def load(self, state: State) -> None:
         self._chosen = set(state["chosen"])
         if state["fault"]:
-            self.fault = state["fault"]
-            self.policy = self._make()
-            if self._links is not None and isinstance(self.policy, Attached):
-                self.policy.attach(self._links)
+            self._take_over(state["fault"])
         self.policy.load(state["policy"])
 
     def _guarded(self, name: str, method: Callable[..., object], *arguments: object) -> None:
-        if self.fault:
+        if self._fault:
             method(*arguments)
             return
         try:
             method(*arguments)
         except Exception as error:
-            self._replace(f"{name} {_said(error)}")
+            self._replace(f"{name} {_raised(error)}")
 
-    def _replace(self, what: str) -> None:
-        self.fault = (
-            f"{type(self.policy).__name__}.{what}; best-first goes on in its place, "
+    def _replace(self, failure: str) -> None:
+        self._take_over(
+            f"{type(self.policy).__name__}.{failure}; best-first goes on in its place, "
             "and the rest of the run says nothing of that policy"
         )
-        self.policy = self._make()
         self._chosen.clear()
         if self._links is not None:
-            if isinstance(self.policy, Attached):
-                self.policy.attach(self._links)
             for link in self._links.open():
                 for seen in self._links.in_links(link):
                     self.policy.observe(_alone(seen))
-        self.tell(self.fault)
+        self._report(self._fault)
+
+    def _take_over(self, fault: str) -> None:
+        self._fault = fault
+        self.policy = self._make()
+        self.hold(self.policy)
+        if self._links is not None and isinstance(self.policy, UsesOpenLinks):
+            self.policy.attach(self._links)
 
 
 def _wrong(choice: object, offer: Offer) -> str:
@@ -143,7 +158,7 @@ def _wrong(choice: object, offer: Offer) -> str:
     return f"gave a value that is no number ({broken[0]})" if broken else ""
 
 
-def _said(error: Exception) -> str:
+def _raised(error: Exception) -> str:
     return f"raised {type(error).__name__}: {error}".splitlines()[0][:200]
 
 

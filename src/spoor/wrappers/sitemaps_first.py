@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
-from spoor.protocols import Attached, LookAhead, Offer, OpenLinks, Policy, Relabels
-from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, State
+from spoor.protocols import Offer, Policy
+from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
+from spoor.wrapping import Wrapper
 
-_LOOKED_AT = 64
+_MOST_TRIED = 64
+"""Sitemaps that are looked for in one offer."""
 
 
-class SitemapsFirst:
+class SitemapsFirst(Wrapper):
     """A policy whose sitemaps are fetched first, at most `MAX_SITEMAPS` a host; the policy itself
     chooses, and learns of, everything else."""
 
+    kind = Policy
+
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.look_ahead = isinstance(policy, LookAhead) and policy.look_ahead
         self._open: dict[LinkId, None] = {}
         self._hosts: Counter[str] = Counter()
         self._chosen: set[LinkId] = set()
-
-    def attach(self, links: OpenLinks) -> None:
-        if isinstance(self.policy, Attached):
-            self.policy.attach(links)
+        self.hold(policy)
 
     def observe(self, seen: InLinks) -> None:
         for link in seen:
@@ -35,7 +34,7 @@ class SitemapsFirst:
         self.policy.observe(seen)
 
     def choose(self, offer: Offer) -> Choice:
-        for _, link in zip(range(_LOOKED_AT), self._open, strict=False):
+        for _, link in zip(range(_MOST_TRIED), self._open, strict=False):
             if link in offer:
                 del self._open[link]
                 self._chosen.add(link)
@@ -47,14 +46,6 @@ class SitemapsFirst:
             self._chosen.discard(outcome.choice.link)
         else:
             self.policy.learn(outcome)
-
-    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        if isinstance(self.policy, Relabels):
-            self.policy.relearn(link, before, after)
-
-    def expand(self, fetched: Sequence[LinkId]) -> LinkId:
-        assert isinstance(self.policy, LookAhead)
-        return self.policy.expand(fetched)
 
     def save(self) -> State:
         return {

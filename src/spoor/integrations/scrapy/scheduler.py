@@ -44,7 +44,7 @@ from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.integrations.scrapy.components import ComponentsOwner
 from spoor.learn.state import read, write
-from spoor.protocols import Judge, Stateful
+from spoor.protocols import Judge
 from spoor.types import (
     Anchor,
     Choice,
@@ -59,10 +59,10 @@ from spoor.types import (
     Redirected,
     Reply,
     Sleep,
-    State,
 )
 from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
+from spoor.wrapping import Wrapper
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -133,28 +133,19 @@ class _Flight:
     """What the spider found on the page: canonical URL, and the text that its request gives."""
 
 
-class _Said:
+class _AlreadyJudged(Wrapper):
     """Hands the crawl the judgement that the spider has seen: each page is judged once."""
 
+    kind = Judge
+
     def __init__(self, judge: Judge) -> None:
-        self.asked = judge
-        self.said: Judgement | None = None
+        self.judged_by = judge
+        self.judgement: Judgement | None = None
+        self.hold(judge)
 
     def judge(self, page: Page) -> Judgement:
-        judgement, self.said = self.said, None
-        return self.asked.judge(page) if judgement is None else judgement
-
-
-class _SaidStateful(_Said):
-    """The same for a judge that learns as the crawl goes."""
-
-    def save(self) -> State:
-        assert isinstance(self.asked, Stateful)
-        return self.asked.save()
-
-    def load(self, state: State) -> None:
-        assert isinstance(self.asked, Stateful)
-        self.asked.load(state)
+        judgement, self.judgement = self.judgement, None
+        return self.judged_by.judge(page) if judgement is None else judgement
 
 
 class Scheduler(BaseScheduler):
@@ -166,8 +157,7 @@ class Scheduler(BaseScheduler):
         settings = crawler.settings
         self._crawler = crawler
         self._dupefilter = dupefilter
-        stateful = isinstance(components.judge, Stateful)
-        self._judge = _SaidStateful(components.judge) if stateful else _Said(components.judge)
+        self._judge = _AlreadyJudged(components.judge)
         self.crawl = Crawl(
             components.policy,
             self._judge,
@@ -397,7 +387,7 @@ class Scheduler(BaseScheduler):
                     self._guard(self.crawl.seed, list(dict(flight.found)))
                 continue
             page = replace(visit.page, links=_links(visit.page, flight.found))
-            self._judge.said = visit.judgement
+            self._judge.judgement = visit.judgement
             self._receive(Fetched(flight.ticket, page, seconds, flight.size))
 
     def _receive(self, reply: Reply) -> object:
@@ -427,10 +417,10 @@ class Scheduler(BaseScheduler):
 
     def _ask(self, page: Page) -> Judgement:
         try:
-            return self._judge.asked.judge(page)
+            return self._judge.judged_by.judge(page)
         except Exception as error:
             what = f"raised {type(error).__name__}: {error}"
-            raise PluginError(self._judge.asked, "judge", what) from error
+            raise PluginError(self._judge.judged_by, "judge", what) from error
 
     # -- the engine
 
