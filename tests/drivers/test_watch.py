@@ -14,7 +14,7 @@ import pytest
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
-from spoor.live.watch import feed
+from spoor.formats.feeds import rss
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
 
@@ -160,7 +160,7 @@ def test_a_feed_of_hostile_titles() -> None:
         "version": 1,
         "forager": 0,
     }
-    item = ElementTree.fromstring(feed([line], "t")).find("channel/item")
+    item = ElementTree.fromstring(rss([line], "t")).find("channel/item")
     assert item is not None
     assert item.findtext("title") == "A <b> & [31m"
     assert item.findtext("link") == line["url"]

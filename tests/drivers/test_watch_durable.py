@@ -126,7 +126,7 @@ def test_nothing_is_lost_nor_told_twice(
 
     watch = open_watch(copy, port, at, fleet=fleet)
     told: list[str] = []
-    watch.on_news = lambda line: told.append(line["url"])
+    watch.on_line = lambda line: told.append(line["url"])
     try:
         watch.run(0.5)
     finally:

@@ -177,7 +177,7 @@ def live(
             folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         running = Watch(folder, fleet, http, title=" ".join(urls[:3]), changes=told["changes"])
         if not quiet:
-            running.on_news = say
+            running.on_line = say
         running.on_interrupt = lambda: typer.echo(
             "stopping: what is in flight comes in; once more ends at once", err=True
         )
@@ -190,13 +190,14 @@ def simulated(
 ) -> dict[str, Any]:
     """The same on an evolving web by a simulated clock, with the measures of the lab."""
     from spoor.cli.screen import progress
+    from spoor.formats.feeds import rss
     from spoor.lab.foragers import figures, simulate
-    from spoor.live.watch import Newsroom, feed
+    from spoor.live.changes import ChangeTracker
     from spoor.worlds.import_evolving import open_evolving
 
     world = open_evolving(replay)
     fleet = make_fleet({**told, "recheck": 0.0}, world.roots())
-    room = Newsroom(fleet, told["changes"])
+    tracker = ChangeTracker(fleet, told["changes"])
     lines: list[dict[str, Any]] = []
     end = world.end if seconds is None else min(world.end, world.start + seconds)
     with progress("downloads", None, quiet=quiet) as tell:
@@ -205,7 +206,7 @@ def simulated(
             world,
             end=end,
             tell=tell,
-            on_step=lambda step, now: lines.extend(room.after(step, now)),
+            on_step=lambda step, now: lines.extend(tracker.lines(step, now)),
         )
     summary = figures(fleet, world, run, {"fleet": told["fleet"], "seed": told["seed"]})
     summary["stopped_because"] = "time is over"
@@ -215,7 +216,7 @@ def simulated(
             out.mkdir(parents=True, exist_ok=True)
             with (out / files.NEWS).open("w", encoding="utf-8") as file:
                 file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-            (out / files.FEED).write_bytes(feed(lines[-200:], str(replay)))
+            (out / files.FEED).write_bytes(rss(lines[-200:], str(replay)))
         except OSError as error:
             raise InputError(f"cannot write {out}: {error.strerror}") from error
         summary["out"] = str(out)

@@ -1,4 +1,4 @@
-"""What went wrong with a request: exception → Failed."""
+"""What went wrong with a request: exception → Failed, and Failed → words."""
 
 from __future__ import annotations
 
@@ -36,3 +36,11 @@ def failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, aiohttp.ClientError | ValueError):
         return Failed(ticket, "http", f"not understood: {type(error).__name__}")
     raise error
+
+
+def in_words(failed: Failed) -> str:
+    """Why a request failed, with what its user may do about it."""
+    reason = failed.reason or failed.kind
+    if failed.kind == "blocked":
+        reason += "; name the host by --allow-private if you mean it"
+    return reason

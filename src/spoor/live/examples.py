@@ -19,6 +19,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
+from spoor.http.failures import in_words
 from spoor.judges.facts import Function
 from spoor.live.driver import HttpDriver
 from spoor.protocols import LinkFilter
@@ -126,10 +127,8 @@ def _example(url: str, outcome: Outcome | None) -> Example:
     reply = None if outcome is None else outcome.reply
     if isinstance(reply, Fetched):
         return Example(url, reply.page)
-    said = f"{reply.reason or reply.kind}" if isinstance(reply, Failed) else "it was not asked for"
-    if isinstance(reply, Failed) and reply.kind == "blocked":
-        said += "; name the host by --allow-private if you mean it"
-    return Example(url, None, said)
+    reason = in_words(reply) if isinstance(reply, Failed) else "it was not requested"
+    return Example(url, None, reason)
 
 
 def _parts(source: str) -> Iterator[str | Example]:

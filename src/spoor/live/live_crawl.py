@@ -18,6 +18,7 @@ from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.http import failures
 from spoor.http.address_guard import is_address, is_host
 from spoor.learn.remaining import Estimate, Harvest, in_words
 from spoor.live.driver import HttpDriver, stop_on_signals
@@ -284,9 +285,7 @@ class LiveCrawl:
                 self._enough = True
                 self._live.stop(reason)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
-            self._failure = f"{shown(fetch.url)}: {shown(step.reply.reason or step.reply.kind)}"
-            if step.reply.kind == "blocked":
-                self._failure += "; name the host by --allow-private if you mean it"
+            self._failure = f"{shown(fetch.url)}: {shown(failures.in_words(step.reply))}"
 
     def commit(self) -> None:
         """Make durable all that was done."""
