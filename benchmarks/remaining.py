@@ -5,9 +5,10 @@
 `--webs` holds the imported webs webkb, webkbd (with documents), company-sites, wikispeedia and
 uci-ics (`spoor web import`). Each crawl is replayed whole (uci-ics and the large generated webs:
 6,000 and 4,000 pages) and kept in `--keep`, which is used again. Prints how often the truth lay
-within the bounds of `spoor.learn.remaining` at moments 1.25 times apart, by web and policy; with
-`--fit` the laws are fitted anew first, on the tuning webs alone: cornell, texas, company sites and
-generated webs. Then where runs would have ended by `--saturation` and `--yield`. Half an hour.
+within the bounds of `spoor.learn.harvest_estimate` at moments 1.25 times apart, by web and policy;
+with `--fit` the laws are fitted anew first, on the tuning webs alone: cornell, texas, company
+sites and generated webs. Then where runs would have ended by `--saturation` and `--yield`. Half an
+hour.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cell import Cell, prepare
 from spoor.lab.webs import open_web
-from spoor.learn import remaining
-from spoor.learn.remaining import NEXT, Harvest
+from spoor.learn import harvest_estimate
+from spoor.learn.harvest_estimate import NEXT, Harvest
 from spoor.live.live_crawl import ESTIMATE_EVERY
 from spoor.live.stop_rule import LEAST_PAGES
 from spoor.replay import Replay
@@ -217,7 +218,7 @@ def moments(run: Run) -> Iterator[Moment]:
         pages = int(pages * 1.25) + 1
 
 
-def law(rows: Sequence[tuple[tuple[float, ...], int, float]]) -> remaining.Law:
+def law(rows: Sequence[tuple[tuple[float, ...], int, float]]) -> harvest_estimate.Law:
     """The quantiles of ln(1 + y) by its features; every crawl counts alike."""
     x = np.array([features for features, *_ in rows])[:, 1:]
     y = np.log1p(np.array([value for _, value, _ in rows], dtype=float))
@@ -245,9 +246,9 @@ def fit(all_runs: Sequence[Run]) -> None:
                 if moment.next is not None:
                     features = moment.harvest.next_features()
                     coming.append((features, moment.next, 1 / len(known)))
-    remaining.LEFT_LAW, remaining.NEXT_LAW = law(left), law(coming)
+    harvest_estimate.LEFT_LAW, harvest_estimate.NEXT_LAW = law(left), law(coming)
     for name in ("LEFT_LAW", "NEXT_LAW"):
-        print(f"{name} =", *getattr(remaining, name), sep="\n    ")
+        print(f"{name} =", *getattr(harvest_estimate, name), sep="\n    ")
 
 
 def coverage(all_runs: Sequence[Run]) -> None:

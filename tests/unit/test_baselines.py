@@ -17,9 +17,9 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.bags import HostBag
 from spoor.learn.dqn import DoubleDqn, Network
-from spoor.learn.hashed import HashedLinear, grams, join, split
+from spoor.learn.hashed_linear import HashedLinear, grams, join, split
+from spoor.learn.randomized_queue import RandomizedQueue
 from spoor.learn.state import pack, unpack
 from spoor.learn.svm import pegasos, platt
 from spoor.policies.context_graph import layers_of, reduced
@@ -104,7 +104,7 @@ def site(links: dict[str, str], wanted: str = "") -> dict[str, Page]:
 def test_a_bag_holds_what_was_entered_and_draws_what_is_on_offer(
     moves: list[tuple[int, bool]], free: set[str], gone: set[int]
 ) -> None:
-    bag, held = HostBag(), set()
+    bag, held = RandomizedQueue(), set()
     for link, enters in moves:
         if enters and link not in held:
             bag.add(link, HOSTS[link % 3])
@@ -113,7 +113,7 @@ def test_a_bag_holds_what_was_entered_and_draws_what_is_on_offer(
             bag.discard(link)
             held.discard(link)
     assert dict(bag) == {link: HOSTS[link % 3] for link in held}
-    again = HostBag.load(bag.save())
+    again = RandomizedQueue.load(bag.save())
     assert again.save() == bag.save()
     offered = {at: HOSTS[at % 3] for at in held - gone if HOSTS[at % 3] in free}
     drawn = bag.draw(Offered(offered), RNG(0))
@@ -121,7 +121,7 @@ def test_a_bag_holds_what_was_entered_and_draws_what_is_on_offer(
 
 
 def test_a_bag_draws_each_link_as_often() -> None:
-    bag, rng = HostBag(), RNG(0)
+    bag, rng = RandomizedQueue(), RNG(0)
     for link in range(5):
         bag.add(link, HOSTS[link % 3])
     offer = Offered({link: HOSTS[link % 3] for link in range(5) if link != 1})

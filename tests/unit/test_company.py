@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spoor.errors import InputError
 from spoor.judges.facts import Label
-from spoor.learn.td import walkable
+from spoor.learn.temporal_difference import walkable
 from spoor.types import Fetched, WebGraph
 from spoor.worlds.company import LABEL, TABLE_1, TABLE_2, CompanySite, recordings, write
 from spoor.worlds.recorded import RecordedWorld

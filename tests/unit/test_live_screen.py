@@ -12,7 +12,7 @@ from spoor.cli.live_screen import Progress, _Panel
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.remaining import Harvest
+from spoor.learn.harvest_estimate import Harvest
 from spoor.types import Fetch, Fetched, Outcome, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

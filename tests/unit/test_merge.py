@@ -13,8 +13,14 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
-from spoor.learn.mixed import MixedModel
+from spoor.learn.mixed_effects_regression import MixedEffectsRegression
+from spoor.learn.posterior_updates import (
+    InitialPosterior,
+    PosteriorUpdate,
+    apply_updates,
+    combine,
+    own_update,
+)
 from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.sarsa import Sarsa
@@ -26,8 +32,8 @@ from spoor.types import Task, Topic
 ALL = np.ones(4, dtype=bool)
 
 
-def model() -> MixedModel:
-    return MixedModel(
+def model() -> MixedEffectsRegression:
+    return MixedEffectsRegression(
         12,
         np.array([0.4, 0.4, 0.4, 1.0], dtype=np.float32),
         np.array([-1.0, 0.5], dtype=np.float32),
@@ -47,14 +53,14 @@ def stream(rng: np.random.Generator, count: int) -> list[tuple[Any, Any, float]]
     return rows
 
 
-def taught(rows: list[tuple[Any, Any, float]]) -> MixedModel:
+def taught(rows: list[tuple[Any, Any, float]]) -> MixedEffectsRegression:
     made = model()
     for row in rows:
         made.update(*row)
     return made
 
 
-def loss(of: MixedModel, rows: list[tuple[Any, Any, float]]) -> float:
+def loss(of: MixedEffectsRegression, rows: list[tuple[Any, Any, float]]) -> float:
     slots, dense = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     odds = of.score(slots, dense)[0].astype(float)
     y = np.array([row[2] for row in rows])
@@ -63,10 +69,10 @@ def loss(of: MixedModel, rows: list[tuple[Any, Any, float]]) -> float:
 
 def test_two_halves_are_near_the_whole() -> None:
     rng = np.random.default_rng(0)
-    rows, fresh, start = stream(rng, 1200), stream(rng, 2000), Beginning(model())
+    rows, fresh, start = stream(rng, 1200), stream(rng, 2000), InitialPosterior(model())
     whole, half, other = taught(rows), taught(rows[:600]), taught(rows[600:])
-    own = learned(half, start, None, ALL)
-    take_in(half, start, own, learned(other, start, None, ALL))
+    own = own_update(half, start, None, ALL)
+    apply_updates(half, start, own, own_update(other, start, None, ALL))
     one, both, together_ = loss(other, fresh), loss(whole, fresh), loss(half, fresh)
     assert both < one
     assert together_ < one
@@ -74,28 +80,28 @@ def test_two_halves_are_near_the_whole() -> None:
     assert np.allclose(half.h[1:].sum(), whole.h[1:].sum(), rtol=0.1)
 
 
-def test_what_was_heard_is_not_told_again() -> None:
-    rng, start = np.random.default_rng(3), Beginning(model())
+def test_what_was_received_is_not_shared_again() -> None:
+    rng, start = np.random.default_rng(3), InitialPosterior(model())
     a, b = taught(stream(rng, 300)), taught(stream(rng, 300))
-    of_a, of_b = learned(a, start, None, ALL), learned(b, start, None, ALL)
-    take_in(a, start, of_a, of_b)
-    again = learned(a, start, of_b, ALL)
+    of_a, of_b = own_update(a, start, None, ALL), own_update(b, start, None, ALL)
+    apply_updates(a, start, of_a, of_b)
+    again = own_update(a, start, of_b, ALL)
     assert again.same(of_a)
-    take_in(b, start, of_b, again)
+    apply_updates(b, start, of_b, again)
     assert np.allclose(a.w, b.w, atol=1e-4)
     assert np.allclose(a.h[1:], b.h[1:], atol=1e-3)
     before = a.w.copy()
-    take_in(a, start, again, of_b, of_b)
+    apply_updates(a, start, again, of_b, of_b)
     assert np.allclose(a.w, before, atol=1e-5)
     # A shard that is gone is forgotten.
-    take_in(a, start, of_a, together([], 2), of_b)
-    assert learned(a, start, None, ALL).same(of_a)
+    apply_updates(a, start, of_a, combine([], 2), of_b)
+    assert own_update(a, start, None, ALL).same(of_a)
 
 
-def test_evidence_is_beyond_a_trained_beginning() -> None:
+def test_updates_are_beyond_the_initial_posterior_of_a_trained_model() -> None:
     rng = np.random.default_rng(5)
     trained = taught(stream(rng, 200))
-    start = Beginning(trained)
+    start = InitialPosterior(trained)
     one, other, whole = (model() for _ in range(3))
     for made in (one, other, whole):
         made.load(trained.save())
@@ -103,11 +109,15 @@ def test_evidence_is_beyond_a_trained_beginning() -> None:
     for at, row in enumerate(rows):
         (one if at % 2 else other).update(*row)
         whole.update(*row)
-    assert not len(learned(trained, start, None, ALL).slots)
-    take_in(one, start, learned(one, start, None, ALL), learned(other, start, None, ALL))
+    assert not len(own_update(trained, start, None, ALL).slots)
+    apply_updates(
+        one, start, own_update(one, start, None, ALL), own_update(other, start, None, ALL)
+    )
     spread = float(np.abs(whole.w - trained.w).mean())
     assert float(np.abs(one.w - whole.w).mean()) < 0.5 * spread
-    assert Evidence.load(learned(one, start, None, ALL).save()).same(learned(one, start, None, ALL))
+    assert PosteriorUpdate.load(own_update(one, start, None, ALL).save()).same(
+        own_update(one, start, None, ALL)
+    )
 
 
 def crawled(seed: int) -> Trail:

@@ -17,10 +17,10 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.categories import find_categories
 from spoor.learn.linear import ENCODINGS, GRID, Values
 from spoor.learn.relevance import Relevance, tenth
 from spoor.learn.state import pack, unpack
+from spoor.learn.topic_categories import find_categories
 from spoor.policies.sarsa import (
     FIRST_VECTORS,
     Sarsa,

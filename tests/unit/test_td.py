@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spoor.learn.keywords import Keywords, choose_keywords, information_gain
-from spoor.learn.td import Learner, Network, Walks, exact_values, learn_walks, walkable
+from spoor.learn.temporal_difference import (
+    Learner,
+    Network,
+    Walks,
+    exact_values,
+    learn_walks,
+    walkable,
+)
 from spoor.types import WebGraph
 
 Ones = NDArray[np.int32]

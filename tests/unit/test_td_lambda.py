@@ -13,9 +13,9 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.lab.cell import Cell, Ground, replay_cell
-from spoor.learn.model import pack_model
 from spoor.learn.state import pack, unpack
-from spoor.learn.td import Network
+from spoor.learn.temporal_difference import Network
+from spoor.learn.trained_model import pack_model
 from spoor.policies.td_lambda import FEATURES, TDLambda, train
 from spoor.replay import Replay
 from spoor.testing import check_policy

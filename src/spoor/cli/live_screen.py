@@ -16,7 +16,7 @@ from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.frontier.memory import MemoryFrontier
-from spoor.learn.remaining import Estimate, in_words
+from spoor.learn.harvest_estimate import Estimate, in_words
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
 NEXT = 5

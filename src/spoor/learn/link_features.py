@@ -1,9 +1,9 @@
 """A link as a row of hashed features: its words, its shape, and the groups that it belongs to.
 
-Fields and their columns are fixed, so that a row of `MixedModel` always has K numbers. Every field
-is there because a published crawler or an ablation of `trail` showed that it tells something: words
-near the link (Rennie and McCallum 1999), what leads from its parent to it, and links that stand in
-the same place of a page, which succeed or fail together.
+Fields and their columns are fixed, so that a row of `MixedEffectsRegression` always has K numbers.
+Every field is there because a published crawler or an ablation of `trail` showed that it tells
+something: words near the link (Rennie and McCallum 1999), what leads from its parent to it, and
+links that stand in the same place of a page, which succeed or fail together.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
 from spoor.http.address_guard import is_address, is_host
-from spoor.learn.remaining import Estimate, Harvest, in_words
+from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk, UsesOpenLinks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spoor.learn.remaining import Estimate
+from spoor.learn.harvest_estimate import Estimate
 
 LEAST_PAGES = 50
 """No run ends by an estimate before."""

@@ -11,8 +11,8 @@ from collections import Counter
 
 import numpy as np
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Anchor, Choice, InLinks, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
@@ -31,7 +31,7 @@ class BestFirst:
 
     def __init__(self, task: Task, *, context: int = 5) -> None:
         in_range("best-first", context=(context, 0, math.inf))
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._context = context
         self._vectors = task.vectors if isinstance(task.vectors, Vectors) else None
         topic = [word for word in tokens(task.topic.text) if word not in STOP_WORDS]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 
@@ -24,8 +24,8 @@ class BestNFirst:
     def __init__(self, task: Task, *, n: int = 256) -> None:
         in_range("best-n-first", n=(n, 1, math.inf))
         self._n = n
-        self._queue = HostQueue()
-        self._batch = HostQueue()
+        self._queue = PriorityQueue()
+        self._batch = PriorityQueue()
 
     def observe(self, seen: InLinks) -> None:
         queue = self._queue

@@ -5,7 +5,7 @@ The baseline of every paper here, and hard to beat where all targets stand near 
 
 from __future__ import annotations
 
-from spoor.learn.queues import HostQueue
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Outcome, State, Task
 
@@ -14,7 +14,7 @@ class BreadthFirst:
     """First in, first out, among the hosts that are free."""
 
     def __init__(self, task: Task) -> None:
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
 
     def observe(self, seen: InLinks) -> None:
         for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):

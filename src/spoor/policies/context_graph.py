@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.model import pack_model, weights_of
 from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, posterior
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.trained_model import pack_model, weights_of
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, KnownWeb, Outcome, Page, State, Task, WebGraph
 from spoor.web.text import STOP_WORDS, DocumentFrequencies, stem, tokens
@@ -137,7 +137,7 @@ class ContextGraph:
             )
         self._threshold = threshold
         self._take_over(weights)
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
 
     def _take_over(self, weights: Mapping[str, Any]) -> None:
         self._columns = {word: at for at, word in enumerate(weights["words"])}

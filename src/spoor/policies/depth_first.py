@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spoor.learn.queues import HostQueue
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Outcome, State, Task
 
@@ -11,7 +11,7 @@ class DepthFirst:
     """Last in, first out, among the hosts that are free."""
 
     def __init__(self, task: Task) -> None:
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._pages = 0
 
     def observe(self, seen: InLinks) -> None:

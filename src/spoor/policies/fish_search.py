@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
 
@@ -50,7 +50,7 @@ class FishSearch:
         self._most = depth
         self._more = more
         self._relevant = relevant
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._depth: dict[LinkId, int] = {}
         """Of links that are open or in flight: links that may follow without a relevant page."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from spoor.learn.latest import keep
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.bounded_dict import keep
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, Page, State, Task
@@ -35,7 +35,7 @@ class HostBandit:
         self._rng = task.rng
         self._lam = lam
         self._half = half
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._choices = 0
         self._hosts: dict[str, list[float]] = {}
         """Pages fetched and successes of each host."""

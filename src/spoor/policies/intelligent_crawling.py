@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Page, State, Task
 from spoor.web.text import STOP_WORDS, stem, tokens
@@ -136,7 +136,7 @@ class IntelligentCrawling:
         )
         self._weights = (content, url, link, sibling)
         self._relevant = relevant
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._sources: dict[LinkId, Source] = {}
         self._of: dict[LinkId, Candidate] = {}
         self._ratios = Ratios(significance)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.model import pack_model, weights_of
 from spoor.learn.naive_bayes import Bag, NaiveBayes, Vocabulary, cluster, fit, one_hot, posterior
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.returns import link_values
+from spoor.learn.trained_model import pack_model, weights_of
 from spoor.protocols import Offer
 from spoor.types import Anchor, Choice, InLinks, KnownWeb, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens
@@ -301,7 +301,7 @@ class NaiveBayesPolicy:
                 kinds, weights["vocabularies"], self._classifier.log_words, strict=True
             )
         ]
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._seen: dict[LinkId, int] = {}  # in-links of each link, for their mean
 
     def values(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spoor.learn.latest import keep
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.bounded_dict import keep
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
@@ -117,7 +117,7 @@ class OnlineSvm:
         self._context = context
         self._drop = drop
         self._mended = mended
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._links: OpenLinks | None = None
         self._pages = 0
         self._flying: dict[LinkId, Example] = {}

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
 
@@ -35,7 +35,7 @@ class PageRank:
         self._damping = damping
         self._growth = growth
         self._sweeps = sweeps
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._from: list[LinkId] = []
         self._to: list[LinkId] = []
         self._pages = 0

@@ -7,7 +7,7 @@ of Craw4LLM (2025). Card: docs/algorithms/parent-quality.md.
 from __future__ import annotations
 
 from spoor.errors import InputError
-from spoor.learn.queues import HostQueue
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 
@@ -24,7 +24,7 @@ class ParentQuality:
         if join not in JOINS:
             raise InputError(f"parent-quality: join is {join!r}; there are: {', '.join(JOINS)}")
         self._join = join
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._parents: dict[LinkId, tuple[int, float]] = {}
         """Pages that show an open link, and the sum of their scores; for the mean."""
 

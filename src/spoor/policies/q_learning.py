@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spoor.learn.hashed import HashedLinear, grams, join, split
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.hashed_linear import HashedLinear, grams, join, split
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.types import (
@@ -97,7 +97,7 @@ class QLearning:
         self._temperature = temperature
         self._online = HashedLinear(BITS)
         self._target = HashedLinear(BITS)
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._rows: dict[LinkId, Row] = {}
         """Of links that are open or in flight, as they were first seen."""
         self._shown: dict[LinkId, list[Row]] = {}

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.categories import find_categories
-from spoor.learn.episodes import crawl_known
 from spoor.learn.linear import ENCODINGS, Values
-from spoor.learn.model import pack_model, weights_of
 from spoor.learn.pairs import Pairs
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.relevance import TENTHS, Recurring, Relevance, Tenths
 from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.topic_categories import find_categories
+from spoor.learn.trained_model import pack_model, weights_of
+from spoor.learn.training_crawl import crawl_known
 from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,
@@ -269,7 +269,7 @@ class Sarsa:
         self.pairs = Pairs(ranked=update == "synchronous")  # Alg. 1 line 3
         self.parents = Parents()
         # Asynchronous: pairs by the Q of their time.
-        self._queue: HostQueue | None = None if update == "synchronous" else HostQueue()
+        self._queue: PriorityQueue | None = None if update == "synchronous" else PriorityQueue()
         self._seeds: dict[LinkId, None] = {}
         # Of each link in B: the (state, predicted digits) of its in-links → the pair of each.
         self._stands_in: dict[LinkId, dict[int, int]] = {}

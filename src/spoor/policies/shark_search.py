@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Anchor, Choice, InLinks, LinkId, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, cosine, stem, tokens
@@ -43,7 +43,7 @@ class SharkSearch:
         self._beta = beta
         self._gamma = gamma
         self._context = context
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._topic = _unit(task.topic.text)
         self._inherited: dict[LinkId, float] = {}
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.learn.bags import HostBag
-from spoor.learn.hashed import HashedLinear, grams
-from spoor.learn.latest import keep
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.bounded_dict import keep
+from spoor.learn.hashed_linear import HashedLinear, grams
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.randomized_queue import RandomizedQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, State, Task
@@ -185,8 +185,8 @@ class TagPathBandit:
         self._alpha = alpha
         self._arms = Arms(theta)
         self._urls = UrlClassifier(batch, rate) if batch else None
-        self._urgent = HostQueue()
-        self._bags: dict[int, HostBag] = {}
+        self._urgent = PriorityQueue()
+        self._bags: dict[int, RandomizedQueue] = {}
         self._pulls = 0
         self._tried: list[int] = []
         self._found: list[float] = []
@@ -211,7 +211,7 @@ class TagPathBandit:
             while len(self._tried) < self._arms.count:
                 self._tried.append(0)
                 self._found.append(0.0)
-            self._bags.setdefault(arm, HostBag()).add(link, host)
+            self._bags.setdefault(arm, RandomizedQueue()).add(link, host)
 
     def choose(self, offer: Offer) -> Choice:
         try:
@@ -292,7 +292,7 @@ class TagPathBandit:
         if self._urls:
             self._urls.load(state["urls"])
         self._urgent.load(state["urgent"])
-        self._bags = {arm: HostBag.load(bag) for arm, bag in state["bags"]}
+        self._bags = {arm: RandomizedQueue.load(bag) for arm, bag in state["bags"]}
         self._pulls = state["pulls"]
         self._tried = list(state["tried"])
         self._found = list(state["found"])

@@ -2,8 +2,8 @@
 
 Grigoriadis and Paliouras (2004), "Focused crawling using temporal difference-learning", SETN 2004.
 A page is a state, a link an action; a network learns V of pages from random walks over sites known
-whole (`spoor.learn.td`), and the crawl follows links by the values of pages. What differs from the
-paper, and what it leaves open, stands in docs/algorithms/td-lambda.md.
+whole (`spoor.learn.temporal_difference`), and the crawl follows links by the values of pages. What
+differs from the paper, and what it leaves open, stands in docs/algorithms/td-lambda.md.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
-from spoor.learn.model import pack_model, weights_of
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
-from spoor.learn.td import Learner, Network, Walks, learn_walks, walkable
+from spoor.learn.parameters import in_range
+from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.temporal_difference import Learner, Network, Walks, learn_walks, walkable
+from spoor.learn.trained_model import pack_model, weights_of
 from spoor.protocols import Offer
 from spoor.types import (
     Anchor,
@@ -273,7 +273,7 @@ class TDLambda:
             self._links = _by_words(task.topic, beside["policy"], beside["model"])
             of_page, of_words = beside["spread"]
             self._unit = ((1.0 - links) / of_page, links / of_words)
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         # inherit: sum of the values of the pages that show a link, and how many they are.
         self._parents: dict[LinkId, tuple[float, int]] = {}
         # look-ahead: values of the pages that are fetched and not expanded.

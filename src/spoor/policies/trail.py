@@ -5,7 +5,8 @@ values are learned on line, with relations to the parent (Han et al. 2018); a pa
 inherited by its links (Grigoriadis and Paliouras 2004); good sources are kept and come back to
 (Palotai et al. 2005); and links that stand in the same place succeed or fail together. All of it
 is one hierarchical model: a logistic regression on hashed words with a random effect for each group
-that a link belongs to, its posterior updated after every page (`spoor.learn.mixed`).
+that a link belongs to, its posterior updated after every page
+(`spoor.learn.mixed_effects_regression`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
-from spoor.learn.evidence import Beginning, Evidence, learned, take_in, together
+from spoor.learn.hierarchical_regression import fit
 from spoor.learn.link_features import (
     COLUMNS,
     DENSE,
@@ -31,12 +32,18 @@ from spoor.learn.link_features import (
     LinkFeatures,
     variances,
 )
-from spoor.learn.mixed import MixedModel
-from spoor.learn.model import pack_model, weights_of
-from spoor.learn.pooled import fit
-from spoor.learn.queues import HostQueue
-from spoor.learn.ranges import in_range
+from spoor.learn.mixed_effects_regression import MixedEffectsRegression
+from spoor.learn.parameters import in_range
+from spoor.learn.posterior_updates import (
+    InitialPosterior,
+    PosteriorUpdate,
+    apply_updates,
+    combine,
+    own_update,
+)
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.returns import link_values
+from spoor.learn.trained_model import pack_model, weights_of
 from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,
@@ -138,10 +145,10 @@ class Trail:
         """Dense weights before anything was learned: likeness to the topic and depth alone."""
         if weights is not None:
             self._take_over(weights)
-        self._beginning = Beginning(self._model)
-        self._told: Evidence | None = None
+        self._initial = InitialPosterior(self._model)
+        self._told: PosteriorUpdate | None = None
         """What other shards learned."""
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
         self._rows = _Rows(capacity)
         self._members: dict[int, array[LinkId]] = {}
         """Group → its links seen last."""
@@ -431,7 +438,7 @@ class Trail:
         same settings and model. It takes the place of what others told before; what is its own
         comes back to nobody. Open links are valued anew in their turn. O(what all learned)."""
         own = self._learned()
-        heard: list[Evidence] = []
+        heard: list[PosteriorUpdate] = []
         for state in others:
             part = self._learned_of(state)
             if not any(part.same(other) for other in (own, *heard)):
@@ -439,20 +446,20 @@ class Trail:
             self._features.names.update(
                 {int(slot): str(name) for slot, name in state.get("names", ())}
             )
-        told, self._told = self._told, together(heard, len(DENSE))
-        take_in(self._model, self._beginning, own, self._told, told)
+        told, self._told = self._told, combine(heard, len(DENSE))
+        apply_updates(self._model, self._initial, own, self._told, told)
 
-    def _learned(self) -> Evidence:
-        return learned(self._model, self._beginning, self._told, _SHARED)
+    def _learned(self) -> PosteriorUpdate:
+        return own_update(self._model, self._initial, self._told, _SHARED)
 
-    def _learned_of(self, state: State) -> Evidence:
+    def _learned_of(self, state: State) -> PosteriorUpdate:
         if "learned" in state:
-            return Evidence.load(state["learned"])
+            return PosteriorUpdate.load(state["learned"])
         model = _model()
         model.prior = self._model.prior
         model.load(state["model"])
-        told = None if state["told"] is None else Evidence.load(state["told"])
-        return learned(model, self._beginning, told, _SHARED)
+        told = None if state["told"] is None else PosteriorUpdate.load(state["told"])
+        return own_update(model, self._initial, told, _SHARED)
 
     # -- what it knows
 
@@ -511,7 +518,7 @@ class Trail:
 
     def load(self, state: State) -> None:
         self._model.load(state["model"])
-        self._told = None if state["told"] is None else Evidence.load(state["told"])
+        self._told = None if state["told"] is None else PosteriorUpdate.load(state["told"])
         self._features.remember({int(slot): str(name) for slot, name in state["names"]})
         self._queue.load(state["queue"])
         self._rows = _Rows(self._capacity)
@@ -692,11 +699,11 @@ def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
     return more
 
 
-def _model(without: Sequence[str] = ()) -> MixedModel:
+def _model(without: Sequence[str] = ()) -> MixedEffectsRegression:
     names = [field.name for field in FIELDS]
     if unknown := sorted(set(without) - set(names)):
         raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
-    return MixedModel(
+    return MixedEffectsRegression(
         BITS,
         variances(without),
         np.array([dense.mean for dense in DENSE], dtype=np.float32),
@@ -716,7 +723,8 @@ def train(
     sites alike, of the exact discounted return (Rennie and McCallum 1999, section 2.3), at most 1.
 
     `between`: how much the weights differ from site to site, as a multiple of their prior variance
-    (`spoor.learn.pooled`). What is particular to a site stays there. O(250 · links).
+    (`spoor.learn.hierarchical_regression`). What is particular to a site stays there.
+    O(250 · links).
     """
     in_range("trail", gamma=(gamma, 0, 1), between=(between, 0.001, math.inf))
     model = _model()

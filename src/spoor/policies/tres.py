@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spoor.learn.bags import HostBag
 from spoor.learn.dqn import DoubleDqn
-from spoor.learn.hashed import HashedLinear, join, split
-from spoor.learn.ranges import in_range
+from spoor.learn.hashed_linear import HashedLinear, join, split
+from spoor.learn.parameters import in_range
+from spoor.learn.randomized_queue import RandomizedQueue
 from spoor.learn.state import generator_state, restore_generator
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
@@ -54,7 +54,7 @@ class Leaf:
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.bag = HostBag()
+        self.bag = RandomizedQueue()
         self.rows: list[Floats] = []
         self.rewards: list[float] = []
 
@@ -125,7 +125,7 @@ class TreeFrontier:
                 self.nodes.append(Split(*saved))
                 continue
             leaf = Leaf(saved["depth"])
-            leaf.bag = HostBag.load(saved["bag"])
+            leaf.bag = RandomizedQueue.load(saved["bag"])
             leaf.rows = list(saved["rows"])
             leaf.rewards = list(saved["rewards"])
             self.nodes.append(leaf)

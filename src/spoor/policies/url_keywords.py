@@ -5,7 +5,7 @@ The keyword scorer of Crawl4AI's best-first deep crawl. Card: docs/algorithms/ur
 
 from __future__ import annotations
 
-from spoor.learn.queues import HostQueue
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Outcome, State, Task
 from spoor.web.text import STOP_WORDS, tokens
@@ -22,7 +22,7 @@ class UrlKeywords:
         named = [word for word in tokens(task.topic.text) if word not in STOP_WORDS]
         given = [word.lower() for word in task.topic.keywords if word.strip()]
         self._keywords = tuple(dict.fromkeys(given or named))
-        self._queue = HostQueue()
+        self._queue = PriorityQueue()
 
     def observe(self, seen: InLinks) -> None:
         for link, url, host, first in zip(

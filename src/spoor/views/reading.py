@@ -18,7 +18,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.formats.warc_reader import page_at
-from spoor.learn.remaining import Harvest
+from spoor.learn.harvest_estimate import Harvest
 from spoor.runs import files
 from spoor.runs.assemble import wanted_by
 from spoor.runs.database import noted, reading

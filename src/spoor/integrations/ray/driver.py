@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, PausedError, SpoorError
-from spoor.learn.remaining import Harvest
+from spoor.learn.harvest_estimate import Harvest
 from spoor.live.metrics import Watcher, watchers
 from spoor.live.shard import Shard
 from spoor.live.shard_metrics import numbers_of

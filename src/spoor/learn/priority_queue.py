@@ -56,7 +56,7 @@ def _values(keys: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(bits >= 0, bits, bits ^ _SIGN).view(np.float64)
 
 
-class HostQueue:
+class PriorityQueue:
     """Links by value, highest first, in one heap a host and one heap of hosts.
 
     A host that is busy is set aside until it is free again, so `pop` costs O(log links) for each

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spoor.learn.pooled import Pooled, fit
+from spoor.learn.hierarchical_regression import SharedWeights, fit
 
 VARIANCE = np.array([0.5, 0.5, 1.0], dtype=np.float32)
 MEAN, SPREAD = np.array([-1.0], dtype=np.float32), np.array([1.0], dtype=np.float32)
@@ -36,7 +36,7 @@ def rows(sites: int = 3, each: int = 60) -> Rows:
     )
 
 
-def pooled(between: float = 1.0, data: Rows | None = None) -> Pooled:
+def pooled(between: float = 1.0, data: Rows | None = None) -> SharedWeights:
     return fit(
         *(data or rows()), variance=VARIANCE, shared=2, mean=MEAN, spread=SPREAD, between=between
     )

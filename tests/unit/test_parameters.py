@@ -10,7 +10,7 @@ import pytest
 
 from spoor import registry
 from spoor.errors import InputError
-from spoor.learn.ranges import in_range
+from spoor.learn.parameters import in_range
 from spoor.types import Task, Topic
 
 FREE = {("sarsa", "prior")}

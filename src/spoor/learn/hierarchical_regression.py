@@ -26,7 +26,7 @@ DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Pooled:
+class SharedWeights:
     """What the sites have in common."""
 
     slots: NDArray[np.int64]
@@ -51,7 +51,7 @@ def fit(
     between: float = 1.0,
     steps: int = 1000,
     tell: Callable[[int, int], None] = lambda done, of: None,
-) -> Pooled:
+) -> SharedWeights:
     """The maximum a posteriori of N rows: slots (N, K), dense (N, D), y (N,) in [0, 1], site (N,).
 
     `variance` (K,) of the columns' weights; the first `shared` columns are words, the others groups
@@ -120,7 +120,7 @@ def fit(
     x: Floats = found.x
     odds = design @ x
     curvature = expit(odds) * expit(-odds)
-    return Pooled(
+    return SharedWeights(
         slots=np.unique(flat[of_words]),
         weights=x[: len(of_word)].round(DIGITS),
         dense=x[numbers_at].round(DIGITS),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Slots = NDArray[np.int32]
 
 
-class MixedModel:
+class MixedEffectsRegression:
     """E(y | row) = logistic(dense · a + Σ_k w[slots_k]), y in [0, 1].
 
     `bits`: 2^bits slots for hashed features. `variance`: K prior variances. `mean`, `spread`: D

@@ -13,7 +13,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.remaining import NEXT, Estimate, Harvest, Range, in_words
+from spoor.learn.harvest_estimate import NEXT, Estimate, Harvest, Range, in_words
 from spoor.live.stop_rule import StopRule
 from spoor.replay import Replay
 from spoor.types import Task, Topic

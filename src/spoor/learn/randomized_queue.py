@@ -11,7 +11,7 @@ from spoor.protocols import Offer
 from spoor.types import LinkId
 
 
-class HostBag:
+class RandomizedQueue:
     """Links by host. Adding and removing take O(1), drawing O(hosts of the bag)."""
 
     __slots__ = ("_by_host", "_place")
@@ -69,7 +69,7 @@ class HostBag:
         return [[host, list(links)] for host, links in self._by_host.items()]
 
     @classmethod
-    def load(cls, state: list[Any]) -> HostBag:
+    def load(cls, state: list[Any]) -> RandomizedQueue:
         """The bag that `save` was called on."""
         bag = cls()
         for host, links in state:

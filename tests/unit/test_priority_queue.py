@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from spoor.learn.queues import HostQueue
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.state import pack, unpack
 from spoor.types import LinkId
 
@@ -20,7 +20,9 @@ HOSTS = ["a", "b", "c"]
 class Free:
     """An offer of what waits on free hosts, less what is gone."""
 
-    def __init__(self, queue: HostQueue, hosts: Collection[str], gone: Collection[LinkId]) -> None:
+    def __init__(
+        self, queue: PriorityQueue, hosts: Collection[str], gone: Collection[LinkId]
+    ) -> None:
         self._links = [link for link in queue if queue.host(link) in hosts and link not in gone]
         self._hosts = frozenset(hosts)
 
@@ -42,7 +44,7 @@ class Queues(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.queue = HostQueue()
+        self.queue = PriorityQueue()
         self.model: dict[LinkId, float] = {}
         self.gone: set[LinkId] = set()
 
@@ -106,7 +108,7 @@ class Queues(RuleBasedStateMachine):
     def save_and_load(self) -> None:
         state = unpack(pack(self.queue.save()))
         assert state["links"].tolist() == list(self.queue)
-        self.queue = HostQueue()
+        self.queue = PriorityQueue()
         self.queue.load(state)
 
     @precondition(lambda self: self.model)
@@ -135,7 +137,7 @@ TestQueues = Queues.TestCase
 
 
 def test_the_best_link_first_and_ties_by_discovery() -> None:
-    queue = HostQueue()
+    queue = PriorityQueue()
     for link, value in enumerate([1.0, 3.0, 3.0, 2.0]):
         queue.push(link, "ab"[link % 2], value)
     taken = []
@@ -145,7 +147,7 @@ def test_the_best_link_first_and_ties_by_discovery() -> None:
 
 
 def test_busy_hosts_wait_and_come_back() -> None:
-    queue = HostQueue()
+    queue = PriorityQueue()
     queue.push(0, "a", 9.0)
     queue.push(1, "b", 1.0)
     assert queue.pop(Free(queue, {"b"}, ())) == (1, 1.0)
@@ -158,7 +160,7 @@ def test_busy_hosts_wait_and_come_back() -> None:
 
 
 def test_what_does_not_wait() -> None:
-    queue = HostQueue()
+    queue = PriorityQueue()
     queue.discard(5)
     assert 5 not in queue
     for ask in (queue.value, queue.host):
@@ -167,7 +169,7 @@ def test_what_does_not_wait() -> None:
 
 
 def test_entries_that_hold_no_more_are_cleared_away() -> None:
-    queue = HostQueue()
+    queue = PriorityQueue()
     for turn in range(200):
         for link in range(10):
             queue.push(link, "a", float((turn * 7 + link) % 13))
@@ -181,7 +183,7 @@ def test_entries_that_hold_no_more_are_cleared_away() -> None:
 
 
 def test_changed_values_order_links_as_pushed_ones_do() -> None:
-    one, other = HostQueue(), HostQueue()
+    one, other = PriorityQueue(), PriorityQueue()
     rng = np.random.default_rng(0)
     links = list(range(200))
     for queue in (one, other):
@@ -208,10 +210,10 @@ def test_changed_values_order_links_as_pushed_ones_do() -> None:
 def test_values_come_back_as_they_were_and_stand_in_their_order() -> None:
     tiny, huge = 5e-324, 1.7976931348623157e308
     values = [float("inf"), huge, 3.5, 1.0, tiny, 0.0, -tiny, -1.0, -3.5, -huge, -float("inf")]
-    queue = HostQueue()
+    queue = PriorityQueue()
     for link in reversed(range(len(values))):
         queue.push(link, "a", values[link])
-    again = HostQueue()
+    again = PriorityQueue()
     again.load(unpack(pack(queue.save())))
     for one in (queue, again):
         assert [one.value(link) for link in range(len(values))] == values
@@ -225,7 +227,7 @@ def test_values_come_back_as_they_were_and_stand_in_their_order() -> None:
 
 
 def test_a_link_that_comes_back_on_another_host_stands_there() -> None:
-    queue = HostQueue()
+    queue = PriorityQueue()
     queue.push(0, "a", 1.0)
     queue.push(1, "a", 0.5)
     queue.discard(0)
