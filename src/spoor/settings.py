@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from importlib.metadata import version
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+from spoor.distribution import VERSION
 from spoor.errors import InputError
 from spoor.registry import DEFAULT_POLICY, nearest
 
@@ -211,7 +211,7 @@ EVERYWHERE = ("crawl", "watch", "scrapy")
 
 def user_agent(contact: str = "") -> str:
     """`Spoor/VERSION (+CONTACT)`: an operator must be able to reach whoever crawls."""
-    name = f"Spoor/{version('spoor')}"
+    name = f"Spoor/{VERSION}"
     return f"{name} (+{contact})" if contact else name
 
 

@@ -32,7 +32,7 @@ from spoor.views.reading import RunReader, report_of_run
 from spoor.web.urls import host, shard_of
 
 needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'spoor[ray]'"
+    importlib.util.find_spec("ray") is None, reason="needs Ray: pip install 'spoor-crawler[ray]'"
 )
 
 PAGES = 150

@@ -79,7 +79,7 @@ def test_the_share_of_links_that_stay() -> None:
 def test_degrees_follow_power_laws(outward: float, inward: float) -> None:
     """Fits of the discrete law (Clauset, Shalizi and Newman 2009) to the tail. What is drawn twice is
     one link, and locality moves some, so the exponents are met within 0.3."""
-    pytest.importorskip("powerlaw", reason="needs spoor[graph]")
+    pytest.importorskip("powerlaw", reason="needs the extra graph")
     told = GeneratedSettings(pages=6000, hosts=4, seed=1, out_exponent=outward, in_exponent=inward)
     source, target = drawn(told)
     out = graphs.power_law(np.bincount(source, minlength=told.pages), xmin=4)

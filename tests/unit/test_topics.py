@@ -207,7 +207,7 @@ def test_learning_without_scikit_learn_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, sides: tuple[list[Page], list[Page]]
 ) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.calibration", None)
-    with pytest.raises(InputError, match=r"pip install 'spoor\[classifier\]'"):
+    with pytest.raises(InputError, match=r"pip install 'spoor-crawler\[classifier\]'"):
         fit(*sides)
 
 
@@ -312,7 +312,7 @@ def test_a_name_that_is_no_folder_is_never_downloaded(
 
 def test_an_encoder_without_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "model2vec", None)
-    with pytest.raises(InputError, match=r"pip install 'spoor\[encoder\]'"):
+    with pytest.raises(InputError, match=r"pip install 'spoor-crawler\[encoder\]'"):
         encoder_of(str(folder))
 
 

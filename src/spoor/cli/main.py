@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.metadata import version
 
 import typer
 
 from spoor.display import masked, printable
+from spoor.distribution import VERSION
 from spoor.errors import InputError, SpoorError
 
 COMMANDS = (
@@ -36,7 +36,7 @@ def build() -> typer.Typer:
         show: bool = typer.Option(False, "--version", help="Print the version and end."),
     ) -> None:
         if show:
-            typer.echo(f"spoor {version('spoor')}")
+            typer.echo(f"spoor {VERSION}")
             raise typer.Exit
 
     for name in COMMANDS:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,7 @@ import typer
 from spoor.cli.options import AllowPrivate, AsJson, ConnectTo, Contact, Delay, Seed, VectorsFile
 from spoor.cli.screen import progress
 from spoor.display import shown
+from spoor.distribution import VERSION
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class _Draft:
             if value:
                 told[key] = list(value)
         told["relevant"] = self.relevant
-        told["made"] = {"with": f"spoor {version('spoor')}", **self.made}
+        told["made"] = {"with": f"spoor {VERSION}", **self.made}
         part = out.with_name(f"{out.name}.part")
         try:
             part.write_text(tomli_w.dumps(told), encoding="utf-8")

@@ -16,11 +16,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 
 Row = Mapping[str, Any]
@@ -196,10 +196,7 @@ def cell(value: object) -> object:
 def parquet(rows: Iterable[Row], file: BinaryIO) -> int:
     """Parquet with a fixed schema, in groups of `BATCH` rows. Raises InputError without the
     extra."""
-    try:
-        arrow, format_ = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise InputError("Parquet needs an extra: pip install 'spoor[parquet]'") from error
+    arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     reason = arrow.struct([("reason", arrow.string()), ("share", arrow.float64())])
     kinds = {
         "list<string>": arrow.list_(arrow.string()),

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.formats.context import around
 from spoor.formats.sources import CHUNK, File, Job
@@ -72,13 +73,7 @@ class Dump:
         self._path = path
         self._file = File(path)
         self.total = self._file.total
-        try:
-            import mwparserfromhell  # noqa: F401
-        except ImportError as error:
-            raise InputError(
-                f"{path} is a MediaWiki dump, whose reader is an extra: "
-                "pip install 'spoor[mediawiki]'"
-            ) from error
+        import_extra("mediawiki", f"{path} is a MediaWiki dump, which", "mwparserfromhell")
 
     @property
     def done(self) -> int:

@@ -1,6 +1,6 @@
 """A text classifier learned from example pages: words weighed for and against, calibrated.
 
-Learning asks for scikit-learn (`pip install 'spoor[classifier]'`); judging asks for nothing, since
+Learning asks for scikit-learn (the extra `classifier`); judging asks for nothing, since
 a model is a few arrays. A logistic regression on tf-idf weights; its margin is turned into a
 probability by a sigmoid that is fitted to margins of pages held out in turn (Platt 1999).
 """
@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.judges.similarity import page_texts, page_words
@@ -189,15 +189,16 @@ def fit(
                 f"{len(found)}; give more, or choose --method tfidf, which goes by likeness"
             )
     learned: Any
-    try:
-        calibration = import_module("sklearn.calibration")
-        extraction = import_module("sklearn.feature_extraction.text")
-        linear, metrics, pipeline, selection = (
-            import_module(f"sklearn.{name}")
-            for name in ("linear_model", "metrics", "pipeline", "model_selection")
-        )
-    except ImportError as error:
-        raise InputError("learning a classifier needs: pip install 'spoor[classifier]'") from error
+    calibration, extraction, linear, metrics, pipeline, selection = import_extra(
+        "classifier",
+        "learning a classifier",
+        "sklearn.calibration",
+        "sklearn.feature_extraction.text",
+        "sklearn.linear_model",
+        "sklearn.metrics",
+        "sklearn.pipeline",
+        "sklearn.model_selection",
+    )
 
     # In a fixed order, whatever order a set has.
     texts = [*sorted(positives), *sorted(negatives)]

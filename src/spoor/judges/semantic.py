@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError, PluginError
 from spoor.judges.named import named
 from spoor.types import Judgement, Page
@@ -41,12 +42,9 @@ def encoder_of(name: str) -> Encoder:
     missing = [file for file in NEEDED if not (folder / file).is_file()]
     if missing:
         raise InputError(f"{folder} is no model2vec encoder: it has no {missing[0]}")
+    (model2vec,) = import_extra("encoder", "an encoder in a folder", "model2vec")
     try:
-        from model2vec import StaticModel
-    except ImportError as error:
-        raise InputError("an encoder in a folder needs: pip install 'spoor[encoder]'") from error
-    try:
-        model = StaticModel.from_pretrained(folder.resolve())
+        model = model2vec.StaticModel.from_pretrained(folder.resolve())
     except Exception as error:  # of its tokenizer, of safetensors, of its JSON
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{folder} cannot be read as a model2vec encoder: {said[:200]}") from error

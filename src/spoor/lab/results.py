@@ -7,12 +7,11 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from spoor.distribution import VERSION, import_extra
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.lab.experiment import Experiment
@@ -64,7 +63,7 @@ def write(
         "kind": experiment.kind,
         "title": experiment.title,
         "about": experiment.about.strip(),
-        "made": {"spoor": version("spoor"), "code": code_digest()[:12]},
+        "made": {"spoor": VERSION, "code": code_digest()[:12]},
         "settings": asdict(experiment),
         "rows": list(rows),
         "more": more or {},
@@ -114,10 +113,7 @@ def write_csv(path: Path, rows: Cells) -> None:
 
 def write_parquet(path: Path, rows: Cells) -> None:
     """The same rows as `write_csv`. Raises InputError where the extra is not installed."""
-    try:
-        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise InputError("Parquet needs an extra: pip install 'spoor[parquet]'") from error
+    arrow, parquet = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     flat = [_flat(row) for row in rows]
     columns = {name: [row.get(name) for row in flat] for name in _names(flat)}
     parquet.write_table(arrow.table(columns), path)

@@ -13,11 +13,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol, Self
 
 from spoor.crawl import Crawl
 from spoor.display import shown
+from spoor.distribution import VERSION, import_extra
 from spoor.errors import InputError
 from spoor.types import Deferred, Fetch, Fetched, Outcome
 
@@ -135,13 +136,6 @@ def listening(place: str) -> tuple[str, int]:
     return address.strip("[]"), number
 
 
-def _extra(*names: str) -> list[Any]:
-    try:
-        return [import_module(name) for name in names]
-    except ImportError as error:
-        raise InputError("metrics need an extra: pip install 'spoor[metrics]'") from error
-
-
 # ---------------------------------------------------------------- Prometheus
 
 
@@ -149,7 +143,9 @@ class Prometheus:
     """Serves /metrics in a thread of its own."""
 
     def __init__(self, read: Read, address: str, port: int) -> None:
-        (client, core) = _extra("prometheus_client", "prometheus_client.core")
+        (client, core) = import_extra(
+            "metrics", "an exporter of metrics", "prometheus_client", "prometheus_client.core"
+        )
         registry = client.CollectorRegistry()
         registry.register(_Numbers(read, core))
         client.ProcessCollector(registry=registry)
@@ -216,7 +212,9 @@ class Telemetry:
     """
 
     def __init__(self, read: Read) -> None:
-        (resources, metrics, readers, traces, processors, api) = _extra(
+        (resources, metrics, readers, traces, processors, api) = import_extra(
+            "metrics",
+            "an exporter of metrics",
             "opentelemetry.sdk.resources",
             "opentelemetry.sdk.metrics",
             "opentelemetry.sdk.metrics.export",
@@ -238,8 +236,8 @@ class Telemetry:
         for processor in tracing:
             self._tracers.add_span_processor(processor)
         self._api = api
-        self._tracer = self._tracers.get_tracer("spoor", version("spoor"))
-        meter = self._meters.get_meter("spoor", version("spoor"))
+        self._tracer = self._tracers.get_tracer("spoor", VERSION)
+        meter = self._meters.get_meter("spoor", VERSION)
         observation = import_module("opentelemetry.metrics").Observation
 
         def observed(name: str) -> Callable[[object], Iterable[Any]]:
@@ -286,7 +284,7 @@ class Telemetry:
 
 
 def _resource(resources: Any) -> Any:
-    told = {"service.version": version("spoor")}
+    told = {"service.version": VERSION}
     named = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     if not os.environ.get("OTEL_SERVICE_NAME") and "service.name=" not in named:
         told["service.name"] = "spoor"

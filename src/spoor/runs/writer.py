@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spoor.distribution import VERSION
 from spoor.errors import InputError, PausedError, SpoorError
 from spoor.files import write_whole
 from spoor.formats.warc_writer import ROTATE_AT, Captured, Place, WarcWriter, response_at
@@ -241,7 +241,7 @@ class RunWriter:
         begun = json.dumps({"format": FORMAT, **as_kept(self.path, self.settings)})
         self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
-        self._db.execute("INSERT INTO meta VALUES ('version', ?)", (version("spoor"),))
+        self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
         self._db.commit()
         self._empty_log()
         self.at("created")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from spoor.errors import InputError
+from spoor.distribution import import_extra
 
 Offsets = NDArray[np.int64]
 Arcs = NDArray[np.int32]
@@ -168,10 +168,7 @@ def power_law(degree: NDArray[np.int64], *, xmin: int | None = None) -> PowerLaw
 
     `xmin` fixes where the tail begins. Raises InputError without the extra `graph`.
     """
-    try:
-        import powerlaw  # type: ignore[import-untyped]  # has no types
-    except ImportError as error:
-        raise InputError("degree exponents need: pip install 'spoor[graph]'") from error
+    (powerlaw,) = import_extra("graph", "the exponent of degrees", "powerlaw")
     data = degree[degree > 0]
     if len(data) < 50 or len(np.unique(data)) < 5:
         return None
@@ -200,10 +197,7 @@ def clustering(indptr: Offsets, indices: Arcs) -> float:
 
     Raises InputError without the extra `graph`.
     """
-    try:
-        import igraph  # type: ignore[import-untyped]  # has no types
-    except ImportError as error:
-        raise InputError("clustering needs: pip install 'spoor[graph]'") from error
+    (igraph,) = import_extra("graph", "clustering", "igraph")
     count = len(indptr) - 1
     rows, targets = undirected(indptr, indices)
     source = np.repeat(np.arange(count), np.diff(rows))

@@ -1,4 +1,4 @@
-"""A crawl in shards on Ray, on one machine or a cluster (an extra: `pip install spoor[ray]`)."""
+"""A crawl in shards on Ray, on one machine or a cluster (extra `ray`)."""
 
 from spoor.integrations.ray.driver import crawl
 

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError, PausedError, SpoorError
 from spoor.learn.harvest_estimate import Harvest
 from spoor.live.metrics import Watcher, watchers
@@ -167,14 +168,7 @@ def crawl(
 def _ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError as error:
-        raise InputError(
-            "crawling in shards needs Ray, which is not installed: pip install 'spoor[ray]'"
-        ) from error
-    return ray
+    return import_extra("ray", "crawling in shards", "ray", "ray.exceptions")[0]
 
 
 def _gone(error: BaseException) -> PausedError:

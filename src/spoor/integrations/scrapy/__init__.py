@@ -1,4 +1,4 @@
-"""Spoor inside Scrapy: an add-on for projects that exist already (extra `spoor[scrapy]`).
+"""Spoor inside Scrapy: an add-on for projects that exist already (extra `scrapy`).
 
 ADDONS = {"spoor.integrations.scrapy.Addon": 500}
 SPOOR_TOPIC = "cancer research"
