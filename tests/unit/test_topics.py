@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from spoor import distribution
 from spoor.errors import InputError, PausedError, PluginError
-from spoor.judges import classifier
 from spoor.judges.classifier import Classifier, TextModel, fit, telling
 from spoor.judges.combined import AllOf, AnyOf
 from spoor.judges.facts import Label, TextPattern
@@ -81,7 +81,7 @@ def test_a_score_is_the_probability_that_scikit_learn_gives(
         standing.CalibratedClassifierCV = Calibrated  # type: ignore[attr-defined]  # a stand-in
         return standing
 
-    monkeypatch.setattr(classifier, "import_module", watched)
+    monkeypatch.setattr(distribution, "import_module", watched)
     wanted, others = sides
     model, quality = fit(wanted[:30], others[:60])
     judge = Classifier(model)
