@@ -36,7 +36,7 @@ from spoor.learn import harvest_estimate
 from spoor.learn.harvest_estimate import NEXT, Harvest
 from spoor.live.live_crawl import ESTIMATE_EVERY
 from spoor.live.stop_rule import LEAST_PAGES
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -30,7 +30,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.garbage import few_collections
 from spoor.judges.facts import Function
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.import_web import record

@@ -37,7 +37,7 @@ from spoor.judges.keywords import Keywords  # noqa: E402
 from spoor.lab.webs import open_scope  # noqa: E402
 from spoor.policies.sarsa import Sarsa  # noqa: E402
 from spoor.protocols import Policy  # noqa: E402
-from spoor.replay import Replay  # noqa: E402
+from spoor.replay_driver import Replay  # noqa: E402
 from spoor.types import (  # noqa: E402
     NO_PARENT,
     Anchor,

@@ -23,7 +23,7 @@ from spoor.judges.spec import judge_of, words_of
 from spoor.lab.webs import LabWorld, open_scope
 from spoor.lab.whatif import Log, Taken, estimate
 from spoor.protocols import Judge
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spoor.errors import CallerError, InputError, PluginError, SpoorError
     from spoor.frontier.memory import MemoryFrontier
     from spoor.notebook import Result, plot, replay, run
-    from spoor.replay import Replay
+    from spoor.replay_driver import Replay
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
     from spoor.web.page import parse
     from spoor.web.urls import resolve
@@ -30,7 +30,7 @@ _HOME = {
     "Outcome": "spoor.types",
     "Page": "spoor.types",
     "PluginError": "spoor.errors",
-    "Replay": "spoor.replay",
+    "Replay": "spoor.replay_driver",
     "Result": "spoor.notebook",
     "SpoorError": "spoor.errors",
     "Task": "spoor.types",

@@ -24,7 +24,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.registry import build
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Failed, Fetch, Fetched, Task
 from spoor.web.page import parse
 

@@ -13,7 +13,7 @@ from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
 from spoor.live.driver import HttpDriver
 from spoor.policies.td_lambda import TDLambda, train
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.settings import HttpSettings
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import SmallWorld

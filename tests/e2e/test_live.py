@@ -27,7 +27,7 @@ from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.settings import HttpSettings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.scope import Scope

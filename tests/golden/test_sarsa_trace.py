@@ -34,7 +34,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.policies.sarsa import Sarsa
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.testing.worlds import TARGET, SmallWorld
 from spoor.types import Anchor, Link, Page, Task, Topic
 from spoor.web.text import Vectors

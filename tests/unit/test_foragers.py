@@ -28,7 +28,7 @@ from spoor.foragers.settings import DAY, FleetSettings
 from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
 from spoor.foragers.weblog import Weblog
 from spoor.learn.state import pack, unpack
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import (
     Deferred,
     Failed,

@@ -25,7 +25,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.testing.policies import generated_web
 from spoor.types import Task, Topic
 

@@ -30,7 +30,7 @@ from spoor.policies.naive_bayes import (
     examples,
     train,
 )
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, InLinks, KnownWeb, Link, Page, State, Task, Topic
 

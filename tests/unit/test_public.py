@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pkgutil import iter_modules
 
 import spoor
 
@@ -17,6 +18,12 @@ def test_the_public_names_are_these() -> None:
     assert sorted(spoor.__all__) == sorted(NAMES)
     for name in NAMES:
         assert getattr(spoor, name).__doc__
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """Importing `spoor.x` sets the attribute `x` of the package."""
+    modules = {module.name for module in iter_modules(spoor.__path__)}
+    assert not modules & set(NAMES)
 
 
 def test_importing_spoor_imports_nothing_heavy() -> None:

@@ -26,7 +26,7 @@ from spoor.policies.sarsa import (
     Sarsa,
     change_bucket,
 )
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.testing.policies import check_policy
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
 from spoor.types import (

@@ -20,7 +20,7 @@ from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.settings import HttpSettings
 from spoor.types import Choice, InLinks, Outcome, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld

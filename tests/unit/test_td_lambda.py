@@ -17,7 +17,7 @@ from spoor.learn.state import pack, unpack
 from spoor.learn.temporal_difference import Network
 from spoor.learn.trained_model import pack_model
 from spoor.policies.td_lambda import FEATURES, TDLambda, train
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import TARGET, SmallWorld, random_web

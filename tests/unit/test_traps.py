@@ -21,7 +21,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.settings import HttpSettings
 from spoor.types import Choice, Failed, Link, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter

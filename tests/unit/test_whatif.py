@@ -17,7 +17,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.lab.whatif import Log, Taken, doubly_robust, estimate, read_log, weights_of
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -21,7 +21,7 @@ from spoor.judges.spec import judge_of, words_of
 from spoor.lab.figures import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.lab.webs import LabWorld, check_labels, open_scope
 from spoor.protocols import LookAhead
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import LinkId, State, Task, Topic, WebGraph
 
 ORACLE_LIMIT = 200_000

@@ -41,7 +41,7 @@ from spoor.lab.sweep import code_digest, data_digest, web_folder
 from spoor.lab.webs import LabWorld, open_web
 from spoor.lab.workers import finish
 from spoor.learn.relevance import Recurring
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
 from spoor.views.plots import curves
 from spoor.web.text import Vectors

@@ -67,7 +67,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_reader import Warc
 from spoor.frontier.memory import MemoryFrontier
 from spoor.protocols import LookAhead, Policy
-from spoor.replay import Replay
+from spoor.replay_driver import Replay
 from spoor.runs import files
 from spoor.runs.assemble import wanted_by
 from spoor.runs.database import reading
