@@ -23,7 +23,7 @@ import pytest
 from spoor.cli.explain import of_page
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.integrations.ray.driver import _started
+from spoor.integrations.ray.cluster import started
 from spoor.learn.state import unpack
 from spoor.runs.database import reading
 from spoor.testing.kills import CountedWeb, served
@@ -267,7 +267,7 @@ def test_a_ray_that_does_not_start_is_told_in_one_line() -> None:
 
     with (
         pytest.raises(InputError, match="no Ray on this machine: The current node timed out"),
-        _started(Slow(), None, 2),
+        started(Slow(), None, 2),
     ):
         pass
 
@@ -278,7 +278,7 @@ def test_a_cluster_that_wants_a_token_is_told_how(monkeypatch: pytest.MonkeyPatc
             raise ConnectionError(f"Failed to connect to Ray cluster at {settings['address']}")
 
     def said(cluster: str | None) -> str:
-        with pytest.raises(InputError) as caught, _started(Ray(), cluster, 2):
+        with pytest.raises(InputError) as caught, started(Ray(), cluster, 2):
             raise AssertionError
         return str(caught.value)
 

@@ -164,7 +164,7 @@ def crawl(
             folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         from spoor.cli.live_screen import screen
         from spoor.live.live_crawl import LiveCrawl, make_http
-        from spoor.live.metrics import Download, numbers_of, watchers
+        from spoor.live.metrics import Download, crawl_metrics, exporters
         from spoor.live.stop_rule import StopRule
         from spoor.runs.assemble import make_crawl, wanted
         from spoor.views.reading import report_of_run
@@ -191,9 +191,9 @@ def crawl(
             if summary["stopped_because"] == "interrupted" or not summary["fetched"]:
                 raise typer.Exit(1)
             return
-        watching = watchers(lambda: numbers_of(engine), metrics, otel)
-        for watcher in watching:
-            after.callback(watcher.close)
+        exporting = exporters(lambda: crawl_metrics(engine), metrics, otel)
+        for exporter in exporting:
+            after.callback(exporter.close)
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings, warc=warc)))
         run = LiveCrawl(folder, engine, http, urls, stop=rule)
@@ -202,9 +202,9 @@ def crawl(
 
         def tell(fetch: Fetch, step: Outcome | Deferred) -> None:
             shown.step(fetch, step)
-            if watching and (download := Download.of(fetch, step)) is not None:
-                for watcher in watching:
-                    watcher.step(download)
+            if exporting and (download := Download.of(fetch, step)) is not None:
+                for exporter in exporting:
+                    exporter.add(download)
 
         run.on_step = tell
         run.on_interrupt = lambda: shown.say(

@@ -19,7 +19,7 @@ from rich.text import Text
 from spoor.cli.screen import PLAIN_EVERY, say
 from spoor.display import shown
 from spoor.integrations.ray import crawl
-from spoor.integrations.ray.driver import Watched
+from spoor.integrations.ray.driver import Progress
 from spoor.live.stop_rule import StopRule
 
 
@@ -74,9 +74,9 @@ class Screen(ExitStack):
         super().__init__()
         console = Console(stderr=True)
         self._quiet = quiet
-        self._watched: Watched | None = None
+        self._progress: Progress | None = None
         self._last = time.monotonic()
-        self._said = 0
+        self._printed = 0
         self._live = (
             RichLive(
                 console=console, refresh_per_second=4, get_renderable=self._render, transient=True
@@ -90,30 +90,30 @@ class Screen(ExitStack):
             self.enter_context(self._live)
         return self
 
-    def show(self, watched: Watched) -> None:
+    def show(self, progress: Progress) -> None:
         """As things stand."""
-        self._watched = watched
+        self._progress = progress
         if self._quiet or self._live is not None:
             return
-        for line in watched.said[self._said :]:
+        for line in progress.messages[self._printed :]:
             say(line)
-        self._said = len(watched.said)
+        self._printed = len(progress.messages)
         if time.monotonic() - self._last >= PLAIN_EVERY:
             self._last = time.monotonic()
-            say(line_of(watched))
+            say(line_of(progress))
 
     def _render(self) -> Group:
-        if self._watched is None:
+        if self._progress is None:
             return Group(Text("starting Ray"))
-        watched = self._watched
-        said = [Text(shown(line)) for line in watched.said]
-        return Group(Text(line_of(watched)), table_of(watched), *said)
+        progress = self._progress
+        messages = [Text(shown(line)) for line in progress.messages]
+        return Group(Text(line_of(progress)), table_of(progress), *messages)
 
 
-def line_of(watched: Watched) -> str:
+def line_of(progress: Progress) -> str:
     """Fetched, found and rate of all shards in one line."""
-    coordinator = watched.coordinator
-    rate = coordinator.fetched / max(time.monotonic() - watched.began, 1e-9)
+    coordinator = progress.coordinator
+    rate = coordinator.fetched / max(time.monotonic() - progress.began, 1e-9)
     away = sum(not member.alive for member in coordinator.members.values())
     line = (
         f"{coordinator.fetched} pages of {coordinator.page_budget.budget}, "
@@ -124,12 +124,12 @@ def line_of(watched: Watched) -> str:
     return line + (f"; {away} shards away" if away else "")
 
 
-def table_of(watched: Watched) -> Table:
+def table_of(progress: Progress) -> Table:
     """A row a shard: hosts, pages, links that came and left, and how long the oldest waits."""
     table = Table(box=None, pad_edge=False)
     for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
         table.add_column(name, justify="right")
-    for row in watched.coordinator.rows(time.monotonic()):
+    for row in progress.coordinator.rows(time.monotonic()):
         numbers = (row.hosts, row.open, row.pages, row.found, row.entered, row.posted, row.waiting)
         values = [f"{value:,}" for value in numbers]
         table.add_row(str(row.shard), *values, f"{row.lag:.1f} s", row.state)

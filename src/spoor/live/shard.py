@@ -34,7 +34,7 @@ COUNT_SECONDS = 2.0
 
 class Shard:
     """Number `me` of `shards`, of the run whose folder is `path`. Opening it is going on.
-    `watched`: its reports tell of each download.
+    `report_downloads`: its reports hold each download.
 
     Raises as RunWriter and Run do.
     """
@@ -47,7 +47,7 @@ class Shard:
         shards: int,
         *,
         warc: bool = True,
-        watched: bool = False,
+        report_downloads: bool = False,
     ) -> None:
         mine = {**settings, "pages": 0}  # the budget is lent
         crawl = make_crawl(mine, *wanted_by(settings), Outbox(me, shards))
@@ -65,7 +65,7 @@ class Shard:
             folder.close()
             raise
         self._verdicts: list[bool] = []
-        self._watched = watched
+        self._report_downloads = report_downloads
         self._downloads: list[Download] = []
         self.run.on_step = self._seen
         self._live = self.run.live(self.worker)
@@ -76,7 +76,7 @@ class Shard:
     def _seen(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         if isinstance(step, Outcome) and step.judgement is not None:
             self._verdicts.append(step.judgement.relevant)
-        if self._watched and (download := Download.of(fetch, step)) is not None:
+        if self._report_downloads and (download := Download.of(fetch, step)) is not None:
             self._downloads.append(download)
 
     def begin(self) -> Report:
@@ -85,7 +85,7 @@ class Shard:
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._live))
         return self._report(None)
 
-    def anew(self) -> Report:
+    def rejoin(self) -> Report:
         """A first report to another coordinator, which has none of what was told the one before."""
         self.worker.held = True
         self.worker.outbox.rewind()

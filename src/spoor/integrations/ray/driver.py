@@ -7,10 +7,7 @@ own run folder, and a coordinator that comes back is told everything by the shar
 
 from __future__ import annotations
 
-import logging
-import os
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,90 +15,52 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spoor.distribution import import_extra
-from spoor.errors import InputError, PausedError, SpoorError
+from spoor.errors import PausedError, SpoorError
+from spoor.integrations.ray.actor import ShardActor
+from spoor.integrations.ray.cluster import (
+    HeadDiedError,
+    check_reachable,
+    import_ray,
+    listens,
+    ray_is_gone,
+    started,
+)
 from spoor.learn.harvest_estimate import Harvest
-from spoor.live.metrics import Watcher, watchers
-from spoor.live.shard import Shard
-from spoor.live.shard_metrics import numbers_of
+from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import files
 from spoor.runs import shards as run_in_shards
 from spoor.runs.database import reading
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 
-TURN = 0.25
+TURN_SECONDS = 0.25
 """Seconds between two turns of a shard."""
 
-SAY = 2.0
-"""Seconds after which it is written down anew how the shards stand."""
+STATUS_SECONDS = 2.0
+"""Seconds after which the status of the shards is written again."""
 
-AGAIN = 0.5
+REOPEN_SECONDS = 0.5
 """Seconds after which a shard whose process died is opened again."""
 
-DEATHS = 8
+MAX_DEATHS = 8
 """Times in a row that a shard may die without a page between before the run pauses."""
 
-AWAY = 180.0
+MAX_AWAY_SECONDS = 180.0
 """Seconds that a shard may be away, for want of a machine to run on, before the run pauses."""
 
-ALONE = "this policy cannot tell what it learned: each shard learns by itself"
-
-HEAD_SECONDS = 5
-"""Seconds that the parts of a local Ray wait for its head to come back: nobody would start it
-again. Ray's own 60 are for heads that move to another machine. One that is only slow keeps its
-connection and is waited for as long as ever."""
-
-MEMORY = 80 * 1024 * 1024
-"""Bytes of a local Ray's object store: what travels is small."""
-
-
-class _HeadDiedError(PausedError):
-    """Ray's head is no longer there."""
-
-
-class ShardActor:
-    """What Ray makes an actor of: one shard in a process of its own."""
-
-    def __init__(self) -> None:
-        self._shard: Shard | None = None
-
-    async def open(
-        self,
-        path: str,
-        settings: dict[str, Any],
-        me: int,
-        shards: int,
-        warc: bool,
-        watched: bool,
-    ) -> Report:
-        """Open the shard, or say where it stands; whoever asks knows nothing of it."""
-        if self._shard is None:
-            self._shard = Shard(Path(path), settings, me, shards, warc=warc, watched=watched)
-            return {**self._shard.begin(), "process": os.getpid()}
-        return {**self._shard.anew(), "process": os.getpid()}
-
-    async def turn(self, order: dict[str, Any]) -> Report:
-        """One turn with the coordinator."""
-        assert self._shard is not None
-        return self._shard.turn(order)
-
-    async def end(self) -> Report:
-        """The last report, once nothing is in flight."""
-        assert self._shard is not None
-        return await self._shard.end()
+LEARNS_ALONE = "this policy cannot tell what it learned: each shard learns by itself"
 
 
 @dataclass
-class Watched:
-    """What those who look on are shown."""
+class Progress:
+    """The state of a crawl in shards, for a screen."""
 
     coordinator: Coordinator
     began: float = field(default_factory=time.monotonic)
     processes: dict[int, int] = field(default_factory=dict)
-    """Shard → its process."""
-    said: list[str] = field(default_factory=list)
-    """What a user must know, in the order of its coming."""
+    """Shard → ID of its process."""
+    messages: list[str] = field(default_factory=list)
+    """What a user must know, oldest first."""
 
 
 def crawl(
@@ -113,25 +72,25 @@ def crawl(
     stop: StopRule | None = None,
     warc: bool = True,
     merge_pages: int = MERGE_PAGES,
-    watch: Callable[[Watched], None] = lambda watched: None,
+    watch: Callable[[Progress], None] = lambda progress: None,
     metrics: str = "",
     otel: bool = False,
 ) -> dict[str, Any]:
     """Crawl in `shards` shards, to the end; the same call on the same folder goes on, with another
     number of shards, too. Returns what `spoor crawl --json` prints.
 
-    `settings`: of `drivers.http.plan.run_settings`. `cluster`: the address of a Ray that runs;
+    `settings`: of `spoor.runs.plan.run_settings`. `cluster`: the address of a Ray that runs;
     without one Ray is started here and ended with the crawl. `merge_pages`: pages a shard between
     two exchanges of what was learned, more as there are more; 0: each learns by itself. `watch` is
-    called a few times a second. `metrics` and `otel`: of `spoor.live.metrics.watchers`;
+    called a few times a second. `metrics` and `otel`: of `spoor.live.metrics.exporters`;
     this process tells of all shards.
 
     Raises InputError as a run's folder does, and where Ray is not installed or not there;
     PausedError where a disk is full, or Ray is gone.
     """
-    ray = _ray()
+    ray = import_ray()
     if cluster is not None:
-        _knock(cluster)
+        check_reachable(cluster)
     rule = stop or StopRule()
     with ExitStack() as undo:
         coordinator = Coordinator(
@@ -143,14 +102,14 @@ def crawl(
             found=rule.found,
             window=rule.window,
         )
-        hearing = watchers(lambda: numbers_of(coordinator, time.monotonic()), metrics, otel)
-        for watcher in hearing:
-            undo.callback(watcher.close)
+        exporting = exporters(lambda: shard_metrics(coordinator, time.monotonic()), metrics, otel)
+        for exporter in exporting:
+            undo.callback(exporter.close)
         run_in_shards.begin(path, settings, shards, undo)
-        undo.enter_context(_started(ray, cluster, len(coordinator.members)))
-        watched = Watched(coordinator)
+        undo.enter_context(started(ray, cluster, len(coordinator.members)))
+        progress = Progress(coordinator)
         driver = _Driver(
-            ray, path, dict(settings), coordinator, rule, shards, warc, watched, hearing
+            ray, path, dict(settings), coordinator, rule, shards, warc, progress, exporting
         )
         if cluster is None:  # that of a cluster may come back
             driver.head = ray.get_runtime_context().gcs_address
@@ -160,89 +119,9 @@ def crawl(
         except SpoorError:
             raise
         except ray.exceptions.RayError as error:
-            raise _gone(error) from error
+            raise ray_is_gone(error) from error
         run_in_shards.write_results(path)
         return driver.summary()
-
-
-def _ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    return import_extra("ray", "crawling in shards", "ray", "ray.exceptions")[0]
-
-
-def _gone(error: BaseException) -> PausedError:
-    what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return PausedError(f"paused: Ray is gone ({what}); give the same command to go on")
-
-
-def _knock(cluster: str) -> None:
-    """Ray itself would wait for a minute and more."""
-    if cluster == "auto":
-        return
-    name, _, port = cluster.rpartition(":")
-    if not name or not port.isascii() or not port.isdigit() or "/" in name:
-        raise InputError(
-            f"--cluster {cluster!r} is not HOST:PORT, as in 192.0.2.10:6379, or 'auto'"
-        )
-    try:
-        socket.create_connection((name, int(port)), timeout=10.0).close()
-    except (OSError, OverflowError) as error:
-        what = getattr(error, "strerror", None) or "it does not answer"
-        raise InputError(f"no Ray at {cluster}: {what}") from error
-
-
-@contextmanager
-def _started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
-    common = {
-        "include_dashboard": False,
-        "log_to_driver": False,
-        "configure_logging": True,
-        "logging_level": logging.ERROR,
-        "namespace": "spoor",
-    }
-    try:
-        if cluster is None:
-            # By its environment: here the raylet does not heed `_system_config` (ray issue 62074).
-            os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
-            ray.init(
-                address="local",
-                num_cpus=processes,
-                num_gpus=0,
-                object_store_memory=MEMORY,
-                _node_ip_address="127.0.0.1",
-                **common,
-            )
-        else:
-            common.pop("include_dashboard")
-            ray.init(address=cluster, **common)
-    except Exception as error:  # Ray raises bare ones, too: a start that took too long
-        where = "on this machine" if cluster is None else f"at {cluster}"
-        what = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
-        if cluster is not None and os.environ.get("RAY_AUTH_MODE") != "token":
-            # Ray sends its token to no address that it was told, unless it was told to do that too.
-            what += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
-        raise InputError(f"no Ray {where}: {what}") from error
-    try:
-        yield
-    except _HeadDiedError:
-        raise  # what is left of it ends by itself, and where asked would end us before we say why
-    except BaseException:
-        ray.shutdown()
-        raise
-    ray.shutdown()
-
-
-def _listens(address: str) -> bool:
-    """Whether somebody is there; who is only slow is."""
-    name, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((name, int(port)), timeout=0.5).close()
-    except ConnectionRefusedError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 @contextmanager
@@ -278,8 +157,8 @@ class _Driver:
         rule: StopRule,
         shards: int,
         warc: bool,
-        watched: Watched,
-        hearing: Sequence[Watcher],
+        progress: Progress,
+        exporting: Sequence[Exporter],
     ) -> None:
         self._rule = rule
         self._harvest = Harvest(_verdicts(path) if rule.estimates else ())
@@ -289,8 +168,8 @@ class _Driver:
         self._coordinator = coordinator
         self._shards = shards
         self._warc = warc
-        self._watched = watched
-        self._hearing = hearing
+        self._progress = progress
+        self._exporters = exporting
         self._began = time.monotonic()
         self._before: int | None = None
         self._pending: dict[Any, tuple[int, str]] = {}
@@ -307,9 +186,9 @@ class _Driver:
         spread = actor.options(scheduling_strategy="SPREAD")
         self._actors = {at: spread.remote() for at in coordinator.members}
 
-    def run(self, watch: Callable[[Watched], None]) -> None:
+    def run(self, watch: Callable[[Progress], None]) -> None:
         """To the end. Raises what a shard ended with, once the others have ended."""
-        shown = said = 0.0
+        shown = written = 0.0
         while not self._coordinator.over:
             now = time.monotonic()
             for shard, at in self._next.items():
@@ -317,7 +196,7 @@ class _Driver:
                     self._ask(shard)
                     self._next[shard] = float("inf")
             soonest = min(self._next.values())
-            wait = min(max(0.001, soonest - now), TURN)
+            wait = min(max(0.001, soonest - now), TURN_SECONDS)
             ready = []
             if self._pending:
                 ready, _ = self._ray.wait(
@@ -329,19 +208,19 @@ class _Driver:
                 else:
                     time.sleep(wait)
             for one in ready:
-                self._answered(one)
-            if now - shown > TURN:
+                self._receive(one)
+            if now - shown > TURN_SECONDS:
                 shown = now
-                watch(self._watched)
-            if now - said > SAY:
-                said = now
-                self._say()
-                if self.head and not _listens(self.head):
-                    raise _HeadDiedError(
+                watch(self._progress)
+            if now - written > STATUS_SECONDS:
+                written = now
+                self._write_status()
+                if self.head and not listens(self.head):
+                    raise HeadDiedError(
                         "paused: Ray is gone (its head died); give the same command to go on"
                     )
-        watch(self._watched)
-        self._say()
+        watch(self._progress)
+        self._write_status()
         if self._fault is not None:
             raise self._fault
 
@@ -349,13 +228,15 @@ class _Driver:
         """Why to end now, by the rules of the run."""
         estimate = None
         if self._rule.estimates:
-            told = [member.told for member in self._coordinator.members.values()]
-            open_links = sum(report["open"] for report in told)
-            estimate = self._harvest.estimate(open_links, sum(one["requests"] for one in told))
+            reports = [member.told for member in self._coordinator.members.values()]
+            open_links = sum(report["open"] for report in reports)
+            estimate = self._harvest.estimate(
+                open_links, sum(report["requests"] for report in reports)
+            )
         return self._rule.reason(found, recent, estimate)
 
-    def _say(self) -> None:
-        """For whoever looks at the run's folder; a full disk is for the shards to tell."""
+    def _write_status(self) -> None:
+        """For whoever looks at the run's folder; that a disk is full the shards report."""
         coordinator, traffic = self._coordinator, self._coordinator.traffic
         rows = [asdict(row) for row in coordinator.rows(time.monotonic())]
         exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
@@ -371,7 +252,7 @@ class _Driver:
         if not member.alive:
             opened = actor.open.remote(
                 *(str(self._path), self._settings, shard, self._shards, self._warc),
-                watched=bool(self._hearing),
+                report_downloads=bool(self._exporters),
             )
             self._pending[opened] = (shard, "open")
         elif member.stopping:
@@ -379,7 +260,7 @@ class _Driver:
         else:
             self._pending[actor.turn.remote(self._coordinator.order(shard))] = (shard, "turn")
 
-    def _answered(self, one: Any) -> None:
+    def _receive(self, one: Any) -> None:
         shard, what = self._pending.pop(one)
         member = self._coordinator.members[shard]
         now = time.monotonic()
@@ -400,23 +281,23 @@ class _Driver:
         for verdict in report["verdicts"]:
             self._harvest.add(verdict)
         for download in report.pop("downloads"):
-            for watcher in self._hearing:
-                watcher.step(download)
+            for exporter in self._exporters:
+                exporter.add(download)
         if what == "open":
-            self._watched.processes[shard] = report["process"]
+            self._progress.processes[shard] = report["process"]
             self._coordinator.joined(shard, report, now)
             if self._before is None and len(self._last) == len(self._coordinator.members):
                 self._before = self._coordinator.fetched
         else:
             self._coordinator.report(shard, report, now)
-        if report["fault"] and report["fault"] not in self._watched.said:
-            self._watched.said.append(report["fault"])
-        if self._coordinator.alone and ALONE not in self._watched.said:
-            self._watched.said.append(ALONE)
+        if report["fault"] and report["fault"] not in self._progress.messages:
+            self._progress.messages.append(report["fault"])
+        if self._coordinator.alone and LEARNS_ALONE not in self._progress.messages:
+            self._progress.messages.append(LEARNS_ALONE)
         member.ended = what == "end"
         hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
         soon = what == "open" or member.stopping or (hungry and self._coordinator.reason is None)
-        self._next[shard] = now + (TURN / 5 if soon else TURN)
+        self._next[shard] = now + (TURN_SECONDS / 5 if soon else TURN_SECONDS)
 
     def _away(self, shard: int, error: Any, now: float) -> None:
         """A shard's process died, or is not there again yet."""
@@ -424,10 +305,12 @@ class _Driver:
             self._coordinator.lost(shard)
             self._idle_deaths[shard] += 1
         since = self._since[shard] = self._since[shard] or now
-        lasts = now - since > AWAY or not any(node["Alive"] for node in self._ray.nodes())
-        if lasts or self._idle_deaths[shard] > DEATHS:
-            self._failed(shard, _gone(error))
-        self._next[shard] = now + AGAIN
+        lasts = now - since > MAX_AWAY_SECONDS or not any(
+            node["Alive"] for node in self._ray.nodes()
+        )
+        if lasts or self._idle_deaths[shard] > MAX_DEATHS:
+            self._failed(shard, ray_is_gone(error))
+        self._next[shard] = now + REOPEN_SECONDS
 
     def _failed(self, shard: int, error: Any) -> None:
         """A shard ended with an error: the run cannot go on without its hosts."""
@@ -464,7 +347,7 @@ class _Driver:
             "policy_fault": next(filter(None, (one["policy_fault"] for one in each)), ""),
             "seconds": round(seconds, 2),
             "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
-            "judge": _together([one["judge"] for one in each]),
+            "judge": _summed([one["judge"] for one in each]),
             "shards": self._shards,
             "learned_together": traffic.merges > 0,
             "learns_alone": coordinator.alone,
@@ -501,7 +384,7 @@ def _verdicts(path: Path) -> list[bool]:
         return [bool(row[0]) for row in db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
 
-def _together(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _summed(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """What the judges of all shards asked and spent."""
     keys = dict.fromkeys(key for account in accounts for key in account)
     return {key: sum(account.get(key, 0.0) for account in accounts) for key in keys}

@@ -1,0 +1,44 @@
+"""What Ray runs in a process of its own: one shard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from spoor.live.shard import Shard
+from spoor.sharding.coordinator import Report
+
+
+class ShardActor:
+    """A shard whose methods Ray calls."""
+
+    def __init__(self) -> None:
+        self._shard: Shard | None = None
+
+    async def open(
+        self,
+        path: str,
+        settings: dict[str, Any],
+        number: int,
+        shards: int,
+        warc: bool,
+        report_downloads: bool,
+    ) -> Report:
+        """Open the shard, or report of one that is open to a new coordinator."""
+        if self._shard is None:
+            self._shard = Shard(
+                Path(path), settings, number, shards, warc=warc, report_downloads=report_downloads
+            )
+            return {**self._shard.begin(), "process": os.getpid()}
+        return {**self._shard.rejoin(), "process": os.getpid()}
+
+    async def turn(self, order: dict[str, Any]) -> Report:
+        """One turn with the coordinator."""
+        assert self._shard is not None
+        return self._shard.turn(order)
+
+    async def end(self) -> Report:
+        """The last report, once nothing is in flight."""
+        assert self._shard is not None
+        return await self._shard.end()
