@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.main import get_command
 
 from spoor.display import masked, printable
 from spoor.distribution import VERSION
@@ -21,8 +24,12 @@ INTERRUPTED = 130
 """What typer makes of an interrupt that nobody caught."""
 
 
-def build() -> typer.Typer:
-    """The whole command tree."""
+@cache
+def command_tree(*commands: str) -> Any:
+    """The tree of `commands`: a callable for a list of arguments.
+
+    typer takes half a second for all of them, since it reads every option's annotations.
+    """
     app = typer.Typer(
         name="spoor",
         help="A focused web crawler that learns which links lead to what you want.",
@@ -39,9 +46,9 @@ def build() -> typer.Typer:
             typer.echo(f"spoor {VERSION}")
             raise typer.Exit
 
-    for name in COMMANDS:
+    for name in commands:
         import_module(f"spoor.cli.{name}").add(app)
-    return app
+    return get_command(app)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -51,8 +58,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. No traceback of ours reaches the user."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    # Only the called command is built; all of them where it is not the first argument (--help).
+    commands = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     try:
-        code = build()(arguments, standalone_mode=False)
+        code = command_tree(*commands)(arguments, standalone_mode=False)
         if code == INTERRUPTED:
             return _say("stopped", 1)
         return code if isinstance(code, int) else 0
