@@ -23,7 +23,8 @@ import numpy as np
 
 from spoor import registry
 from spoor.foragers.fleets import FleetTask
-from spoor.lab.foragers import Remembered, background, simulate
+from spoor.lab.kinds.fleets import Remembered, background
+from spoor.simulation.fleets import simulate_fleet
 from spoor.worlds.newsweb import NewsSettings, news_web
 
 SPOOR = [sys.executable, "-m", "spoor"]
@@ -37,7 +38,7 @@ def speed(days: float) -> None:
         world.rewind()
         task = FleetTask(world.roots(), describe, np.random.default_rng(0))
         fleet = registry.build("fleets", name, task)
-        run = simulate(fleet, world, end=world.start + days * 86400.0)
+        run = simulate_fleet(fleet, world, end=world.start + days * 86400.0)
         done = fleet.counts.pages
         print(
             f"{name:<12} {done:>8,} downloads in {run.seconds:6.2f} s of CPU: "

@@ -30,14 +30,14 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import topic_of
-from spoor.lab.cell import Cell, prepare
-from spoor.lab.webs import open_web
 from spoor.learn import harvest_estimate
 from spoor.learn.harvest_estimate import NEXT, Harvest
 from spoor.live.live_crawl import ESTIMATE_EVERY
 from spoor.live.stop_rule import LEAST_PAGES
 from spoor.replay_driver import Replay
+from spoor.simulation.crawls import CrawlSetup, prepare
 from spoor.types import Task, Topic
+from spoor.worlds.folders import open_web
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 POLICIES = ("trail", "best-first", "breadth-first")
@@ -161,20 +161,20 @@ def generated(
 
 
 def crawled(case: Case, policy: str) -> Run:
-    ground = prepare(Cell(str(case.web), (case.target,), policy, root=case.root))
+    web = prepare(CrawlSetup(str(case.web), (case.target,), policy, root=case.root))
     topic = topic_of(case.topic).topic if case.topic else Topic(name=words_of((case.target,)))
     made = registry.build("policies", policy, Task(np.random.default_rng(0), topic))
-    budget = min(case.pages or ground.reachable, ground.reachable)
+    budget = min(case.pages or web.reachable, web.reachable)
     crawl = Crawl(made, judge_of((case.target,)), MemoryFrontier(), pages=budget)
-    crawl.seed([ground.root])
-    rows = zip(ground.graph.urls, ground.graph.targets.tolist(), strict=True)
+    crawl.seed([web.root])
+    rows = zip(web.graph.urls, web.graph.targets.tolist(), strict=True)
     wanted = {url for url, target in rows if target}
     hits, open_links = [], []
-    for outcome in Replay(crawl, ground.world):
+    for outcome in Replay(crawl, web.world):
         if outcome.page is not None:
             hits.append(outcome.page.url in wanted)
             open_links.append(crawl.frontier.open_count)
-    total, reachable = ground.targets_reachable, ground.reachable
+    total, reachable = web.targets_reachable, web.reachable
     return Run(case.name, policy, np.array(hits), np.array(open_links), total, reachable)
 
 

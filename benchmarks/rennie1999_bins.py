@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.lab.training import known_webs, train
 from spoor.learn.returns import link_values
 from spoor.policies.naive_bayes import NaiveBayesPolicy, bin_of, bounds_of
+from spoor.simulation.training import known_webs, train
 from spoor.types import KnownWeb, State, Task
 
 KINDS: Mapping[str, Mapping[str, Any]] = {

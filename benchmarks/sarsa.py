@@ -34,7 +34,6 @@ from spoor.crawl import Crawl  # noqa: E402
 from spoor.frontier.memory import MemoryFrontier  # noqa: E402
 from spoor.garbage import few_collections  # noqa: E402
 from spoor.judges.keywords import Keywords  # noqa: E402
-from spoor.lab.webs import open_scope  # noqa: E402
 from spoor.policies.sarsa import Sarsa  # noqa: E402
 from spoor.protocols import Policy  # noqa: E402
 from spoor.replay_driver import Replay  # noqa: E402
@@ -52,6 +51,7 @@ from spoor.types import (  # noqa: E402
     Topic,
 )
 from spoor.web.text import Vectors  # noqa: E402
+from spoor.worlds.folders import open_scope  # noqa: E402
 
 POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
     "best-first": ("best-first", {}),

@@ -20,11 +20,11 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
-from spoor.lab.webs import LabWorld, open_scope
 from spoor.lab.whatif import Log, Taken, estimate
 from spoor.protocols import Judge
 from spoor.replay_driver import Replay
 from spoor.types import Task, Topic
+from spoor.worlds.folders import KnownWorld, open_scope
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 SHARE = 1 / 3
@@ -37,7 +37,7 @@ TRIALS = 6
 
 
 def crawl(
-    world: LabWorld,
+    world: KnownWorld,
     root: str,
     judge: Judge,
     topic: Topic,
@@ -58,7 +58,7 @@ def crawl(
     ]
 
 
-def webs() -> Iterator[tuple[LabWorld, str, str, int]]:
+def webs() -> Iterator[tuple[KnownWorld, str, str, int]]:
     """(web, root, target, seed) of each trial."""
     if len(sys.argv) == 4:
         world, root = open_scope(Path(sys.argv[1]), sys.argv[2], "site")

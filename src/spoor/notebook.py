@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoor.judges.topic import topic_of
-from spoor.lab.cell import Cell, replay_cell
 from spoor.learn.state import read
 from spoor.live.live_crawl import LiveCrawl, make_http
 from spoor.registry import DEFAULT_POLICY
@@ -18,6 +17,7 @@ from spoor.runs.assemble import make_crawl, wanted
 from spoor.runs.database import reading
 from spoor.runs.plan import read_seeds, run_settings
 from spoor.runs.writer import RunWriter
+from spoor.simulation.crawls import CrawlSetup, simulate_crawl
 from spoor.views.reading import harvest, report_of_run
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def replay(
     """
     targets = (target,) if isinstance(target, str) else tuple(target)
     told = topic_of(topic).topic if topic else None
-    cell = Cell(
+    setup = CrawlSetup(
         str(web),
         targets,
         policy,
@@ -65,7 +65,7 @@ def replay(
         seed=seed,
         pages=pages,
     )
-    figures = replay_cell(cell, model=read(Path(model)) if model else None)
+    figures = simulate_crawl(setup, model=read(Path(model)) if model else None)
     return Result(policy, figures["fetched"], figures["found"], figures["curve"], figures)
 
 

@@ -18,6 +18,7 @@ from spoor.cli.main import run as spoor
 from spoor.errors import InputError
 from spoor.lab import compare, experiment, pages, papers, results
 from spoor.lab.experiment import packaged
+from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -153,7 +154,7 @@ def test_two_folders_are_compared_by_contender() -> None:
 
 def test_a_web_without_targets_in_reach_has_a_page_all_the_same(tmp_path: Path) -> None:
     empty = {"auc": None, "auc_oracle": None, "gap_closed": None, "targets_reachable": 0}
-    page = pages.report(made([{**row, **empty} for row in ROWS]))
+    page = page_of_results(made([{**row, **empty} for row in ROWS]))
     assert not any(isinstance(block, pages.Picture) for block in page.blocks)
     assert "Who beats whom" not in pages.markdown(page)
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import CallerError, InputError
-from spoor.lab.foragers import cell, new_documents
+from spoor.lab.kinds.fleets import run_fleet
+from spoor.simulation.fleets import new_documents
 from spoor.types import NO_PARENT, Choice, Failed, Fetch, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds import graph
 from spoor.worlds.evolving import EvolvingWorld, Version, rewired
@@ -252,8 +253,8 @@ def test_page_patterns_below_a_folder() -> None:
 @pytest.mark.parametrize("fleet", ["WL", "RL", "WLRL", "round-robin", "change-rate"])
 def test_a_cell_measures_what_it_says(fleet: str) -> None:
     params = {"web": {"news": _plain(SMALL)}, "fleet": fleet, "days": 1.0, "seed": 2}
-    told = cell(params)
-    again = cell(params)
+    told = run_fleet(params)
+    again = run_fleet(params)
     timing = {"seconds", "downloads_per_second"}
     assert {k: v for k, v in told.items() if k not in timing} == {
         k: v for k, v in again.items() if k not in timing
@@ -275,9 +276,9 @@ def test_a_cell_measures_what_it_says(fleet: str) -> None:
 
 def test_cells_refuse_what_they_do_not_know() -> None:
     with pytest.raises(InputError, match="did you mean 'fleet'"):
-        cell({"web": {"news": {}}, "flet": "WL"})
+        run_fleet({"web": {"news": {}}, "flet": "WL"})
     with pytest.raises(InputError, match="unknown key 'day'"):
-        cell({"web": {"news": {"day": 1}}, "fleet": "WL"})
+        run_fleet({"web": {"news": {"day": 1}}, "fleet": "WL"})
     with pytest.raises(InputError, match="is one of"):
         make({}, DATA)
 

@@ -12,8 +12,11 @@ from scipy.stats import ttest_ind
 
 from spoor.cli.main import run as spoor
 from spoor.errors import InputError
-from spoor.lab import fleet_experiment as fleets
+from spoor.lab.cells import run_cells
 from spoor.lab.experiment import find, read
+from spoor.lab.intervals import student_interval, welch_interval
+from spoor.lab.kinds.fleets import KIND, plan
+from spoor.lab.reports.fleets import MEASURES, claims
 
 SMALL = """
 kind = "fleets"
@@ -52,7 +55,7 @@ def test_an_experiment_is_run_once_and_written(
     kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
     assert len(kept) == 10
     experiment = read(file, "small")
-    again = fleets.run(fleets.plan(experiment), out)
+    again = run_cells(KIND, plan(experiment, out), out)
     assert again == cells
     assert {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == kept
     page = (out / "small" / "report.md").read_text("utf-8")
@@ -65,26 +68,26 @@ def test_an_experiment_is_run_once_and_written(
 def test_differences_are_welchs() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.normal(3, 1, 5).tolist(), rng.normal(1, 2, 8).tolist()
-    gap, half = fleets.difference(one, other)
+    gap, half = welch_interval(one, other)
     said = ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
     assert half is not None
     assert (gap - half, gap + half) == pytest.approx((said.low, said.high))
-    assert fleets.difference([1.0], [2.0, 3.0]) == (-1.5, None)
-    assert fleets.interval([2.0, 2.0]) == (2.0, 0.0)
+    assert welch_interval([1.0], [2.0, 3.0]) == (-1.5, None)
+    assert student_interval([2.0, 2.0]) == (2.0, 0.0)
 
 
 def test_claims_say_undecided_where_they_are() -> None:
     def cell(fleet: str, sent: float, age: float) -> dict[str, Any]:
-        zero = dict.fromkeys(fleets.MEASURES, 0.0)
+        zero = dict.fromkeys(MEASURES, 0.0)
         return {**zero, "web": "w", "fleet": fleet, "sent_efficiency": sent, "age_hours": age}
 
     cells = [cell("WL", 0.5, 1.0), cell("WL", 0.51, 3.0), cell("RL", 0.3, 1.5), cell("RL", 0.29, 3)]
-    lines = fleets.claims(cells).splitlines()
-    assert any("sent efficiency" in line and line.endswith("| WL |") for line in lines)
-    assert any("| age |" in line and line.endswith("| undecided |") for line in lines)
+    lines = claims(cells).rows
+    assert any("sent efficiency" in line and line[-1] == "WL" for line in lines)
+    assert any("age" in line and line[-1] == "undecided" for line in lines)
     older = [cell("WL", 0.5, 1.0), cell("WL", 0.5, 1.1), cell("RL", 0.5, 3.0), cell("RL", 0.5, 3.1)]
-    ages = [line for line in fleets.claims(older).splitlines() if "| age |" in line]
-    assert ages[0].endswith("| WL |")  # the younger is better
+    ages = [line for line in claims(older).rows if "age" in line]
+    assert ages[0][-1] == "WL"  # the younger is better
 
 
 @pytest.mark.parametrize(
@@ -98,11 +101,14 @@ def test_claims_say_undecided_where_they_are() -> None:
 )
 def test_bad_experiments(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        fleets.plan(read(experiment_file(tmp_path, text), "small"))
+        plan(read(experiment_file(tmp_path, text), "small"), tmp_path)
 
 
-def test_the_papers_experiments_are_planned() -> None:
-    found = {experiment.name: fleets.plan(experiment) for experiment in find("palotai2005")}
+def test_the_papers_experiments_are_planned(tmp_path: Path) -> None:
+    found = {
+        experiment.name: [cell.params for cell in plan(experiment, tmp_path)]
+        for experiment in find("palotai2005")
+    }
     names = ("fig2", "fig3", "rewired", "small-world", "table2")
     assert set(found) == {f"palotai2005/{name}" for name in names}
     assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])

@@ -17,10 +17,17 @@ from hypothesis import strategies as st
 
 import spoor
 from spoor.errors import InputError, PluginError
-from spoor.lab import sweep
-from spoor.lab.cell import Cell, prepare, replay_cell
+from spoor.lab.cells import file_of, run_cells
+from spoor.lab.digests import topic_digests
 from spoor.lab.experiment import find, packaged, read
-from spoor.lab.figures import (
+from spoor.lab.kinds import harvest
+from spoor.lab.kinds.harvest import KIND, plan
+from spoor.lab.pages import Grid
+from spoor.lab.reports.harvest import blocks, gap_interval, mean_curves, overall, pooled_gap, rows
+from spoor.lab.results import Results, write_csv, write_parquet
+from spoor.registry import parse_params
+from spoor.simulation.crawls import CrawlSetup, prepare, simulate_crawl
+from spoor.simulation.metrics import (
     POINTS,
     area,
     breadth_first_order,
@@ -28,11 +35,7 @@ from spoor.lab.figures import (
     gap_closed,
     requests_to,
 )
-from spoor.lab.pages import Grid, harvest_blocks
-from spoor.lab.results import Results, write_csv, write_parquet
-from spoor.lab.tables import interval, mean_curves, overall, pooled_gap, rows
-from spoor.lab.training import known_webs
-from spoor.registry import parse_params
+from spoor.simulation.training import known_webs
 from spoor.types import WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.graph import depths
@@ -159,7 +162,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_under_a_budget_the_others_have_the_same_one(web: Path) -> None:
     plain, best = (
-        replay_cell(Cell(str(web), ("label:pottery",), policy, pages=45))
+        simulate_crawl(CrawlSetup(str(web), ("label:pottery",), policy, pages=45))
         for policy in ("breadth-first", "oracle")
     )
     assert plain["fetched"] == best["fetched"] == 45
@@ -173,7 +176,7 @@ def test_under_a_budget_the_others_have_the_same_one(web: Path) -> None:
     "policy", ["breadth-first", "depth-first", "random", "best-first", "oracle"]
 )
 def test_the_figures_of_a_cell_fit_together(web: Path, policy: str) -> None:
-    told = replay_cell(Cell(str(web), ("label:pottery",), policy))
+    told = simulate_crawl(CrawlSetup(str(web), ("label:pottery",), policy))
     assert told["fetched"] == told["reachable"] == 180
     assert told["found"] == told["targets"] == told["targets_reachable"] > 5
     assert told["curve"][-1] == [180, told["found"]]
@@ -190,8 +193,8 @@ def test_the_figures_of_a_cell_fit_together(web: Path, policy: str) -> None:
 
 def test_a_cell_is_the_same_every_time(web: Path) -> None:
     def one(seed: int) -> list[list[int]]:
-        figures = replay_cell(
-            Cell(str(web), ("label:pottery",), "random", seed=seed), compare=False
+        figures = simulate_crawl(
+            CrawlSetup(str(web), ("label:pottery",), "random", seed=seed), compare=False
         )
         line: list[list[int]] = figures["curve"]
         return line
@@ -200,8 +203,8 @@ def test_a_cell_is_the_same_every_time(web: Path) -> None:
 
 
 def test_a_budget_cuts_a_cell(web: Path) -> None:
-    told = replay_cell(Cell(str(web), ("label:pottery",), "breadth-first", pages=20))
-    whole = replay_cell(Cell(str(web), ("label:pottery",), "breadth-first"))
+    told = simulate_crawl(CrawlSetup(str(web), ("label:pottery",), "breadth-first", pages=20))
+    whole = simulate_crawl(CrawlSetup(str(web), ("label:pottery",), "breadth-first"))
     assert told["fetched"] == 20
     assert told["reachable"] == 180, "the budget is no part of what there is to find"
     assert told["curve"] == whole["curve"][:21]
@@ -210,7 +213,7 @@ def test_a_budget_cuts_a_cell(web: Path) -> None:
 
 def test_a_root_that_is_not_there(web: Path) -> None:
     with pytest.raises(InputError):
-        prepare(Cell(str(web), ("label:pottery",), "random", root="http://nobody.example/"))
+        prepare(CrawlSetup(str(web), ("label:pottery",), "random", root="http://nobody.example/"))
 
 
 def test_parameters_are_read_as_toml_writes_them() -> None:
@@ -291,12 +294,12 @@ def test_a_sweep_runs_each_cell_once(
     web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = read(write(web.parent, EXPERIMENT), "mine")
-    plan = sweep.plan(experiment, tmp_path)
-    assert len(plan) == 2 * (2 + 1)
+    cells = plan(experiment, tmp_path)
+    assert len(cells) == 2 * (2 + 1)
     done: list[int] = []
-    figures = sweep.run(plan, tmp_path, tell=done.append)
+    figures = run_cells(KIND, cells, tmp_path, progress=done.append)
     assert done[0] == 0
-    assert done[-1] == len(plan) == len(figures)
+    assert done[-1] == len(cells) == len(figures)
     assert [(row["target"], row["contender"], row["seed"]) for row in figures] == [
         (target, contender, seed)
         for target in ("pottery", "board")
@@ -308,22 +311,22 @@ def test_a_sweep_runs_each_cell_once(
         raise AssertionError("a finished cell is not run again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweep, "replay_cell", never)
-        assert sweep.run(sweep.plan(experiment, tmp_path), tmp_path) == figures
+        patch.setattr(harvest, "simulate_crawl", never)
+        assert run_cells(KIND, plan(experiment, tmp_path), tmp_path) == figures
 
     # A run that was cut: one cell is missing, one is half written. Both run again, the rest stays.
-    missing, damaged = (tmp_path / "cells" / f"{cell.key()}.json" for cell in plan[1:3])
+    missing, damaged = (file_of(KIND, cell, tmp_path) for cell in cells[1:3])
     missing.unlink()
     damaged.write_text(damaged.read_text()[:50])
     ran: list[str] = []
-    real = replay_cell
+    real = simulate_crawl
 
-    def counted(cell: Cell, **more: Any) -> dict[str, Any]:
-        ran.append(cell.policy)
-        return real(cell, **more)
+    def counted(setup: CrawlSetup, **more: Any) -> dict[str, Any]:
+        ran.append(setup.policy)
+        return real(setup, **more)
 
-    monkeypatch.setattr(sweep, "replay_cell", counted)
-    again = sweep.run(plan, tmp_path)
+    monkeypatch.setattr(harvest, "simulate_crawl", counted)
+    again = run_cells(KIND, cells, tmp_path)
     assert ran == ["random", "shark-search"]
     same = ("auc", "auc_oracle", "gap_closed", "curve", "found", "contender")
     assert [[row[key] for key in same] for row in again] == [
@@ -333,12 +336,14 @@ def test_a_sweep_runs_each_cell_once(
 
 def test_a_change_of_web_or_cell_is_another_cell(web: Path, tmp_path: Path) -> None:
     experiment = read(write(web.parent, EXPERIMENT), "mine")
-    plan = sweep.plan(experiment, tmp_path)
-    assert len({cell.key() for cell in plan}) == len(plan)
+    cells = plan(experiment, tmp_path)
+    assert len({file_of(KIND, cell, tmp_path) for cell in cells}) == len(cells)
     other = tmp_path / "small"
     GeneratedWorld(GeneratedSettings(pages=180, hosts=3, seed=3, target_share=0.3)).save(other)
-    changed = sweep.plan(read(write(tmp_path, EXPERIMENT), "mine"), tmp_path)
-    assert not {cell.key() for cell in plan} & {cell.key() for cell in changed}
+    changed = plan(read(write(tmp_path, EXPERIMENT), "mine"), tmp_path)
+    assert not {file_of(KIND, cell, tmp_path) for cell in cells} & {
+        file_of(KIND, cell, tmp_path) for cell in changed
+    }
 
 
 def test_the_webs_of_a_training_are_read_once_a_batch(
@@ -367,8 +372,8 @@ training = { mode = "immediate" }
         read_for.extend(more["without"])
         return known_webs(paths, want, **more)
 
-    monkeypatch.setattr(sweep, "known_webs", counted)
-    figures = sweep.run(sweep.plan(read(write(tmp_path, text), "mine"), tmp_path), tmp_path)
+    monkeypatch.setattr(harvest, "known_webs", counted)
+    figures = run_cells(KIND, plan(read(write(tmp_path, text), "mine"), tmp_path), tmp_path)
     assert len(figures) == 2 * 2 * 2
     assert sorted(read_for) == ["apcinc", "rowan"], "once for each site, not for each model"
 
@@ -419,7 +424,7 @@ def test_gaps_are_pooled_by_hand() -> None:
     assert (row.half, row.nine_tenths) == (0.4, None)
     assert row.found == 0.75
     assert row.milliseconds == pytest.approx(2.0)
-    low, high = interval(cells)
+    low, high = gap_interval(cells)
     assert low is not None
     assert high is not None
     assert low <= 0.25 <= high
@@ -427,7 +432,7 @@ def test_gaps_are_pooled_by_hand() -> None:
 
 
 def test_one_cell_has_no_interval() -> None:
-    assert interval([cell(0.7, 0.5, 0.9)]) == (None, None)
+    assert gap_interval([cell(0.7, 0.5, 0.9)]) == (None, None)
     assert pooled_gap([cell(0.5, 0.5, 0.5)]) is None
     assert pooled_gap([]) is None
 
@@ -445,7 +450,7 @@ def test_an_interval_holds_between_its_worst_and_best_cell(
     areas: list[tuple[float, float, float]],
 ) -> None:
     cells = [cell(*row) for row in areas]
-    low, high = interval(cells)
+    low, high = gap_interval(cells)
     gap = pooled_gap(cells)
     assert gap is not None
     gaps = [row["gap_closed"] for row in cells]
@@ -484,7 +489,7 @@ def test_mean_curves_by_hand() -> None:
 def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
     cells = [cell(0.7, 0.5, 0.9, params={"a": 1}), cell(0.6, 0.5, 0.9, seconds=3)]
     told = Results("e", "harvest", "E", "", cells, {"spoor": "1", "code": "c"})
-    table = next(block for block in harvest_blocks(told) if isinstance(block, Grid))
+    table = next(block for block in blocks(told) if isinstance(block, Grid))
     assert table.rows[0][:4] == ["w", "t", "c", "0.375"]
     assert {len(row) for row in table.rows} == {len(table.head)}
     write_csv(tmp_path / "cells.csv", cells)
@@ -505,8 +510,8 @@ def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:
 def test_a_topic_that_changed_makes_other_cells(tmp_path: Path) -> None:
     topic = tmp_path / "t.topic"
     topic.write_text('name = "kiln"')
-    first = sweep.topic_digests([f"topic:{topic}"], "")
-    assert sweep.topic_digests(["label:x"], "kiln, glaze") == []
-    assert sweep.topic_digests([], str(topic)) == first
+    first = topic_digests([f"topic:{topic}"], "")
+    assert topic_digests(["label:x"], "kiln, glaze") == []
+    assert topic_digests([], str(topic)) == first
     topic.write_text('name = "glaze"')
-    assert sweep.topic_digests([f"topic:{topic}"], "") != first
+    assert topic_digests([f"topic:{topic}"], "") != first

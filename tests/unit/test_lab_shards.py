@@ -13,11 +13,14 @@ from spoor.cli.main import run as spoor
 from spoor.errors import CallerError, InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.lab import results, shard_experiment
-from spoor.lab.cell import Cell, replay_cell
+from spoor.lab import results
+from spoor.lab.cells import run_cells
 from spoor.lab.experiment import find, read
-from spoor.lab.shards import division, simulate
+from spoor.lab.kinds.shards import KIND, plan
+from spoor.lab.reports.shards import harvest
 from spoor.sharding.coordinator import MERGE_PAGES
+from spoor.simulation.crawls import CrawlSetup, simulate_crawl
+from spoor.simulation.shards import division, simulate_shards
 from spoor.types import NO_PARENT, Anchor, Link, Topic
 from spoor.web.urls import shard_of
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -32,19 +35,19 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def cell(web: str, policy: str) -> Cell:
-    return Cell(web, TARGET, policy, topic=Topic("pottery", "kiln glaze clay"), pages=150)
+def cell(web: str, policy: str) -> CrawlSetup:
+    return CrawlSetup(web, TARGET, policy, topic=Topic("pottery", "kiln glaze clay"), pages=150)
 
 
 def test_one_shard_is_the_plain_crawl(web: str) -> None:
-    alone = simulate(cell(web, "best-first"), 1)
-    plain = replay_cell(cell(web, "best-first"), compare=False)
+    alone = simulate_shards(cell(web, "best-first"), 1)
+    plain = simulate_crawl(cell(web, "best-first"), compare=False)
     assert (alone["fetched"], alone["found"]) == (plain["fetched"], plain["found"])
     assert alone["links_per_page"] == 0
 
 
 def test_shards_that_can_learn_together_do(web: str) -> None:
-    told = simulate(cell(web, "trail"), 4, merge_pages=20)
+    told = simulate_shards(cell(web, "trail"), 4, merge_pages=20)
     assert told["fetched"] == 150
     assert told["mergeable"]
     assert told["merges"] >= 1
@@ -54,7 +57,7 @@ def test_shards_that_can_learn_together_do(web: str) -> None:
 
 
 def test_shards_that_cannot_learn_together_say_so(web: str) -> None:
-    told = simulate(cell(web, "best-first"), 4, merge_pages=20)
+    told = simulate_shards(cell(web, "best-first"), 4, merge_pages=20)
     assert told["fetched"] == 150
     assert not told["mergeable"]
     assert told["merges"] == 0
@@ -116,8 +119,9 @@ def test_an_experiment_with_shards_is_run_once_and_written(
         ("here", "trail, 4 shards", 1),
     ]
     one = {(cell["web"], cell["name"]): cell for cell in cells if cell["shards"] == 1}
-    alone = simulate(
-        Cell(web, TARGET, "best-first", topic=Topic("pottery, kiln, glaze, clay"), pages=80), 1
+    alone = simulate_shards(
+        CrawlSetup(web, TARGET, "best-first", topic=Topic("pottery, kiln, glaze, clay"), pages=80),
+        1,
     )
     assert one["here", "best-first"]["found"] == alone["found"]
     assert {cell["fetched"] for cell in cells} == {80}
@@ -129,9 +133,7 @@ def test_an_experiment_with_shards_is_run_once_and_written(
         (out / "cells" / name).unlink()
     (out / "cells" / sorted(kept)[1]).write_text("{", encoding="utf-8")
     done: list[int] = []
-    again = shard_experiment.run(
-        shard_experiment.plan(read(file, "small"), out), out, tell=done.append
-    )
+    again = run_cells(KIND, plan(read(file, "small"), out), out, progress=done.append)
     assert [timeless(cell) for cell in again] == [timeless(cell) for cell in cells]
     assert (done[0], done[-1]) == (len(cells) - len(lost) - 1, len(cells))
     new = {
@@ -162,7 +164,7 @@ def test_the_harvest_by_hand() -> None:
     rows = [row(1, False, 0, 50)]
     rows += [row(2, False, seed, found) for seed, found in enumerate((40, 44))]
     rows += [row(2, True, seed, found) for seed, found in enumerate((46, 50))]
-    _, one, two = shard_experiment.harvest(rows)
+    one, two = harvest(rows).rows
     assert one == ["w", "p", "1", "100", "50.0 %", "–", "–", "–", "–"]
     # t of one degree of freedom: 12.706 · 2.828 / √2
     assert two[4:] == [
@@ -174,7 +176,7 @@ def test_the_harvest_by_hand() -> None:
     ]
     # The pages ended before anybody told anything: there is nothing to compare.
     rows = [{**row, "merges": 0} for row in rows]
-    assert shard_experiment.harvest(rows)[2][6:] == ["–", "–", "–"]
+    assert harvest(rows).rows[1][6:] == ["–", "–", "–"]
 
 
 def test_the_packaged_experiment_has_its_webs_and_numbers() -> None:
@@ -190,7 +192,7 @@ def test_the_packaged_experiment_has_its_webs_and_numbers() -> None:
         (SMALL.replace("merge = 10", "merg = 10"), "unknown setting 'merg' .did you mean 'merge'"),
         (
             SMALL.replace("shards = [4]", "shards = [0]"),
-            "shards: a whole number from 1 on, not 0",
+            "shards is a whole number from 1 on, not 0",
         ),
         (SMALL.replace("shards = [4]", ""), "settings name shards, as in"),
         (SMALL.replace("merge = 10", 'by = "page"'), "by is domain or host, not 'page'"),
@@ -201,7 +203,7 @@ def test_the_packaged_experiment_has_its_webs_and_numbers() -> None:
 def test_bad_experiments_with_shards(web: str, tmp_path: Path, text: str, said: str) -> None:
     experiment = read(experiment_file(tmp_path, web, text), "small")
     with pytest.raises(InputError, match=said):
-        shard_experiment.plan(experiment, tmp_path)
+        plan(experiment, tmp_path)
 
 
 @pytest.mark.parametrize("store", ["memory", "disk"])

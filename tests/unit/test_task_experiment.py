@@ -10,8 +10,11 @@ import pytest
 
 from spoor.errors import InputError
 from spoor.lab import pages, papers, results
+from spoor.lab.cells import run_cells
 from spoor.lab.experiment import packaged, read
-from spoor.lab.task_experiment import plan, run, table, whole
+from spoor.lab.kinds.tasks import KIND, completed, plan
+from spoor.lab.pages import Grid
+from spoor.lab.reports.tasks import table
 from spoor.worlds.import_web import record
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
@@ -79,7 +82,7 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
     assert names[0] == ("no learning", 0)
     assert len(names) == 3
     told: list[int] = []
-    rows = run(trials, out, tell=told.append)
+    rows = run_cells(KIND, trials, out, progress=told.append)
     assert list(dict.fromkeys(told)) == [0, 1, 2, 3]
     # Best-first learns nothing, and crawls once.
     assert [row["task"] for row in rows] == [1, 1, 2, 3, 1, 2, 3]
@@ -89,10 +92,9 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
         assert row["curve"][-1] == [row["fetched"], row["found"]]
         assert row["targets_reachable"] >= 10, "a town that links to Poetry names it, too"
         assert 0 < row["found"] <= row["targets_reachable"]
-    again = run(trials, out)
+    again = run_cells(KIND, trials, out)
     assert again == rows, "kept trials are read back"
-    shown = table(rows)
-    assert "| Poetry | no learning |" in shown
+    assert table(rows).rows[0][:2] == ["Poetry", "no learning"]
     results.write(out / "poetry", experiment, rows)
     page = pages.write(papers.page_of(out / "poetry"), out / "poetry")
     assert page.with_suffix(".md").read_text("utf-8").count(".svg") == 3
@@ -102,7 +104,7 @@ def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:
 def test_the_paper_experiments_are_read() -> None:
     for name, path in packaged().items():
         if name.startswith("han2018/"):
-            experiment = whole(read(path, name))
+            experiment = completed(read(path, name))
             assert experiment.kind == "tasks"
             topics = len(experiment.settings["topics"])
             assert topics == (1 if name == "han2018/cost" else 6)
@@ -112,20 +114,20 @@ def test_the_paper_experiments_are_read() -> None:
 def test_figures_of_the_same_tasks_share_their_trials(folder: Path) -> None:
     out = folder / "shared"
     told = {"fig1": 4, "fig2": 10, "fig3": 3, "cost": 3}
-    shown: dict[str, str] = {}
+    shown: dict[str, Grid] = {}
     for figure, columns in told.items():
         file = folder / f"{figure}.toml"
         of = f'[settings]\nfigure = "{figure}"'
         file.write_text(EXPERIMENT.replace("[settings]", of), encoding="utf-8")
         trials = plan(read(file, figure), out)
         done: list[int] = []
-        shown[figure] = table(run(trials, out, tell=done.append))
+        shown[figure] = table(run_cells(KIND, trials, out, progress=done.append))
         ready = {"fig1": 0, "fig2": 3, "fig3": 3, "cost": 0}  # what is timed is run anew
         assert done[0] == ready[figure]
-        lines = shown[figure].splitlines()
-        assert [line.count("|") for line in lines] == [columns + 3] * 4
-    found = [line.split("|")[-2].strip() for line in shown["fig3"].splitlines()[2:]]
-    rows = run(plan(read(folder / "fig3.toml", "fig3"), out), out)
+        lines = [shown[figure].head, *shown[figure].rows]
+        assert [len(line) for line in lines] == [columns + 2] * 3
+    found = [line[-1] for line in shown["fig3"].rows]
+    rows = run_cells(KIND, plan(read(folder / "fig3.toml", "fig3"), out), out)
     assert found[0] == str(rows[0]["found"]), (
         "best-first learns nothing: its last task is its first"
     )

@@ -12,12 +12,12 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.lab.cell import Cell, Ground, replay_cell
 from spoor.learn.state import pack, unpack
 from spoor.learn.temporal_difference import Network
 from spoor.learn.trained_model import pack_model
 from spoor.policies.td_lambda import FEATURES, TDLambda, train
 from spoor.replay_driver import Replay
+from spoor.simulation.crawls import CrawlSetup, PreparedWeb, simulate_crawl
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
@@ -149,12 +149,12 @@ def test_the_score_is_the_mean_of_the_networks() -> None:
 def figures(**settings: Any) -> dict[str, Any]:
     world = SmallWorld([*AHEAD.pages.values()])
     graph = world.graph()
-    ground = Ground(world, graph, "http://w/root", list(range(10)))  # type: ignore[arg-type]  # a world of the lab, as far as a replay needs one
+    prepared = PreparedWeb(world, graph, "http://w/root", list(range(10)))  # type: ignore[arg-type]  # a world of the lab, as far as a replay needs one
     params = {"scoring": "look-ahead", **settings.pop("params", {})}
-    cell = Cell(
+    setup = CrawlSetup(
         "by hand", (f"label:{TARGET}",), "td-lambda", topic=TOPIC, params=params, **settings
     )
-    return replay_cell(cell, ground=ground, model=model_by_hand(VALUES), compare=False)
+    return simulate_crawl(setup, web=prepared, model=model_by_hand(VALUES), compare=False)
 
 
 def test_every_download_counts_unless_looking_ahead_is_free() -> None:

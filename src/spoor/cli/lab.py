@@ -14,7 +14,9 @@ from spoor.cli.screen import progress
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
-    from spoor.lab.experiment import Experiment
+    from collections.abc import Sequence
+
+    from spoor.lab.results import Results
 
 
 def add(app: typer.Typer) -> None:
@@ -53,46 +55,24 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
-    from spoor.lab import (
-        fleet_experiment,
-        pages,
-        papers,
-        results,
-        shard_experiment,
-        sweep,
-        task_experiment,
-    )
+    from spoor.lab import pages, papers, results
+    from spoor.lab.cells import kind_of, run_cells
     from spoor.lab.experiment import find
 
-    jobs = jobs or os.cpu_count() or 1
-    told: list[dict[str, Any]] = []
     found = [experiment for name in experiments for experiment in find(name)]
+    printed: list[dict[str, Any]] = []
     for experiment in found:
-        more: dict[str, Any] = {}
-        name = experiment.name
-        plans: Any
-        if experiment.kind == "fleets":
-            plans = fleet_experiment.plan(experiment)
-            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
-                cells = fleet_experiment.run(plans, out, jobs=jobs, tell=tell)
-            more["graphs"] = fleet_experiment.graphs(experiment.settings["webs"])
-        elif experiment.kind == "tasks":
-            plans = task_experiment.plan(experiment, out)
-            with progress(f"trials of {name}", len(plans), quiet=as_json) as tell:
-                cells = task_experiment.run(plans, out, jobs=jobs, tell=tell)
-        elif experiment.kind == "shards":
-            plans = shard_experiment.plan(experiment, out)
-            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
-                cells = shard_experiment.run(plans, out, jobs=jobs, tell=tell)
-        else:
-            plans = sweep.plan(experiment, out)
-            with progress(f"cells of {name}", len(plans), quiet=as_json) as tell:
-                cells = sweep.run(plans, out, jobs=jobs, tell=tell)
-        told.append({"experiment": name, TOLD.get(experiment.kind, "cells"): cells})
-        results.write(out / name, experiment, cells, more)
+        name, kind = experiment.name, kind_of(experiment)
+        cells = kind.plan(experiment, out)
+        with progress(f"cells of {name}", len(cells), quiet=as_json) as report_progress:
+            rows = run_cells(
+                kind, cells, out, jobs=jobs or os.cpu_count() or 1, progress=report_progress
+            )
+        results.write(out / name, experiment, rows, kind.facts(experiment))
         page = pages.write(papers.page_of(out / name), out / name)
+        printed.append({"experiment": name, kind.row_name: rows})
         if not as_json:
-            show(experiment, cells)
+            show(results.read(out / name))
             typer.echo(f"\nReport, pictures and cells.csv: {page}\n")
     for parent in dict.fromkeys(out / experiment.name.rpartition("/")[0] for experiment in found):
         if parent != out:
@@ -100,11 +80,7 @@ def run(
             if not as_json:
                 typer.echo(f"All of {parent.name} on one page: {page}")
     if as_json:
-        typer.echo(json.dumps(told[0] if len(told) == 1 else {"experiments": told}))
-
-
-TOLD = {"tasks": "tasks"}
-"""What `--json` calls the rows, where they are no cells."""
+        typer.echo(json.dumps(printed[0] if len(printed) == 1 else {"experiments": printed}))
 
 
 def compare(
@@ -126,40 +102,33 @@ def compare(
     from spoor.lab import compare as compared
     from spoor.lab import results
 
-    for given, known, name in (
+    for value, allowed, option in (
         (pairs, compared.PAIRS, "--pairs"),
         (correct, compared.CORRECTIONS, "--correct"),
     ):
-        if given not in known:
-            raise InputError(f"{name} is {', '.join(known[:-1])} or {known[-1]}, not {given!r}")
+        if value not in allowed:
+            raise InputError(
+                f"{option} is {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r}"
+            )
     how: dict[str, str] = {"measure": measure, "by": pairs, "correct": correct}
     if other is None:
-        table = compared.matrix(list(results.found(Path(one))), **how)
-        done = [told for (a, b), told in table.items() if (b, a) not in table or a < b]
+        table = compared.matrix(list(results.read_all(Path(one))), **how)
+        comparisons = [item for (a, b), item in table.items() if (b, a) not in table or a < b]
     elif within is not None:
-        done = compared.contenders(list(results.found(within)), one, other, **how)
+        comparisons = compared.contenders(list(results.read_all(within)), one, other, **how)
     elif Path(one).is_dir() and Path(other).is_dir():
-        ours, theirs = (list(results.found(Path(name))) for name in (one, other))
-        done = compared.folders(ours, theirs, **how)
+        ours, theirs = (list(results.read_all(Path(name))) for name in (one, other))
+        comparisons = compared.folders(ours, theirs, **how)
     else:
         raise InputError(
             f"{one!r} and {other!r} are no two folders; for two policies name the folder of their "
             "experiment: --in lab-out/NAME"
         )
     if as_json:
-        rows = [{**asdict(told), "verdict": told.verdict} for told in done]
+        rows = [{**asdict(item), "verdict": item.verdict} for item in comparisons]
         typer.echo(json.dumps({"comparisons": rows}))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if Console().is_terminal else 160)
-    grid = Table(box=None, pad_edge=False)
-    for name in compared.HEAD:
-        grid.add_column(name, overflow="fold")
-    for told in done:
-        grid.add_row(*compared.line(told))
-    console.print(grid)
+    show_table(compared.HEAD, [compared.line(item) for item in comparisons])
 
 
 def report(
@@ -192,66 +161,44 @@ def whatif(
     from spoor.registry import parse_params
 
     log = off_policy.read_log(folder)
-    told = off_policy.estimate(
+    estimate = off_policy.estimate(
         log,
         policy,
         params=parse_params(param or []),
         model=read(model) if model else None,
         seed=seed,
     )
-    typer.echo(off_policy.as_json(told) if as_json else off_policy.describe(told, str(folder)))
+    typer.echo(
+        off_policy.as_json(estimate) if as_json else off_policy.describe(estimate, str(folder))
+    )
 
 
-def show(experiment: Experiment, cells: list[dict[str, Any]]) -> None:
-    """What an experiment says, on a terminal or in plain text."""
-    from spoor.lab import fleet_experiment as fleets
-    from spoor.lab import shard_experiment as split
-    from spoor.lab import task_experiment as tasks
+def show(results: Results) -> None:
+    """The main tables of an experiment, on a terminal or in plain text."""
+    from spoor.lab.pages import Grid, Prose
+    from spoor.lab.reports.report import report_of
 
-    if experiment.kind == "fleets":
-        typer.echo(f"{experiment.title}\n\n{fleets.table(cells)}\n\n{fleets.claims(cells)}")
-    elif experiment.kind == "tasks":
-        typer.echo(f"{experiment.title}\n\n{tasks.table(cells)}")
-    elif experiment.kind == "shards":
-        show_grid(experiment.title, split.harvest(cells))
-    else:
-        show_harvest(experiment.title, cells)
+    title = results.title
+    for block in report_of(results).summary(results):
+        if isinstance(block, Grid):
+            show_table(block.head, block.rows, title=title, names=block.names)
+        elif isinstance(block, Prose):
+            typer.echo(f"{title}\n{block.text}" if title else block.text)
+        title = ""
 
 
-def show_grid(title: str, rows: list[list[str]]) -> None:
-    """A table on a terminal or in plain text; its first row is the head."""
+def show_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", names: int | None = None
+) -> None:
+    """A table on a terminal or in plain text; columns after the first `names` are aligned right."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(width=None if Console().is_terminal else 160)
-    grid = Table(*rows[0], title=title, box=None, pad_edge=False)
-    for row in rows[1:]:
+    grid = Table(title=title or None, box=None, pad_edge=False)
+    for number, name in enumerate(head):
+        right = names is not None and number >= names
+        grid.add_column(name, overflow="fold", justify="right" if right else "left")
+    for row in rows:
         grid.add_row(*row)
     console.print(grid)
-
-
-def show_harvest(title: str, cells: list[dict[str, Any]]) -> None:
-    """The table of an experiment, on a terminal or in plain text."""
-    from spoor.lab.tables import overall, rows
-
-    table = rows(cells)
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if Console().is_terminal else 160)
-    grid = Table(title=title, box=None, pad_edge=False)
-    for name in ("web", "target", "policy"):
-        grid.add_column(name, overflow="fold")
-    for name in ("gap closed", "95 %", "AUC", "to 50 %", "to 75 %", "to 90 %", "ms/page"):
-        grid.add_column(name, justify="right")
-    for row in table:
-        between = "" if row.low is None else f"{row.low:.2f} … {row.high:.2f}"
-        numbers = (row.gap, None, row.auc, row.half, row.three_quarters, row.nine_tenths)
-        shown = ["–" if value is None else f"{value:.3f}" for value in numbers]
-        shown[1] = between
-        grid.add_row(row.web, row.target, row.contender, *shown, f"{row.milliseconds:.2f}")
-    console.print(grid)
-    if len({(row.web, row.target) for row in table}) > 1:
-        console.print("\nMean of the gaps closed over webs and targets (worst of them):")
-        for who, mean, worst, _ in overall(table):
-            console.print(f"  {mean:6.3f}  ({worst:.3f})  {who}", highlight=False)

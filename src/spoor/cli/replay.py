@@ -47,20 +47,20 @@ def replay(
 ) -> None:
     """Replay a policy over WEB and say how soon it finds the targets."""
     from spoor.judges.topic import read_topic, topic_of
-    from spoor.lab.cell import Cell, prepare, replay_cell
     from spoor.learn.state import read
     from spoor.runs.plan import refuse_two
+    from spoor.simulation.crawls import CrawlSetup, prepare, simulate_crawl
 
     if absent not in ("skip", "answer"):
         raise InputError(f"--absent is 'skip' or 'answer', not {absent!r}")
     refuse_two(topic, topic_file)
-    told = topic_of(topic).topic if topic else read_topic(topic_file).topic if topic_file else None
-    cell = Cell(
+    words = topic_of(topic).topic if topic else None
+    setup = CrawlSetup(
         str(web),
         tuple(target),
         policy,
         root=root,
-        topic=told,
+        topic=read_topic(topic_file).topic if topic_file else words,
         params=parse_params(param or []),
         seed=seed,
         pages=pages,
@@ -71,10 +71,14 @@ def replay(
         vectors=str(vectors) if vectors else None,
         free_look_ahead=free_look_ahead,
     )
-    ground = prepare(cell)
-    with progress("pages", min(pages or ground.reachable, ground.reachable), quiet=as_json) as tell:
-        state = read(model) if model else None
-        figures = replay_cell(cell, ground=ground, model=state, tell=tell)
+    prepared = prepare(setup)
+    with progress("pages", prepared.budget(pages), quiet=as_json) as report_progress:
+        figures = simulate_crawl(
+            setup,
+            web=prepared,
+            model=read(model) if model else None,
+            progress=report_progress,
+        )
     typer.echo(json.dumps(figures) if as_json else describe(figures))
 
 

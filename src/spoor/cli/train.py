@@ -32,10 +32,10 @@ def train(
 ) -> None:
     """Train POLICY on WEBS; each recorded site is one training site."""
     from spoor.judges.topic import topic_of
-    from spoor.lab.training import known_webs
-    from spoor.lab.training import train as train_policy
     from spoor.learn.state import write
     from spoor.registry import find, parse_params
+    from spoor.simulation.training import known_webs
+    from spoor.simulation.training import train as train_policy
     from spoor.web.text import Vectors
 
     find("trainers", policy)
@@ -43,7 +43,7 @@ def train(
     if episodes is not None:
         params["episodes"] = episodes
     known = known_webs(webs, target, only=site or [], without=without or [])
-    with progress("training steps", None) as tell:
+    with progress("training steps", None) as report_progress:
         model = train_policy(
             policy,
             known,
@@ -52,7 +52,7 @@ def train(
             params=params,
             seed=seed,
             vectors=Vectors.read(str(vectors)) if vectors else None,
-            tell=lambda done, of: tell(done),
+            progress=lambda done, total: report_progress(done),
         )
     write(out, model)
     pages = sum(len(web.graph.urls) for web in known)

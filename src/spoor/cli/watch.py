@@ -191,8 +191,8 @@ def simulated(
     """The same on an evolving web by a simulated clock, with the measures of the lab."""
     from spoor.cli.screen import progress
     from spoor.formats.feeds import rss
-    from spoor.lab.foragers import figures, simulate
     from spoor.live.changes import ChangeTracker
+    from spoor.simulation.fleets import figures, simulate_fleet
     from spoor.worlds.import_evolving import open_evolving
 
     world = open_evolving(replay)
@@ -201,11 +201,11 @@ def simulated(
     lines: list[dict[str, Any]] = []
     end = world.end if seconds is None else min(world.end, world.start + seconds)
     with progress("downloads", None, quiet=quiet) as tell:
-        run = simulate(
+        run = simulate_fleet(
             fleet,
             world,
             end=end,
-            tell=tell,
+            progress=tell,
             on_step=lambda step, now: lines.extend(tracker.lines(step, now)),
         )
     summary = figures(fleet, world, run, {"fleet": told["fleet"], "seed": told["seed"]})

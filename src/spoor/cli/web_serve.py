@@ -67,10 +67,10 @@ def serve(
 ) -> None:
     """Serve WEB over HTTP on loopback, its hosts by name."""
     from spoor.http.world_server import Faults, Server
-    from spoor.lab.webs import open_web
     from spoor.worlds.clocked import Clocked
     from spoor.worlds.evolving import FILE as EVOLVING
     from spoor.worlds.evolving import EvolvingWorld
+    from spoor.worlds.folders import open_web
     from spoor.worlds.generated import GeneratedWorld
 
     evolving = (web / EVOLVING).exists()

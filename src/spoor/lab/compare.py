@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import bootstrap, false_discovery_control, permutation_test, ttest_1samp
+from scipy.stats import false_discovery_control, permutation_test
 
 from spoor.errors import InputError
+from spoor.lab.intervals import CONFIDENCE, RESAMPLES, interval
 from spoor.lab.results import Results, contender_of
 from spoor.registry import nearest
-
-CONFIDENCE = 0.95
-RESAMPLES = 9_999
-FEW = 10
 
 PAIRS = ("crawl", "site", "seed")
 """What is paired: every site and target; every site, its targets averaged; every seed of those."""
@@ -32,7 +29,7 @@ PAIRS = ("crawl", "site", "seed")
 CORRECTIONS = ("holm", "fdr", "none")
 
 MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found", "shards": "found"}
-"""What is compared where nothing is said, by the kind of an experiment."""
+"""What is compared by default, by the kind of an experiment."""
 
 LESS_IS_BETTER = ("requests_to", "age_hours", "delay_hours", "seconds", "cpu_seconds", "peak_rss")
 
@@ -65,14 +62,14 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """`win`, `loss` or `tie` of `one` at 95 %; `tie` where the pairs cannot tell."""
-        return self._at(self.adjusted)
+        return self._verdict(self.adjusted)
 
     @property
     def uncorrected(self) -> str:
         """The verdict without correction, for claims that something does *not* lose."""
-        return self._at(self.p)
+        return self._verdict(self.p)
 
-    def _at(self, p: float | None) -> str:
+    def _verdict(self, p: float | None) -> str:
         if p is None or self.low is None or self.high is None or p >= 1 - CONFIDENCE:
             return "tie"
         if self.low > 0:
@@ -82,20 +79,15 @@ class Comparison:
     @property
     def swapped(self) -> Comparison:
         """The same, seen from the other."""
-        low = None if self.high is None else -self.high
-        high = None if self.low is None else -self.low
-        return Comparison(
-            self.other,
-            self.one,
-            self.pairs,
-            self.losses,
-            self.ties,
-            self.wins,
-            -self.difference,
-            low,
-            high,
-            self.p,
-            self.adjusted,
+        return replace(
+            self,
+            one=self.other,
+            other=self.one,
+            wins=self.losses,
+            losses=self.wins,
+            difference=-self.difference,
+            low=None if self.high is None else -self.high,
+            high=None if self.low is None else -self.low,
         )
 
 
@@ -185,7 +177,8 @@ def paired(
     """The comparison of (one, other) values; `less`: the smaller value is the better one."""
     difference = np.array([a - b for a, b in pairs]) * (-1.0 if less else 1.0)
     difference[np.abs(difference) < 1e-12] = 0.0
-    told = Comparison(
+    low, high = interval(difference)
+    return Comparison(
         one,
         other,
         len(difference),
@@ -193,37 +186,10 @@ def paired(
         int((difference == 0).sum()),
         int((difference < 0).sum()),
         float(difference.mean()) if len(difference) else 0.0,
+        low,
+        high,
+        sign_test(difference) if len(difference) > 1 else None,
     )
-    if len(difference) < 2:
-        return told
-    low, high = interval(difference)
-    return _with(told, low, high, sign_test(difference), None)
-
-
-def _with(
-    told: Comparison, low: float | None, high: float | None, p: float | None, adjusted: float | None
-) -> Comparison:
-    counts = (told.pairs, told.wins, told.ties, told.losses, told.difference)
-    return Comparison(told.one, told.other, *counts, low, high, p, adjusted)
-
-
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % interval of a mean; shape (n,), n > 1: percentile bootstrap, and Student's t where there
-    are fewer than ten values, of which a bootstrap is too narrow."""
-    if np.ptp(values) == 0:
-        return float(values[0]), float(values[0])
-    if len(values) < FEW:
-        told = ttest_1samp(values, 0.0).confidence_interval(CONFIDENCE)
-        return float(told.low), float(told.high)
-    found = bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return float(found.low), float(found.high)
 
 
 def sign_test(difference: NDArray[np.float64]) -> float:
@@ -255,10 +221,7 @@ def corrected(found: Sequence[Comparison], how: str = "holm") -> list[Comparison
         "none": lambda p: p,
     }[how]
     new = iter(adjust(tested))
-    return [
-        told if told.p is None else _with(told, told.low, told.high, told.p, next(new))
-        for told in found
-    ]
+    return [told if told.p is None else replace(told, adjusted=next(new)) for told in found]
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -301,16 +264,11 @@ def contenders(
     if len(groups) == 2:
         groups.pop(list(groups)[1])
     found = [paired(one, other, rows, less=less) for rows in groups.values()]
-    # What is compared stands first: all of it, then its parts.
     found = corrected(found, correct)
     return [
-        Comparison(f"{told.one} ({name})" if name != "all" else told.one, *_rest(told))
+        told if name == "all" else replace(told, one=f"{told.one} ({name})")
         for name, told in zip(groups, found, strict=True)
     ]
-
-
-def _rest(told: Comparison) -> tuple[Any, ...]:
-    return tuple(getattr(told, name) for name in Comparison.__slots__[1:])
 
 
 def folders(

@@ -89,7 +89,11 @@ class Experiment:
     in_flight: int = 1
     kind: str = "harvest"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What an experiment of another kind than `harvest` is told."""
+    """Settings of a kind other than `harvest`."""
+
+    def targets_of(self, web: WebSpec) -> list[TargetSpec]:
+        """The targets for a web."""
+        return [target for target in self.targets if not target.webs or web.name in target.webs]
 
 
 def data_folder() -> Path:
@@ -133,7 +137,7 @@ def read(path: Path, name: str) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no TOML: {error}") from error
     where = str(path)
-    _known(table, Experiment.__dataclass_fields__.keys() - {"name"}, where)
+    check_keys(table, Experiment.__dataclass_fields__.keys() - {"name"}, where)
     base = path.parent
     experiment = Experiment(
         name=name,
@@ -149,10 +153,10 @@ def read(path: Path, name: str) -> Experiment:
             _contender(item, f"{where}, policy {at}")
             for at, item in _tables(table, "policies", where)
         ),
-        seeds=_whole(table.get("seeds", 1), f"{where}: seeds"),
-        pages=None if "pages" not in table else _whole(table["pages"], f"{where}: pages"),
+        seeds=whole_number(table.get("seeds", 1), f"{where}: seeds"),
+        pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
         share=_share(table, "share", where),
-        in_flight=_whole(table.get("in_flight", 1), f"{where}: in_flight"),
+        in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
         kind=_text(table, "kind", where) or "harvest",
         settings=_table(table, "settings", where),
     )
@@ -169,7 +173,7 @@ def read(path: Path, name: str) -> Experiment:
 
 
 def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
-    _known(item, WebSpec.__dataclass_fields__, where)
+    check_keys(item, WebSpec.__dataclass_fields__, where)
     given = [key for key in ("path", "sources", "generated", "company") if key in item]
     if len(given) != 1:
         raise InputError(f"{where}: give one of path, sources, generated and company")
@@ -188,7 +192,7 @@ def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
 
 
 def _target(item: Mapping[str, Any], where: str) -> TargetSpec:
-    _known(item, TargetSpec.__dataclass_fields__, where)
+    check_keys(item, TargetSpec.__dataclass_fields__, where)
     want = _strings(item, "want", where)
     if not want:
         raise InputError(f"{where}: want is missing, as in want = ['label:faculty']")
@@ -198,7 +202,7 @@ def _target(item: Mapping[str, Any], where: str) -> TargetSpec:
 
 
 def _contender(item: Mapping[str, Any], where: str) -> Contender:
-    _known(item, Contender.__dataclass_fields__, where)
+    check_keys(item, Contender.__dataclass_fields__, where)
     policy = _text(item, "policy", where)
     if not policy:
         raise InputError(f"{where}: policy is missing")
@@ -208,19 +212,22 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     params = _table(item, "params", where)
     said = " ".join(f"{key}={value}" for key, value in params.items())
     name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))
-    seeds = None if "seeds" not in item else _whole(item["seeds"], f"{where}: seeds")
+    seeds = None if "seeds" not in item else whole_number(item["seeds"], f"{where}: seeds")
     free = item.get("free_look_ahead", False)
     if not isinstance(free, bool):
         raise InputError(f"{where}: free_look_ahead is true or false, not {free!r}")
     return Contender(policy, name, params, train, _table(item, "training", where), seeds, free)
 
 
-def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
+def check_keys(
+    table: Mapping[str, Any], keys: Collection[str], where: str, noun: str = "key"
+) -> None:
+    """Raises InputError for a key that a table cannot have."""
     for key in table:
         if key not in keys:
             have = ", ".join(sorted(keys))
             raise InputError(
-                f"{where}: unknown key {key!r}{nearest(key, list(keys))}; there are: {have}"
+                f"{where}: unknown {noun} {key!r}{nearest(key, list(keys))}; there are: {have}"
             )
 
 
@@ -264,7 +271,8 @@ def _strings(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _whole(value: object, what: str) -> int:
+def whole_number(value: object, name: str) -> int:
+    """The value, if it is a whole number from 1 on; else raises InputError."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{what} is a whole number from 1 on, not {value!r}")
+        raise InputError(f"{name} is a whole number from 1 on, not {value!r}")
     return value

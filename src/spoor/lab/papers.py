@@ -25,16 +25,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import bootstrap
 
 from spoor.errors import InputError
-from spoor.lab import compare, fleet_experiment, pages, results, tables, task_experiment
+from spoor.lab import compare, results
 from spoor.lab.experiment import PACKAGED, PAGE
-from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number, slug
-from spoor.lab.results import Results, contender_of
+from spoor.lab.intervals import (
+    FEW,
+    Floats,
+    bootstrap_interval,
+    interval,
+    welch_interval,
+)
+from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number
+from spoor.lab.reports.matrix import TITLE, matrix_blocks
+from spoor.lab.reports.report import foot, page_of_results, report_of
+from spoor.lab.results import Results
 from spoor.registry import nearest
-from spoor.views.plots import curves
 
 VERDICTS = ("holds", "does not hold", "undecided", "not run")
 
@@ -63,9 +69,9 @@ Told = Mapping[str, Any]
 def page_of(folder: Path) -> Page:
     """The page of a folder of results: an experiment's report, or, of a folder with several, a
     paper's page or a joint report. Raises InputError where there are none."""
-    found = list(results.found(folder))
+    found = list(results.read_all(folder))
     if (folder / results.FILE).exists():
-        return pages.report(found[0])
+        return page_of_results(found[0])
     told = read(folder)
     if told is None or not told.get("claims"):
         return joint(folder, found, told or {})
@@ -113,21 +119,21 @@ def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
     blocks: list[Block] = []
     kinds = {item.kind for item in found}
     if kinds == {"harvest"} and len(found) > 1:
-        blocks += pages.matrix_blocks(found)
+        blocks += matrix_blocks(found, compare.MEASURE["harvest"])
     for item in found:
         blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
     title = told.get("title") or folder.resolve().name.replace("-", " ").capitalize()
     names = ", ".join(f"`{item.name}`" for item in found)
     lead = f"{told.get('source', '').strip()}\n\nOn this page: {names}."
-    return Page(title, lead, blocks, foot=pages.foot(found))
+    return Page(title, lead, blocks, foot=foot(found))
 
 
 def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
     """The table of an experiment, perhaps with its pictures, without what is said of each pair."""
     skipping = False
-    for block in pages.blocks_of(item):
+    for block in report_of(item).blocks(item):
         if isinstance(block, Heading):
-            skipping = block.text == "Who beats whom"
+            skipping = block.text == TITLE
         elif isinstance(block, Picture):
             if pictures:
                 yield block
@@ -162,7 +168,7 @@ def page(told: Told, found: Sequence[Results]) -> Page:
     for item in found:
         blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
     lead = "\n\n".join(part.strip() for part in (told["source"], told.get("about", "")))
-    return Page(told["title"], lead, blocks, foot=pages.foot(found))
+    return Page(told["title"], lead, blocks, foot=foot(found))
 
 
 def _summary(checked: Sequence[tuple[Told, str, str]]) -> str:
@@ -241,9 +247,9 @@ def _pairs(item: Results, told: Told) -> list[Mapping[str, float]]:
 
 
 def _part(item: Results, told: Told) -> Results:
-    where = {"web": told.get("web"), "target": told.get("target")}
-    if item.kind == "tasks":
-        where = {"topic": told.get("target")}
+    where = {report_of(item).target_key: told.get("target")}
+    if item.kind != "tasks":
+        where["web"] = told.get("web")
     rows = [
         row
         for row in item.rows
@@ -257,8 +263,8 @@ def _difference(
 ) -> tuple[float, float | None, float | None]:
     """Mean difference in favour of the first, and its interval: paired, but for fleets, whose runs
     have nothing in common."""
-    if item.kind == "fleets":
-        gap, half = fleet_experiment.difference(ours, theirs)
+    if not report_of(item).paired:
+        gap, half = welch_interval(ours, theirs)
         gap = -gap if less else gap
         return (gap, None, None) if half is None else (gap, gap - half, gap + half)
     told = compare.paired("", "", list(zip(ours, theirs, strict=True)), less=less)
@@ -274,29 +280,18 @@ def ratio_of(
     ratio = float(np.mean(ours) / np.mean(theirs))
     if len(ours) < 2:
         return ratio, None, None
-    if len(ours) < compare.FEW and min(*ours, *theirs) > 0:
+    if len(ours) < FEW and min(*ours, *theirs) > 0:
         logs = np.log(np.asarray(ours) / np.asarray(theirs))
-        low, high = compare.interval(logs)
-        return float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high))
+        low, high = (None if end is None else float(np.exp(end)) for end in interval(logs))
+        return float(np.exp(logs.mean())), low, high
 
-    def of_means(
-        one: NDArray[np.float64], other: NDArray[np.float64], axis: int = -1
-    ) -> NDArray[np.float64]:
-        told: NDArray[np.float64] = one.mean(axis) / other.mean(axis)
-        return told
+    def of_means(one: Floats, other: Floats, axis: int = -1) -> Floats:
+        means: Floats = one.mean(axis) / other.mean(axis)
+        return means
 
     if np.ptp(ours) == 0 and np.ptp(theirs) == 0:
         return ratio, ratio, ratio
-    found = bootstrap(
-        (np.asarray(ours), np.asarray(theirs)),
-        of_means,
-        paired=True,
-        vectorized=True,
-        n_resamples=compare.RESAMPLES,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return ratio, float(found.low), float(found.high)
+    return ratio, *bootstrap_interval(of_means, (np.asarray(ours), np.asarray(theirs)))
 
 
 def _in_band(low: float | None, high: float | None, band: Sequence[float]) -> str:
@@ -321,7 +316,7 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
             rows.append(_graph_row(by_name, row))
             continue
         found = [pair[row["ours"]] for pair in _pairs(item, {**told, **row}) if row["ours"] in pair]
-        low, high = _interval(found)
+        low, high = interval(found)
         published = row.get("published")
         inside = "–"
         if published is not None and low is not None and high is not None:
@@ -353,44 +348,10 @@ def _graph_row(by_name: Mapping[str, Results], row: Told) -> list[str]:
     return [row["name"], number(row.get("published"), 3), ours, "–", "1", "–"]
 
 
-def _interval(found: Sequence[float]) -> tuple[float | None, float | None]:
-    if len(found) < 2:
-        return None, None
-    return compare.interval(np.asarray(found, dtype=np.float64))
-
-
 def _figure(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
     item = _results(told, by_name)
-    if item is None:
-        return
-    part = _part(item, told)
-    if item.kind == "tasks":
-        for topic in dict.fromkeys(row["topic"] for row in part.rows):
-            svg = task_experiment.figures(part.rows, topic)[told["figure"]]
-            yield Picture(slug(f"{told['figure']} {topic}"), svg, f"{told['caption']}: {topic}")
-        return
-    if item.kind == "fleets":
-        svg = fleet_experiment.pictures(part.rows, told["web"])[told["figure"]]
-        yield Picture(slug(f"{told['figure']} {told['web']}"), svg, told["caption"])
-        return
-    chosen = told.get("contenders") or item.contenders
-    lines = tables.mean_curves([row for row in part.rows if contender_of(row) in chosen])
-    marks = told.get("published", {})
-    if told.get("until"):
-        lines = {
-            name: [point for point in line if point[0] <= told["until"]]
-            for name, line in lines.items()
-        }
-    svg = curves(
-        {name: lines[name] for name in chosen if name in lines},
-        x="% of the reachable pages fetched",
-        y="% of the targets found",
-        size=(8.0, 4.2),
-        marks=marks,
-    )
-    yield Picture(
-        slug(f"{item.name.rpartition('/')[2]} {told['caption']}")[:60], svg, told["caption"]
-    )
+    if item is not None:
+        yield from report_of(item).figures(item, _part(item, told).rows, told)
 
 
 def _shown(value: float | np.floating[Any], measure: str) -> str:

@@ -1,4 +1,4 @@
-"""What came of an experiment, as its folder keeps it: everything in `results.json`, and tidy rows,
+"""The results of an experiment in its folder: everything in `results.json`, and tidy rows,
 one a cell, in `cells.csv` and, where the extra `parquet` is installed, `cells.parquet`."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from spoor.distribution import VERSION, import_extra
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.lab.digests import code_digest
 from spoor.lab.experiment import Experiment
-from spoor.lab.sweep import code_digest
 
 FORMAT = 1
 FILE = "results.json"
@@ -35,11 +35,11 @@ class Results:
     rows: Cells
     """One a cell; of an experiment of tasks, one a task."""
     made: Mapping[str, str] = field(default_factory=dict)
-    """By which Spoor, and by which code."""
+    """Version of Spoor, and digest of the code of the cells."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The experiment, as its file had it."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else is known: of fleets, the measures of their webs."""
+    """Facts beside the rows: of fleets, the measures of their webs."""
 
     @property
     def contenders(self) -> list[str]:
@@ -52,23 +52,31 @@ def contender_of(row: Mapping[str, Any]) -> str:
     return str(row["contender"] if "contender" in row else row["fleet"])
 
 
+def grouped(rows: Cells, *keys: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    """Values of these keys → the rows that have them, in the order of the rows."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
 def write(
     folder: Path, experiment: Experiment, rows: Cells, more: Mapping[str, Any] | None = None
 ) -> None:
     """Write the results of an experiment into its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = {
+    content = {
         "format": FORMAT,
         "name": experiment.name,
         "kind": experiment.kind,
         "title": experiment.title,
         "about": experiment.about.strip(),
-        "made": {"spoor": VERSION, "code": code_digest()[:12]},
+        "made": {"spoor": VERSION, "code": code_digest(experiment.kind)[:12]},
         "settings": asdict(experiment),
         "rows": list(rows),
         "more": more or {},
     }
-    write_whole(folder / FILE, json.dumps(told))
+    write_whole(folder / FILE, json.dumps(content))
     write_csv(folder / "cells.csv", rows)
     if find_spec("pyarrow") is not None:
         write_parquet(folder / "cells.parquet", rows)
@@ -78,9 +86,9 @@ def read(folder: Path) -> Results:
     """The results in an experiment's folder. Raises InputError where there are none."""
     file = folder / FILE
     try:
-        told = json.loads(file.read_text("utf-8"))
+        content = json.loads(file.read_text("utf-8"))
         names = ("name", "kind", "title", "about", "rows", "made", "settings")
-        return Results(**{name: told[name] for name in names}, more=told.get("more", {}))
+        return Results(**{name: content[name] for name in names}, more=content.get("more", {}))
     except OSError as error:
         raise InputError(
             f"{folder} holds no results of an experiment (no {FILE}); `spoor lab run` makes them"
@@ -89,7 +97,7 @@ def read(folder: Path) -> Results:
         raise InputError(f"{file} is damaged ({error}); run the experiment again") from error
 
 
-def found(folder: Path) -> Iterator[Results]:
+def read_all(folder: Path) -> Iterator[Results]:
     """The results in a folder, or in the folders right below it. Raises InputError for none."""
     inside = [folder] if (folder / FILE).exists() else []
     if not inside and folder.is_dir():

@@ -1,82 +1,78 @@
-"""Webs as the lab uses them: opened by their folder, cut to a site, with a graph."""
+"""The webs of an experiment: found, imported or generated under the folder of the output."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol
 
 from spoor.errors import InputError
-from spoor.protocols import Judge
-from spoor.registry import nearest
-from spoor.types import Fetch, Page, Reply, WebGraph
-from spoor.worlds.generated import FILE as GENERATED
-from spoor.worlds.generated import GeneratedWorld
-from spoor.worlds.recorded import RecordedWorld
+from spoor.lab.digests import digest, part_digest
+from spoor.lab.experiment import WebSpec, data_folder
+from spoor.worlds import company
+from spoor.worlds.folders import open_web
+from spoor.worlds.generated import GeneratedWorld, settings_of
+from spoor.worlds.import_web import record
 
 
-class LabWorld(Protocol):
-    """A world that can be known whole."""
-
-    def answer(self, fetch: Fetch) -> Reply: ...
-    def graph(self, targets: Judge | None = None) -> WebGraph: ...
-    def roots(self) -> Sequence[str]: ...
-    def sites(self) -> Mapping[str, int]: ...
-    def page(self, url: str) -> Page: ...
-    def pages(self) -> Iterator[Page]: ...
-    def __len__(self) -> int: ...
-
-
-def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> LabWorld:
-    """The world in a folder, recorded or generated. Raises InputError where there is none."""
-    if (path / GENERATED).exists():
-        return GeneratedWorld.open(path)
-    return RecordedWorld(path, site=site, absent=absent)
-
-
-def open_scope(
-    path: Path, root: str | None, scope: str, *, absent: bool = False
-) -> tuple[LabWorld, str]:
-    """The world that a crawl from `root` may see, and its root.
-
-    `scope` is `site` (pages recorded with the root's site, where pages have one) or `web`.
-    """
-    if scope not in ("site", "web"):
-        raise InputError(f"unknown scope {scope!r}; it is 'site' or 'web'")
-    world = open_web(path, absent=absent)
-    if root is None:
-        roots = world.roots()
-        if len(roots) != 1:
-            some = ", ".join(roots[:6]) + (", …" if len(roots) > 6 else "")
-            raise InputError(f"{path} has {len(roots)} roots; choose one by --root: {some}")
-        root = roots[0]
-    page = world.page(root)
-    if scope == "site" and page.site and len(world.sites()) > 1:
-        world = open_web(path, site=page.site, absent=absent)
-    return world, page.url
+def web_folder(web: WebSpec, out: Path) -> Path:
+    """The folder of a web, made first where it must be imported or generated."""
+    if web.path:
+        return Path(web.path)
+    if web.generated:
+        settings = settings_of(web.generated, f"web {web.name!r}")
+        return _made(web, out, asdict(settings), GeneratedWorld(settings).save)
+    if web.company:
+        table, seed = web.company.get("table"), web.company.get("seed", 0)
+        if table not in company.TABLES or not isinstance(seed, int):
+            have = " or ".join(company.TABLES)
+            raise InputError(f"web {web.name!r}: company = {{ table = {have}, seed = a number }}")
+        source = [_store_digest(), part_digest("worlds/company.py"), table, seed]
+        sites = company.TABLES[table]
+        return _made(web, out, source, lambda folder: company.write(folder, sites, seed))
+    files = [data_folder() / source for source in web.sources]
+    for file in files:
+        if not file.exists():
+            raise InputError(f"{file} is missing; SPOOR_DATA names the folder of recorded webs")
+    stats = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    return _made(
+        web,
+        out,
+        [stats, _store_digest()],
+        lambda folder: record(files, folder, keep_going=True),
+    )
 
 
-def check_labels(path: Path, targets: Sequence[str]) -> None:
-    """Raises InputError for a `label:X` that no page of the web carries; a single site of it may
-    well be without."""
-    wanted = [
-        value.strip()
-        for kind, _, value in (spec.partition(":") for spec in targets)
-        if kind == "label"
-    ]
-    if not wanted:
-        return
-    world = open_web(path)
-    if isinstance(world, RecordedWorld):
-        there = list(world.labels())
-    elif isinstance(world, GeneratedWorld):
-        there = [*world.topics, *(["trap"] if world.settings.traps else [])]
-    else:
-        return
-    for label in wanted:
-        if label not in there:
-            some = ", ".join(there) or "none at all"
-            raise InputError(
-                f"no page of {path} is labelled {label!r}{nearest(label, there)}; "
-                f"its labels are: {some}"
-            )
+def _made(web: WebSpec, out: Path, source: object, make: Callable[[Path], object]) -> Path:
+    """The folder named by a digest of what the web is made of; made whole or not at all."""
+    folder = out / "webs" / f"{web.name}-{digest(source, 12)}"
+    if not folder.exists():
+        part = folder.with_suffix(".part")
+        if part.exists():
+            shutil.rmtree(part)
+        part.parent.mkdir(parents=True, exist_ok=True)
+        make(part)
+        part.rename(folder)
+    return folder
+
+
+def _store_digest() -> str:
+    """Digest of the code that writes a recorded web."""
+    parts = ("formats", "worlds/store.py", "web/page.py")
+    return "".join(part_digest(part) for part in parts)
+
+
+def roots_of(web: WebSpec, folder: Path) -> list[tuple[str, str]]:
+    """(site, root) of every crawl of a web."""
+    if web.roots:
+        return [("", root) for root in web.roots]
+    world = open_web(folder)
+    sites = list(world.sites())
+    if not sites:
+        return [("", root) for root in world.roots()]
+    chosen = web.sites or sites
+    for site in chosen:
+        if site not in sites:
+            raise InputError(f"web {web.name!r} has no site {site!r}; it has {', '.join(sites)}")
+    return [(site, open_web(folder, site=site).roots()[0]) for site in chosen]

@@ -1,45 +1,32 @@
-"""Fleets on evolving webs: the measures of Palotai, Farkas & Lőrincz (2005), Tables 1 and 2 and
-Figures 1 to 3."""
+"""The run of a fleet over an evolving web, with the measures of Palotai, Farkas & Lőrincz (2005):
+Tables 1 and 2 and Figures 2 and 3."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spoor import registry
-from spoor.errors import InputError
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.fleets import FleetTask
 from spoor.foragers.known import digest
 from spoor.foragers.settings import DAY
-from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
-from spoor.lab.experiment import data_folder
-from spoor.types import Deferred, Fetch, Finished, Outcome, Page, Sleep, Starved, State
-from spoor.worlds.describe import measures
+from spoor.types import Deferred, Fetch, Finished, Outcome, Sleep, Starved
 from spoor.worlds.evolving import EvolvingWorld
-from spoor.worlds.import_evolving import make
 
 HOUR = 3600.0
 WINDOW = 3 * HOUR
 """Length of the intervals of Figures 2 and 3."""
 
-BACKGROUND = 3_000
-"""Pages of a web, as it stands at its start, from which clusters are made."""
-
-Tell = Callable[[int, int], None]
-"""(documents downloaded, relevant ones found)."""
+Progress = Callable[[int, int], None]
+"""Called with (documents downloaded, relevant ones found) after each window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One interval of a run, as it stood at its end; counts are of the interval alone."""
+    """The state at the end of one interval of a run; counts are of the interval alone."""
 
     time: float
     """Seconds since the start of the run."""
@@ -66,20 +53,20 @@ class Run:
     """Simulated time at the end."""
 
 
-def simulate(
+def simulate_fleet(
     fleet: Fleet,
     world: EvolvingWorld,
     *,
     end: float | None = None,
     window: float = WINDOW,
-    tell: Tell = lambda downloaded, relevant: None,
+    progress: Progress = lambda downloaded, relevant: None,
     on_step: Callable[[Outcome | Deferred, float], None] | None = None,
 ) -> Run:
-    """Run a fleet on one computer, one download after the other, from where the world's clock
-    stands to its end. The world is asked as a request begins, and the reply is there when its
-    download time has passed."""
+    """Run a fleet on one computer, one download after the other, from the current time of the world
+    to its end. The world answers for the time at which a request begins; the fleet receives the
+    reply when the download time has passed."""
     run = Run()
-    began = time.process_time()
+    cpu_start = time.process_time()
     now, last = world.now, world.end if end is None else min(end, world.end)
     start, closes = now, now + window
     pages: dict[int, int] = {}
@@ -105,8 +92,8 @@ def simulate(
             run.windows.append(_window(fleet, world, closes - start, now, before, after, pages))
             before = after
             closes += window
-            tell(fleet.counts.pages, counts.relevant)
-    run.seconds = time.process_time() - began
+            progress(fleet.counts.pages, counts.relevant)
+    run.seconds = time.process_time() - cpu_start
     run.now = now
     return run
 
@@ -120,19 +107,11 @@ def _window(
     after: tuple[int, int, int],
     contents: dict[int, int],
 ) -> Window:
-    stored, fresh, age = freshness(fleet, world, now, contents)
     downloaded, sent, relevant = (b - a for a, b in zip(before, after, strict=True))
     foragers = getattr(fleet.crew, "foragers", None)
-    return Window(
-        since,
-        downloaded,
-        sent,
-        relevant,
-        1 if foragers is None else len(foragers),
-        stored,
-        fresh,
-        age,
-    )
+    count = 1 if foragers is None else len(foragers)
+    stored = freshness(fleet, world, now, contents)
+    return Window(since, downloaded, sent, relevant, count, *stored)
 
 
 def freshness(
@@ -162,81 +141,6 @@ def freshness(
         return 0, None, None
     fresh = sum(age == 0.0 for age in ages) / len(ages)
     return len(ages), fresh, sum(ages) / len(ages)
-
-
-# ---------------------------------------------------------------- states
-
-
-class Remembered:
-    """A classifier that has seen the pages of a world: each is described once in a process."""
-
-    settled = True
-
-    def __init__(self, describe: Describe) -> None:
-        self._describe = describe
-        self._states: dict[int, tuple[Page, NDArray[np.float32]]] = {}
-
-    @property
-    def size(self) -> int:
-        return self._describe.size
-
-    def __call__(self, page: Page) -> NDArray[np.float32]:
-        kept = self._states.get(id(page))
-        if kept is None:
-            # The page is kept too, so that no other can have its number.
-            kept = self._states[id(page)] = (page, self._describe(page))
-        return kept[1]
-
-    def save(self) -> State:
-        return self._describe.save()
-
-    def load(self, state: State) -> None:
-        self._describe.load(state)
-        self._states = {}
-
-
-def background(world: EvolvingWorld, *, clusters: int = CLUSTERS) -> PrTFIDF:
-    """A classifier over clusters of the pages that stand in a world now, at most 3,000 of them,
-    evenly spread; every fifth stands for general text."""
-    standing = [page for page in map(world.page, world.urls) if page is not None]
-    step = max(1, -(-len(standing) // BACKGROUND))
-    return PrTFIDF.fit([words(page) for page in standing[::step]], clusters=clusters)
-
-
-@lru_cache(maxsize=2)
-def _ground(spec: str) -> tuple[EvolvingWorld, Remembered]:
-    world = make(json.loads(spec), data_folder())
-    return world, Remembered(background(world))
-
-
-# ---------------------------------------------------------------- one cell
-
-
-def cell(params: Mapping[str, Any], *, tell: Tell = lambda done, found: None) -> dict[str, Any]:
-    """One run of a fleet; its figures, ready for JSON.
-
-    `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
-    (0), `days` (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged
-    over the 3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of
-    the documents that were new at some time of the run, the share found, and the median time from
-    the date of a document to its submission.
-    """
-    known = {"web", "fleet", "seed", "days", "settings", "name"}
-    for key in params:
-        if key not in known:
-            raise InputError(f"a fleet's cell has no {key!r}{registry.nearest(key, list(known))}")
-    world, describe = _ground(json.dumps(params["web"], sort_keys=True))
-    world.rewind()
-    seed = int(params.get("seed", 0))
-    task = FleetTask(world.roots(), describe, np.random.default_rng(seed))
-    fleet: Fleet = registry.build(
-        "fleets", params["fleet"], task, settings=params.get("settings", {})
-    )
-    end = world.end
-    if "days" in params:
-        end = min(end, world.start + float(params["days"]) * DAY)
-    run = simulate(fleet, world, end=end, tell=tell)
-    return figures(fleet, world, run, params)
 
 
 def figures(
@@ -269,7 +173,7 @@ def figures(
         "foragers": run.windows[-1].foragers if run.windows else None,
         "multiplied": getattr(crew, "multiplied", 0),
         "deleted": getattr(crew, "deleted", 0),
-        "windows": [[getattr(window, name) for name in Window.__slots__] for window in run.windows],
+        "windows": [list(astuple(window)) for window in run.windows],
         "seconds": round(run.seconds, 3),
         "downloads_per_second": round(downloaded / max(run.seconds, 1e-9), 1),
     }
@@ -284,12 +188,3 @@ def new_documents(world: EvolvingWorld, now: float) -> int:
     """URLs that were not older than 24 hours at some time between the start of a world and now."""
     since = world.start - DAY
     return len({v.url for v in world.versions if since <= v.time <= now and not v.gone})
-
-
-# ---------------------------------------------------------------- the graph (Fig. 1)
-
-
-def graph_figures(web: Mapping[str, Any], *, sources: int = 256) -> dict[str, Any]:
-    """Degree exponents, clustering and mean shortest path of a web's links over the whole time."""
-    world, _ = _ground(json.dumps(web, sort_keys=True))
-    return measures(*world.arcs(), np.random.default_rng(0), sources=sources)

@@ -1,6 +1,6 @@
-"""The figures of one replay, from what each fetched page was.
+"""The measures of one simulated crawl, from which of its pages are targets.
 
-`found` is one bool a fetched page, in the order of the crawl: whether it is a target. Everything
+`hits` is one bool a fetched page, in the order of the crawl: whether it is a target. Everything
 is measured against the pages that can be reached from the root, so that figures of webs of
 different sizes can be compared.
 """
@@ -23,34 +23,34 @@ POINTS = 200
 """At most so many points of a curve are kept."""
 
 
-def area(found: Sequence[bool], targets: int, fetches: int) -> float | None:
+def area(hits: Sequence[bool], targets: int, fetches: int) -> float | None:
     """Mean share of the targets found after 0, 1, …, `fetches` fetches; None without targets.
 
     After the end of the crawl the last value holds. In [0, 1]; O(fetches).
     """
     if not targets:
         return None
-    cut = found[:fetches]
+    cut = hits[:fetches]
     total = sum(accumulate(cut)) + (fetches - len(cut)) * sum(cut)
     return total / (targets * (fetches + 1))
 
 
-def requests_to(found: Sequence[bool], targets: int, reachable: int) -> dict[str, float | None]:
+def requests_to(hits: Sequence[bool], targets: int, reachable: int) -> dict[str, float | None]:
     """Share of the reachable pages fetched when 5, 25, 50, 75, 90 % of the targets are found."""
-    when = [at for at, hit in enumerate(found, 1) if hit]
+    fetches = [count for count, hit in enumerate(hits, 1) if hit]
     needed = {share: math.ceil(targets * share / 100) for share in SHARES}
     return {
-        str(share): when[count - 1] / reachable if 0 < count <= len(when) else None
+        str(share): fetches[count - 1] / reachable if 0 < count <= len(fetches) else None
         for share, count in needed.items()
     }
 
 
-def curve(found: Sequence[bool]) -> list[list[int]]:
-    """[fetched, found] from [0, 0] to the end, thinned to `POINTS` points."""
-    totals = [0, *accumulate(int(hit) for hit in found)]
+def curve(hits: Sequence[bool], points: int = POINTS) -> list[list[int]]:
+    """[fetched, found] from [0, 0] to the end, thinned to so many points."""
+    totals = [0, *accumulate(int(hit) for hit in hits)]
     last = len(totals) - 1
-    at = sorted({round(step) for step in np.linspace(0, last, min(POINTS, last + 1))})
-    return [[step, totals[step]] for step in at]
+    steps = sorted({round(step) for step in np.linspace(0, last, min(points, last + 1))})
+    return [[step, totals[step]] for step in steps]
 
 
 def gap_closed(

@@ -1,9 +1,9 @@
 """A crawl in shards, simulated in one process: what splitting costs in harvest, and what learning
 together gives back.
 
-The shards run the very lines of a live crawl in shards: crawl, outbox, worker, coordinator; what is
-left out is the network, the disk and the processes. Time is the number of rounds: in one, each
-shard fetches a page.
+The shards run the same lines as a live crawl in shards: crawl, outbox, worker and coordinator,
+without the network, the disk and the processes. Time is counted in rounds; in each round every
+shard fetches one page.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of
-from spoor.lab.cell import Cell, Ground, prepare
-from spoor.lab.figures import area
 from spoor.protocols import Frontier, Judge, Mergeable, Policy, World
 from spoor.sharding import commands
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox
 from spoor.sharding.worker import Worker
+from spoor.simulation.crawls import CrawlSetup, PreparedWeb, prepare
+from spoor.simulation.metrics import area
 from spoor.types import Fetch, Outcome, Task, Topic
 from spoor.web.urls import divided, registrable_domain
 
@@ -42,18 +42,18 @@ class LocalShard:
         self._world = world
         self._verdicts: list[bool] = []
 
-    def _call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
-        began = time.process_time()
-        commands.apply(self.crawl, name, now, told, body)
+    def _call(self, name: str, now: float, *arguments: object, body: bytes = b"") -> None:
+        start = time.process_time()
+        commands.apply(self.crawl, name, now, arguments, body)
         if name == "merge":
-            self.merge_seconds += time.process_time() - began
+            self.merge_seconds += time.process_time() - start
 
     def step(self, now: float) -> Outcome | None:
-        """Fetch the next link, if there is one; what came of it, if that is the end of it."""
-        answer = self.worker.next(now)
-        if not isinstance(answer, Fetch):
+        """Fetch the next link; its outcome, or None where there is no link or no outcome yet."""
+        fetch = self.worker.next(now)
+        if not isinstance(fetch, Fetch):
             return None
-        outcome = self.worker.receive(self._world.answer(answer), now)
+        outcome = self.worker.receive(self._world.answer(fetch), now)
         if not isinstance(outcome, Outcome):
             return None
         if outcome.judgement is not None:
@@ -68,7 +68,7 @@ class LocalShard:
 
 @dataclass
 class LocalCrawl:
-    """Shards and their coordinator; `on_page` sees what came of each page."""
+    """Shards and their coordinator; `on_page` is called with each judged page."""
 
     shards: Sequence[LocalShard]
     coordinator: Coordinator
@@ -78,83 +78,83 @@ class LocalCrawl:
     now: float = field(default=0.0, init=False)
 
     def run(self) -> str:
-        """To the end; returns the reason. With an exchange that brings nothing new the last links
-        are still on their way, so it takes as many as it takes."""
-        for at, shard in enumerate(self.shards):
-            self.coordinator.joined(at, shard.report(None), self.now)
+        """Run to the end; returns the reason. It exchanges until the coordinator ends the crawl,
+        since links may still be on their way after an exchange without news."""
+        for number, shard in enumerate(self.shards):
+            self.coordinator.joined(number, shard.report(None), self.now)
         while self.coordinator.reason is None:
             self.exchange()
             for _ in range(self.every):
-                for at, shard in enumerate(self.shards):
+                for number, shard in enumerate(self.shards):
                     outcome = shard.step(self.now)
                     if outcome is not None and outcome.judgement is not None:
-                        self.on_page(at, outcome)
+                        self.on_page(number, outcome)
                 self.now += 1.0
         return self.coordinator.reason
 
     def exchange(self) -> None:
         """An order to each shard, and its report."""
-        for at, shard in enumerate(self.shards):
-            order = self.coordinator.order(at)
+        for number, shard in enumerate(self.shards):
+            order = self.coordinator.order(number)
             shard.worker.obey(order, self.now)
-            self.coordinator.report(at, shard.report(order), self.now)
+            self.coordinator.report(number, shard.report(order), self.now)
 
 
-def simulate(
-    cell: Cell,
+def simulate_shards(
+    setup: CrawlSetup,
     shards: int,
     *,
     merge_pages: int = 0,
     every: int = 4,
-    ground: Ground | None = None,
+    web: PreparedWeb | None = None,
     seeds: Sequence[str] | None = None,
     by: str = "domain",
     draw: int = 0,
 ) -> dict[str, Any]:
-    """Replay a cell in so many shards; its figures, ready for JSON. `seeds`: in place of its root.
+    """Simulate a crawl in so many shards; its figures, ready for JSON. `seeds` replace its root.
 
     `merge_pages`: pages of all shards between two merges of what they learned; 0 for never.
     `every`: rounds between two exchanges. `by` and `draw`: which division of the hosts.
     """
-    ground = prepare(cell) if ground is None else ground
-    judge = judge_of(cell.targets)
-    pages = cell.pages or ground.reachable
-    begin = [ground.root] if seeds is None else seeds
+    web = prepare(setup) if web is None else web
+    judge = judge_of(setup.targets)
+    pages = setup.pages or web.reachable
+    roots = [web.root] if seeds is None else seeds
     owner = division(by, draw)
 
     def make(outbox: Outbox) -> Crawl:
-        rng = np.random.default_rng([cell.seed, outbox.me])
-        task = Task(rng, cell.topic or Topic(), graph=None)
-        policy: Policy = registry.build("policies", cell.policy, task, settings=dict(cell.params))
-        return split_crawl(policy, judge, MemoryFrontier(delay=cell.delay), outbox, begin)
+        rng = np.random.default_rng([setup.seed, outbox.me])
+        task = Task(rng, setup.topic or Topic(), graph=None)
+        policy: Policy = registry.build("policies", setup.policy, task, settings=dict(setup.params))
+        return split_crawl(policy, judge, MemoryFrontier(delay=setup.delay), outbox, roots)
 
-    began = time.process_time()
-    posts = [Outbox(at, shards, owner=owner) for at in range(shards)]
-    members = [LocalShard(outbox, make, ground.world) for outbox in posts]
+    start = time.process_time()
+    outboxes = [Outbox(number, shards, owner=owner) for number in range(shards)]
+    members = [LocalShard(outbox, make, web.world) for outbox in outboxes]
     coordinator = Coordinator(shards, pages, merge_pages=merge_pages)
-    found: list[bool] = []
+    hits: list[bool] = []
 
     def note(shard: int, outcome: Outcome) -> None:
         assert outcome.judgement is not None
-        found.append(outcome.judgement.relevant)
+        hits.append(outcome.judgement.relevant)
 
     crawl = LocalCrawl(members, coordinator, every, note)
     reason = crawl.run()
-    seconds = time.process_time() - began
+    seconds = time.process_time() - start
     each = [shard.crawl.counts.pages for shard in members]
-    traffic, fetched = coordinator.traffic, max(1, len(found))
+    traffic, fetched = coordinator.traffic, max(1, len(hits))
     merging = sum(shard.merge_seconds for shard in members)
     return {
-        "policy": cell.policy,
+        "policy": setup.policy,
         "shards": shards,
         "merges": traffic.merges,
         "mergeable": isinstance(members[0].crawl.policy, Mergeable),
         "reason": reason,
-        "fetched": len(found),
-        "found": sum(found),
-        "reachable": ground.reachable,
-        "targets_reachable": ground.targets_reachable,
-        "auc": area(found, ground.targets_reachable, pages),
+        "fetched": len(hits),
+        "found": sum(hits),
+        "reachable": web.reachable,
+        "targets_reachable": web.targets_reachable,
+        "auc": area(hits, web.targets_reachable, pages),
         "rounds": int(crawl.now),
         "busiest": max(each) / fetched,
         "idle": sum(not pages for pages in each),

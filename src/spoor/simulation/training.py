@@ -1,4 +1,4 @@
-"""Training on webs known whole."""
+"""Training of a policy on known webs: what `spoor train` does."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
-from spoor.lab.webs import LabWorld, open_web
 from spoor.types import KnownWeb, Page, State, Task, Topic
+from spoor.worlds.folders import KnownWorld, open_web
 
-Tell = Callable[[int, int], None]
-"""(steps done, steps in all)."""
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all)."""
 
 
 def known_webs(
@@ -32,10 +32,10 @@ def known_webs(
     """
     judge = judge_of(targets)
     webs: list[KnownWeb] = []
-    have: list[str] = []
+    sites_seen: list[str] = []
     for path in paths:
         sites: list[str | None] = list(open_web(path).sites()) or [None]
-        have += [site or path.name for site in sites]
+        sites_seen += [site or path.name for site in sites]
         for site in sites:
             name = site or path.name
             if (only and name not in only) or name in without:
@@ -45,15 +45,16 @@ def known_webs(
             root = graph.index()[world.page(world.roots()[0]).url]
             webs.append(KnownWeb(name, graph, root, _reader(world, graph.urls)))
     for name in [*only, *without]:
-        if name not in have:
-            near = registry.nearest(name, have)
-            raise InputError(f"no web has a site {name!r}{near}; there are: {', '.join(have)}")
+        if name not in sites_seen:
+            near = registry.nearest(name, sites_seen)
+            names = ", ".join(sites_seen)
+            raise InputError(f"no web has a site {name!r}{near}; there are: {names}")
     if not webs:
         raise InputError("no site is left to train on")
     return webs
 
 
-def _reader(world: LabWorld, urls: Sequence[str]) -> Callable[[int], Page]:
+def _reader(world: KnownWorld, urls: Sequence[str]) -> Callable[[int], Page]:
     return lambda number: world.page(urls[number])
 
 
@@ -66,7 +67,7 @@ def train(
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
     vectors: object | None = None,
-    tell: Tell = lambda done, of: None,
+    progress: Progress = lambda done, total: None,
 ) -> State:
     """The model of a policy, from `webs`; the same seed gives the same model.
 
@@ -80,5 +81,5 @@ def train(
     task = Task(
         np.random.default_rng(seed), topic or Topic(name=words_of(targets)), vectors=vectors
     )
-    model: State = registry.build("trainers", policy, task, webs, tell, settings=params)
+    model: State = registry.build("trainers", policy, task, webs, progress, settings=params)
     return model

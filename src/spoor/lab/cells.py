@@ -1,0 +1,131 @@
+"""The one mechanism of all experiments: plan cells, run those that are missing, collect their rows.
+
+A kind of experiment (`spoor.lab.kinds`) says what its cells are and how they run. All else stands
+here once: the file of each finished cell, processes, progress. A finished cell is stored under a
+hash of what it is, of the code that ran it and of its data, so the same cell never runs twice, and
+a change of any of the three runs it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from spoor.errors import InputError
+from spoor.files import write_whole
+from spoor.lab.digests import code_digest, digest
+from spoor.lab.experiment import Experiment
+from spoor.lab.workers import run_batches
+from spoor.registry import nearest
+
+Row = dict[str, Any]
+Progress = Callable[[int], None]
+"""Called with the number of finished cells."""
+
+KINDS = ("harvest", "tasks", "fleets", "shards")
+"""Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
+
+
+class Cell(Protocol):
+    """One cell as planned; plain values, so that it can go to another process."""
+
+    @property
+    def group(self) -> Hashable:
+        """Cells of one group share a web: one process runs them one after the other."""
+        ...
+
+    def identity(self) -> object:
+        """All that its figures depend on but the code of Spoor; JSON can hold it."""
+        ...
+
+
+def _one_row(cell: Any, figures: Any) -> list[Row]:
+    return [figures]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of experiment: what its cells are and how they run."""
+
+    name: str
+    plan: Callable[[Experiment, Path], Sequence[Any]]
+    """All cells of an experiment; webs that are missing are made in the folder. Raises InputError
+    for bad settings and missing data: now, not hours later in a cell."""
+    run: Callable[[Sequence[Any], Path], Iterator[Any]]
+    """The figures of each cell of one group, in their order, as JSON can hold them."""
+    rows: Callable[[Any, Any], list[Row]] = _one_row
+    """A cell and its figures → its rows in the results."""
+    facts: Callable[[Experiment], Mapping[str, Any]] = lambda experiment: {}
+    """What the results say beside their rows."""
+    row_name: str = "cells"
+    """What `--json` calls the rows."""
+
+
+def kind_of(experiment: Experiment) -> Kind:
+    """The kind of an experiment. Raises InputError for one that does not exist."""
+    if experiment.kind not in KINDS:
+        offer = nearest(experiment.kind, list(KINDS))
+        raise InputError(f"experiment {experiment.name}: unknown kind {experiment.kind!r}{offer}")
+    kind: Kind = import_module(f"spoor.lab.kinds.{experiment.kind}").KIND
+    return kind
+
+
+def run_cells(
+    kind: Kind,
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    jobs: int = 1,
+    progress: Progress = lambda done: None,
+) -> list[Row]:
+    """Run every cell whose file is not in `out` yet; the rows of all, in the order of the cells.
+
+    Raises InputError where `out` cannot be written to.
+    """
+    try:
+        (out / "cells").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+    files = [file_of(kind, cell, out) for cell in cells]
+    missing = [number for number, file in enumerate(files) if _stored(file) is None]
+    batches: dict[Hashable, list[Cell]] = {}
+    for number in missing:
+        batches.setdefault(cells[number].group, []).append(cells[number])
+        files[number].unlink(missing_ok=True)  # it may be damaged
+
+    def look() -> None:
+        progress(len(cells) - sum(not files[number].exists() for number in missing))
+
+    look()
+    run_batches(partial(_run_batch, kind.name, out), list(batches.values()), jobs=jobs, look=look)
+    look()
+    return [
+        row
+        for cell, file in zip(cells, files, strict=True)
+        for row in kind.rows(cell, _stored(file))
+    ]
+
+
+def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
+    """Where the figures of a finished cell are stored."""
+    name = digest([cell.identity(), code_digest(kind.name)])
+    return out / "cells" / f"{kind.name}-{name}.json"
+
+
+def _stored(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _run_batch(name: str, out: Path, batch: Sequence[Cell], finished: Callable[[], None]) -> None:
+    kind: Kind = import_module(f"spoor.lab.kinds.{name}").KIND
+    for cell, figures in zip(batch, kind.run(batch, out), strict=True):
+        write_whole(file_of(kind, cell, out), json.dumps(figures))
+        finished()

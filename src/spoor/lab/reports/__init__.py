@@ -1,0 +1,1 @@
+"""The reports of experiments: tables, comparisons and pictures of each kind."""

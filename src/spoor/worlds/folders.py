@@ -1,0 +1,86 @@
+"""The web in a folder, whatever its kind: opened by its path, cut to a site.
+
+It is part of the worlds, not of the lab: `spoor replay`, `spoor train` and `spoor web serve` open
+webs as experiments do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from spoor.errors import InputError
+from spoor.protocols import Judge
+from spoor.registry import nearest
+from spoor.types import Fetch, Page, Reply, WebGraph
+from spoor.worlds.generated import FILE as GENERATED
+from spoor.worlds.generated import GeneratedWorld
+from spoor.worlds.recorded import RecordedWorld
+
+
+class KnownWorld(Protocol):
+    """A world whose pages and links are all known."""
+
+    def answer(self, fetch: Fetch) -> Reply: ...
+    def graph(self, targets: Judge | None = None) -> WebGraph: ...
+    def roots(self) -> Sequence[str]: ...
+    def sites(self) -> Mapping[str, int]: ...
+    def page(self, url: str) -> Page: ...
+    def pages(self) -> Iterator[Page]: ...
+    def __len__(self) -> int: ...
+
+
+def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> KnownWorld:
+    """The world in a folder, recorded or generated. Raises InputError where there is none."""
+    if (path / GENERATED).exists():
+        return GeneratedWorld.open(path)
+    return RecordedWorld(path, site=site, absent=absent)
+
+
+def open_scope(
+    path: Path, root: str | None, scope: str, *, absent: bool = False
+) -> tuple[KnownWorld, str]:
+    """The world that a crawl from `root` may see, and its root.
+
+    `scope` is `site` (pages recorded with the root's site, where pages have one) or `web`.
+    """
+    if scope not in ("site", "web"):
+        raise InputError(f"unknown scope {scope!r}; it is 'site' or 'web'")
+    world = open_web(path, absent=absent)
+    if root is None:
+        roots = world.roots()
+        if len(roots) != 1:
+            some = ", ".join(roots[:6]) + (", …" if len(roots) > 6 else "")
+            raise InputError(f"{path} has {len(roots)} roots; choose one by --root: {some}")
+        root = roots[0]
+    page = world.page(root)
+    if scope == "site" and page.site and len(world.sites()) > 1:
+        world = open_web(path, site=page.site, absent=absent)
+    return world, page.url
+
+
+def check_labels(path: Path, targets: Sequence[str]) -> None:
+    """Raises InputError for a `label:X` that no page of the web carries; a single site of it may
+    well be without."""
+    labels = [
+        value.strip()
+        for kind, _, value in (spec.partition(":") for spec in targets)
+        if kind == "label"
+    ]
+    if not labels:
+        return
+    world = open_web(path)
+    if isinstance(world, RecordedWorld):
+        known = list(world.labels())
+    elif isinstance(world, GeneratedWorld):
+        known = [*world.topics, *(["trap"] if world.settings.traps else [])]
+    else:
+        return
+    for label in labels:
+        if label not in known:
+            some = ", ".join(known) or "none at all"
+            raise InputError(
+                f"no page of {path} is labelled {label!r}{nearest(label, known)}; "
+                f"its labels are: {some}"
+            )
