@@ -5,6 +5,6 @@ SPOOR_TOPIC = "cancer research"
 """
 
 from spoor.integrations.scrapy.addon import Addon
-from spoor.integrations.scrapy.scheduler import Visit
+from spoor.integrations.scrapy.visits import Visit
 
 __all__ = ["Addon", "Visit"]

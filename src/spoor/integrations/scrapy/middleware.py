@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.http import Request, Response
 
-from spoor.integrations.scrapy.scheduler import FOUND_ON, VISIT, Visit, scheduler_of
+from spoor.integrations.scrapy.scheduler import scheduler_of
+from spoor.integrations.scrapy.visits import FOUND_ON, VISIT, Visit
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -28,7 +29,7 @@ class PageMiddleware:
     def process_spider_input(self, response: Response) -> None:
         scheduler = scheduler_of(self._crawler)
         if scheduler is not None:
-            scheduler.arrived(response)
+            scheduler.page_arrived(response)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
@@ -56,4 +57,4 @@ class FailureMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:
         scheduler = scheduler_of(self._crawler)
         if scheduler is not None:
-            scheduler.broken(request, exception)
+            scheduler.download_failed(request, exception)

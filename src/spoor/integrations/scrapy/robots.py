@@ -16,7 +16,8 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
-from spoor.integrations.scrapy.scheduler import RobotsForbiddenError, scheduler_of
+from spoor.integrations.scrapy.scheduler import scheduler_of
+from spoor.integrations.scrapy.visits import RobotsForbiddenError
 from spoor.politeness import RobotsCache, origin_of
 from spoor.settings import HttpSettings
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply

@@ -22,47 +22,47 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import os
-import pickle
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.exceptions import CloseSpider, IgnoreRequest, UsageError
+from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
-from scrapy.utils.request import request_from_dict
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.integrations.scrapy.components import ComponentsOwner
-from spoor.learn.state import read, write
-from spoor.protocols import Judge
+from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
+from spoor.integrations.scrapy.visits import (
+    FOUND_ON,
+    VISIT,
+    AlreadyJudged,
+    Flight,
+    Visit,
+    failure_of,
+    links_of,
+    page_of,
+)
 from spoor.types import (
-    Anchor,
-    Choice,
     Failed,
     Fetch,
     Fetched,
     Finished,
     Judgement,
-    Link,
     Outcome,
     Page,
     Redirected,
     Reply,
     Sleep,
 )
-from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
-from spoor.wrapping import Wrapper
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -77,75 +77,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-VISIT = "spoor"
-"""Key of a request's meta: its `Visit`."""
-
-FOUND_ON = "spoor_found_on"
-"""Key of a request's meta on its way from the spider: ticket of the page that it was found on."""
-
 _NOWHERE = "http://invalid/"
 """Base of URLs that are absolute: the memory of joins serves them too."""
 
 SAVE_SECONDS = 10.0
 SAVE_SHARE = 0.05
-"""A job is written down every so many seconds, and at most this share of the time goes into it."""
-
-_STATE = "spoor.state"
-_SEEN = "requests.seen"
-"""Of Scrapy's own duplicate filter, which writes each request down as it comes."""
+"""A job is written every so many seconds, and at most this share of the time goes into it."""
 
 ENDLESS = 1 << 30
 """Scrapy's own settings say how often to try again and how many redirects to follow."""
-
-
-class RobotsForbiddenError(IgnoreRequest):
-    """robots.txt forbids the request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """What Spoor says of a response: `response.meta["spoor"]`."""
-
-    ticket: int | None
-    """None where the request went past the crawl."""
-    choice: Choice | None = None
-    """Why it was chosen."""
-    page: Page | None = None
-    """The response, parsed; None before it has come."""
-    judgement: Judgement | None = None
-    """How much it is what is wanted; None where no document came (a status that is not 2xx)."""
-
-
-@dataclass(slots=True)
-class _Flight:
-    """A ticket that is out, and the request that is asked for it."""
-
-    ticket: int
-    url: str
-    request: Request
-    began: float
-    hops: int = 0
-    """Redirects that Scrapy has counted."""
-    arrived: Visit | None = None
-    size: int = 0
-    failure: Exception | None = None
-    found: list[tuple[str, str]] = field(default_factory=list)
-    """What the spider found on the page: canonical URL, and the text that its request gives."""
-
-
-class _AlreadyJudged(Wrapper):
-    """Hands the crawl the judgement that the spider has seen: each page is judged once."""
-
-    kind = Judge
-
-    def __init__(self, judge: Judge) -> None:
-        self.judged_by = judge
-        self.judgement: Judgement | None = None
-        self.hold(judge)
-
-    def judge(self, page: Page) -> Judgement:
-        judgement, self.judgement = self.judgement, None
-        return self.judged_by.judge(page) if judgement is None else judgement
 
 
 class Scheduler(BaseScheduler):
@@ -157,7 +97,7 @@ class Scheduler(BaseScheduler):
         settings = crawler.settings
         self._crawler = crawler
         self._dupefilter = dupefilter
-        self._judge = _AlreadyJudged(components.judge)
+        self._judge = AlreadyJudged(components.judge)
         self.crawl = Crawl(
             components.policy,
             self._judge,
@@ -173,12 +113,12 @@ class Scheduler(BaseScheduler):
         self._name = components.name
         self._joiner = Joiner()
         self._folder = job_dir(settings)
-        self._flights: dict[int, _Flight] = {}
+        self._flights: dict[int, Flight] = {}
         self._known: set[str] = set()
         # Requests of open links by canonical URL; of redirects and retries by ticket.
         self._requests: dict[str, Request] = {}
-        self._again: dict[int, Request] = {}
-        self._past: list[tuple[int, int, Request]] = []
+        self._repeats: dict[int, Request] = {}
+        self._direct: list[tuple[int, int, Request]] = []
         self._order = count()
         self._finished = False
         self._closing: asyncio.Task[None] | None = None
@@ -196,7 +136,7 @@ class Scheduler(BaseScheduler):
             )
         folder = job_dir(crawler.settings)
         if folder is not None:
-            _forget(Path(folder))
+            forget_unsaved(Path(folder))
         dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         return cls(crawler, owner.components, dupefilter)
 
@@ -218,7 +158,7 @@ class Scheduler(BaseScheduler):
         return self._dupefilter.open()
 
     def close(self, reason: str) -> Deferred[None] | None:
-        self._settle()
+        self._receive_ended()
         if self._timer is not None:
             self._timer.cancel()
         if self._folder is not None and self._crawler.spider is not None:
@@ -226,7 +166,7 @@ class Scheduler(BaseScheduler):
         return self._dupefilter.close(reason)
 
     def has_pending_requests(self) -> bool:
-        return bool(self._past) or not self._finished
+        return bool(self._direct) or not self._finished
 
     def enqueue_request(self, request: Request) -> bool:
         """A request of the spider, or one that comes back with its ticket.
@@ -235,17 +175,17 @@ class Scheduler(BaseScheduler):
         """
         self._finished = False
         flight = self._flight_of(request)
-        if flight is not None and FOUND_ON not in request.meta and not self._scraped(flight):
-            return self._comes_back(flight, request)
+        if flight is not None and FOUND_ON not in request.meta and not self._is_scraped(flight):
+            return self._requeue(flight, request)
         request.meta.pop(VISIT, None)
         parent = self._flights.get(request.meta.pop(FOUND_ON, None))
-        url = self._named(request)
+        url = self._url_of(request)
         if parent is not None and url is not None:
-            parent.found.append((url, str(request.meta.get("link_text", ""))))
+            parent.links.append((url, str(request.meta.get("link_text", ""))))
         if not request.dont_filter and self._dupefilter.request_seen(request):
             return self._drop(request)
         if url is None or (url in self._known and request.dont_filter):
-            return self._pass(request)
+            return self._enqueue_direct(request)
         if url in self._known:
             return self._drop(request)
         self._known.add(url)
@@ -257,7 +197,7 @@ class Scheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """What the crawl says, or None where it says to wait; the engine is woken in time."""
-        self._settle()
+        self._receive_ended()
         if self._closing is not None:
             return None
         since = time.monotonic() - self._saved
@@ -265,8 +205,8 @@ class Scheduler(BaseScheduler):
             spider = self._crawler.spider
             if spider is not None:
                 self._save(Path(self._folder), spider)
-        if self._past:
-            request = heapq.heappop(self._past)[2]
+        if self._direct:
+            request = heapq.heappop(self._direct)[2]
             request.meta[VISIT] = Visit(None)
             return request
         while True:
@@ -279,13 +219,13 @@ class Scheduler(BaseScheduler):
                 continue
             if isinstance(answer, Sleep):
                 self._wake_at(answer.until)
-            elif isinstance(answer, Finished) and self._spent():
+            elif isinstance(answer, Finished) and self._budget_is_spent():
                 self._close("spoor_pages")
             return None
 
     # -- what the middlewares tell
 
-    def arrived(self, response: Response) -> None:
+    def page_arrived(self, response: Response) -> None:
         """A response on its way to the spider: parsed and judged, once."""
         request = response.request
         visit = request.meta.get(VISIT) if request is not None else None
@@ -298,24 +238,15 @@ class Scheduler(BaseScheduler):
             url = canonical(response.url)
         except ValueError:
             return
-        page = parse(
-            response.body,
-            url,
-            content_type=_header(response, "Content-Type"),
-            status=response.status,
-            fetched_at=self._now(),
-            truncated="dataloss" in response.flags or "partial" in response.flags,
-            robots=_header(response, "X-Robots-Tag"),
-            joiner=self._joiner,
-        )
-        judgement = self._guard(self._ask, page) if 200 <= response.status < 300 else None
+        page = page_of(response, url, self._now(), self._joiner)
+        judgement = self._guard(self._judgement_of, page) if 200 <= response.status < 300 else None
         visit = replace(visit, page=page, judgement=judgement)
         request.meta[VISIT] = visit
         if flight is not None:
-            flight.arrived = visit
+            flight.visit = visit
             flight.size = len(response.body)
 
-    def broken(self, request: Request, exception: Exception) -> None:
+    def download_failed(self, request: Request, exception: Exception) -> None:
         """Nothing came, and no middleware would try again."""
         flight = self._flight_of(request)
         if flight is not None and flight.request is request:
@@ -324,25 +255,25 @@ class Scheduler(BaseScheduler):
     # -- tickets
 
     def _take(self, fetch: Fetch) -> Request | None:
-        request = self._again.pop(fetch.ticket, None) or self._requests.pop(fetch.url, None)
+        request = self._repeats.pop(fetch.ticket, None) or self._requests.pop(fetch.url, None)
         if request is None:
             # Its callback could not be written down when the job was paused.
             self._receive(Failed(fetch.ticket, "cancelled", "its request was not kept"))
             return None
         request.meta[VISIT] = Visit(fetch.ticket, fetch.choice)
         hops = request.meta.get("redirect_times", 0)
-        self._flights[fetch.ticket] = _Flight(fetch.ticket, fetch.url, request, self._now(), hops)
+        self._flights[fetch.ticket] = Flight(fetch.ticket, fetch.url, request, self._now(), hops)
         self._inc("dequeued")
         return request
 
-    def _comes_back(self, flight: _Flight, request: Request) -> bool:
+    def _requeue(self, flight: Flight, request: Request) -> bool:
         """A redirect or a retry, from a downloader middleware."""
         del self._flights[flight.ticket]
-        url = self._named(request)
+        url = self._url_of(request)
         if url is None:
             reason = "to what its URL does not name"
             self._receive(Failed(flight.ticket, "redirect", reason))
-            return self._pass(request)
+            return self._enqueue_direct(request)
         reply: Reply
         hops = request.meta.get("redirect_times", 0)
         redirected = url != flight.url or hops > flight.hops
@@ -360,33 +291,33 @@ class Scheduler(BaseScheduler):
         # A link to the same URL that was still open is answered by this ticket.
         self._known.add(url)
         self._requests.pop(url, None)
-        self._again[flight.ticket] = request
+        self._repeats[flight.ticket] = request
         return True
 
-    def _pass(self, request: Request) -> bool:
-        heapq.heappush(self._past, (-request.priority, next(self._order), request))
+    def _enqueue_direct(self, request: Request) -> bool:
+        heapq.heappush(self._direct, (-request.priority, next(self._order), request))
         return True
 
-    def _flight_of(self, request: Request) -> _Flight | None:
+    def _flight_of(self, request: Request) -> Flight | None:
         visit = request.meta.get(VISIT)
         if not isinstance(visit, Visit) or visit.ticket is None:
             return None
         return self._flights.get(visit.ticket)
 
-    def _settle(self) -> None:
+    def _receive_ended(self) -> None:
         """Receive what has ended: its request, its callback and all that it gave are through."""
         under_way = _in_progress(self._crawler.engine)
         ended = [flight for flight in self._flights.values() if flight.request not in under_way]
         for flight in ended:
             del self._flights[flight.ticket]
-            visit, seconds = flight.arrived, self._now() - flight.began
+            visit, seconds = flight.visit, self._now() - flight.began
             if visit is None or visit.page is None or visit.judgement is None:
-                self._receive(_failed(flight, seconds))
+                self._receive(failure_of(flight, seconds))
                 # The crawl has no page that they were found on.
-                if flight.found:
-                    self._guard(self.crawl.seed, list(dict(flight.found)))
+                if flight.links:
+                    self._guard(self.crawl.seed, list(dict(flight.links)))
                 continue
-            page = replace(visit.page, links=_links(visit.page, flight.found))
+            page = replace(visit.page, links=links_of(visit.page, flight.links))
             self._judge.judgement = visit.judgement
             self._receive(Fetched(flight.ticket, page, seconds, flight.size))
 
@@ -398,13 +329,13 @@ class Scheduler(BaseScheduler):
         stats.set_value("spoor/failed", counts.failed)
         return answer
 
-    def _named(self, request: Request) -> str | None:
+    def _url_of(self, request: Request) -> str | None:
         """The canonical URL of a request that its URL names; None for any other."""
         if request.method != "GET" or request.body:
             return None
         return self._joiner.join(request.url, _NOWHERE)
 
-    def _scraped(self, flight: _Flight) -> bool:
+    def _is_scraped(self, flight: Flight) -> bool:
         """Whether the spider has its answer by now: what comes then is found, not sent back."""
         slot = self._crawler.engine.scraper.slot
         return slot is not None and flight.request in slot.active
@@ -415,7 +346,7 @@ class Scheduler(BaseScheduler):
             self._dupefilter.log(request, spider)
         return False
 
-    def _ask(self, page: Page) -> Judgement:
+    def _judgement_of(self, page: Page) -> Judgement:
         try:
             return self._judge.judged_by.judge(page)
         except Exception as error:
@@ -440,7 +371,7 @@ class Scheduler(BaseScheduler):
         if slot is not None:
             slot.nextcall.schedule()
 
-    def _spent(self) -> bool:
+    def _budget_is_spent(self) -> bool:
         return self.crawl.pages is not None and self.crawl.counts.pages >= self.crawl.pages
 
     def _close(self, reason: str) -> None:
@@ -469,80 +400,39 @@ class Scheduler(BaseScheduler):
     # -- JOBDIR
 
     def _save(self, folder: Path, spider: Spider, *, last: bool = False) -> None:
-        """The crawl, the requests that wait and those that are out, in one file.
+        """The crawl, the requests that wait and those that are out.
 
         A job that was killed goes on from there: what was asked for since is asked for again.
         """
         began = time.monotonic()
-        kept: dict[str, list[Any]] = {"open": [], "again": [], "past": []}
-        lost = 0
         waiting = (
             *(("open", url, request) for url, request in self._requests.items()),
-            *(("again", ticket, request) for ticket, request in self._again.items()),
+            *(("again", ticket, request) for ticket, request in self._repeats.items()),
             *(("again", flight.ticket, flight.request) for flight in self._flights.values()),
-            *(("past", None, request) for _, _, request in sorted(self._past)),
+            *(("past", None, request) for _, _, request in sorted(self._direct)),
         )
-        for kind, key, request in waiting:
-            try:
-                row = request.to_dict(spider=spider)
-                row["meta"] = {name: it for name, it in request.meta.items() if name != VISIT}
-                kept[kind].append((key, pickle.dumps(row)))
-            except (ValueError, TypeError, AttributeError, pickle.PicklingError):
-                lost += 1
+        lost = write_job(folder, self._name, self.crawl.save(), self._known, waiting, spider)
         if lost and last:
             logger.warning("spoor: %d requests cannot be written down and are lost", lost)
-        seen = folder / _SEEN
-        state = {
-            "policy": self._name,
-            "crawl": self.crawl.save(),
-            "known": sorted(self._known),
-            "requests": np.frombuffer(pickle.dumps(kept), np.uint8),
-            "seen": seen.stat().st_size if seen.exists() else 0,
-        }
-        write(folder / _STATE, state)
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
     def _load(self, folder: Path, spider: Spider) -> None:
-        if not (folder / _STATE).exists():
+        job = read_job(folder, self._name, spider)
+        if job is None:
             return
-        state = read(folder / _STATE)
-        if state["policy"] != self._name:
-            raise InputError(
-                f"the job in {folder} was begun with the policy {state['policy']!r}, not "
-                f"{self._name!r}; set SPOOR_POLICY and SPOOR_PARAMS back, or take another JOBDIR"
-            )
-        kept = pickle.loads(state["requests"].tobytes())
-        self.crawl.load(state["crawl"])
+        state, self._known, requests = job
+        self.crawl.load(state)
         self.crawl.reissue(self._now())
         # Nobody knows when the process before sent its last request.
         frontier = self.crawl.frontier
         assert isinstance(frontier, MemoryFrontier)
         for host, *_ in frontier.hosts():
             frontier.hold(host, self._now() + frontier.delay(host))
-        self._known = set(state["known"])
-
-        def revive(data: bytes) -> Request:
-            return request_from_dict(pickle.loads(data), spider=spider)
-
-        self._requests = {url: revive(data) for url, data in kept["open"]}
-        self._again = {ticket: revive(data) for ticket, data in kept["again"]}
-        for _, data in kept["past"]:
-            self._pass(revive(data))
-
-
-def _forget(folder: Path) -> None:
-    """What Scrapy's duplicate filter noted after the job was last written down: a request that was
-    lost with its process must not pass for seen."""
-    seen = folder / _SEEN
-    if not (folder / _STATE).exists() or not seen.exists():
-        return
-    try:
-        end = int(read(folder / _STATE)["seen"])
-        if seen.stat().st_size > end:
-            os.truncate(seen, end)
-    except (InputError, OSError):
-        return  # told when the job is opened
+        self._requests = dict(requests["open"])
+        self._repeats = dict(requests["again"])
+        for _, request in requests["past"]:
+            self._enqueue_direct(request)
 
 
 def scheduler_of(crawler: Crawler) -> Scheduler | None:
@@ -560,36 +450,3 @@ def _in_progress(engine: ExecutionEngine) -> set[Request]:
     """
     slot = engine._slot
     return set() if slot is None else slot.inprogress
-
-
-def _links(page: Page, found: list[tuple[str, str]]) -> list[Link]:
-    """The links of a page that the spider followed, as they stand there; what stands nowhere on
-    the page has the text that its request gives."""
-    texts = dict(reversed(found))
-    links = [link for link in page.links if link.url in texts]
-    there = {link.url for link in links}
-    missing = [(url, text) for url, text in texts.items() if url not in there]
-    position = len(page.links)
-    for place, (url, text) in enumerate(reversed(missing)):
-        links.append(Link(url, Anchor(text, position=position + place)))
-    return links
-
-
-def _failed(flight: _Flight, seconds: float) -> Failed:
-    """Why no document came."""
-    page = flight.arrived.page if flight.arrived is not None else None
-    error = flight.failure
-    if page is not None:
-        kind = "absent" if page.status in (404, 410) else "http"
-        return Failed(flight.ticket, kind, f"status {page.status}", page.status, seconds=seconds)
-    if isinstance(error, RobotsForbiddenError):
-        return Failed(flight.ticket, "robots", str(error), seconds=seconds)
-    if error is None or isinstance(error, IgnoreRequest):
-        reason = str(error) if error is not None else "a middleware of the project dropped it"
-        return Failed(flight.ticket, "blocked", reason, seconds=seconds)
-    kind = "timeout" if "timeout" in type(error).__name__.lower() else "connection"
-    return Failed(flight.ticket, kind, type(error).__name__, seconds=seconds)
-
-
-def _header(response: Response, name: str) -> str:
-    return b",".join(response.headers.getlist(name)).decode("latin-1")

@@ -1,0 +1,120 @@
+"""One visit of a page: what Spoor says of a response, and the ticket that is out for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+from spoor.protocols import Judge
+from spoor.types import Anchor, Choice, Failed, Judgement, Link, Page
+from spoor.web.page import parse
+from spoor.web.urls import Joiner
+from spoor.wrapping import Wrapper
+
+if TYPE_CHECKING:
+    from scrapy.http import Request, Response
+
+VISIT = "spoor"
+"""Key of a request's meta: its `Visit`."""
+
+FOUND_ON = "spoor_found_on"
+"""Key of a request's meta on its way from the spider: ticket of the page that it was found on."""
+
+
+class RobotsForbiddenError(IgnoreRequest):
+    """robots.txt forbids the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What Spoor says of a response: `response.meta["spoor"]`."""
+
+    ticket: int | None
+    """None where the request went past the crawl."""
+    choice: Choice | None = None
+    """Why it was chosen."""
+    page: Page | None = None
+    """The response, parsed; None before it has come."""
+    judgement: Judgement | None = None
+    """How relevant it is; None where no document came (a status that is not 2xx)."""
+
+
+@dataclass(slots=True)
+class Flight:
+    """A ticket that is out, and the request that is asked for it."""
+
+    ticket: int
+    url: str
+    request: Request
+    began: float
+    hops: int = 0
+    """Redirects that Scrapy has counted."""
+    visit: Visit | None = None
+    size: int = 0
+    failure: Exception | None = None
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """What the spider follows from the page: canonical URL, and the text that its request gives."""
+
+
+class AlreadyJudged(Wrapper):
+    """Hands the crawl the judgement that the spider has seen: each page is judged once."""
+
+    kind = Judge
+
+    def __init__(self, judge: Judge) -> None:
+        self.judged_by = judge
+        self.judgement: Judgement | None = None
+        self.hold(judge)
+
+    def judge(self, page: Page) -> Judgement:
+        judgement, self.judgement = self.judgement, None
+        return self.judged_by.judge(page) if judgement is None else judgement
+
+
+def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
+    """The document of a response; `url`: its canonical URL."""
+
+    def header(name: str) -> str:
+        return b",".join(response.headers.getlist(name)).decode("latin-1")
+
+    return parse(
+        response.body,
+        url,
+        content_type=header("Content-Type"),
+        status=response.status,
+        fetched_at=fetched_at,
+        truncated="dataloss" in response.flags or "partial" in response.flags,
+        robots=header("X-Robots-Tag"),
+        joiner=joiner,
+    )
+
+
+def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
+    """The links of a page that the spider followed, as they stand there; what stands nowhere on
+    the page has the text that its request gives."""
+    texts = dict(reversed(followed))
+    links = [link for link in page.links if link.url in texts]
+    there = {link.url for link in links}
+    missing = [(url, text) for url, text in texts.items() if url not in there]
+    position = len(page.links)
+    for place, (url, text) in enumerate(reversed(missing)):
+        links.append(Link(url, Anchor(text, position=position + place)))
+    return links
+
+
+def failure_of(flight: Flight, seconds: float) -> Failed:
+    """Why no document came."""
+    page = flight.visit.page if flight.visit is not None else None
+    error = flight.failure
+    if page is not None:
+        kind = "absent" if page.status in (404, 410) else "http"
+        return Failed(flight.ticket, kind, f"status {page.status}", page.status, seconds=seconds)
+    if isinstance(error, RobotsForbiddenError):
+        return Failed(flight.ticket, "robots", str(error), seconds=seconds)
+    if error is None or isinstance(error, IgnoreRequest):
+        reason = str(error) if error is not None else "a middleware of the project dropped it"
+        return Failed(flight.ticket, "blocked", reason, seconds=seconds)
+    kind = "timeout" if "timeout" in type(error).__name__.lower() else "connection"
+    return Failed(flight.ticket, kind, type(error).__name__, seconds=seconds)
