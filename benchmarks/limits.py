@@ -37,11 +37,11 @@ from typing import Any
 import brotli
 import zstandard
 
-from spoor.live.live_crawl import LiveCrawl, make_http
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
-from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -195,8 +195,8 @@ def crawl(
         for name in told["hostile"]
         for at in range(1 if name.startswith(SLOW) else URLS)
     ]
-    settings = run_settings(
-        [told["root"], *(evil if beside else [])],
+    settings = Settings(
+        seeds=(told["root"], *(evil if beside else [])),
         topic="pottery, kiln, glaze",
         policy="breadth-first",
         pages=10 * pages,
@@ -205,9 +205,9 @@ def crawl(
         connect_to=f"127.0.0.1:{told['port']}",
         traps=True,
     )
-    engine = make_crawl(settings, *wanted(settings["crawl"]["topic"], None, []))
+    engine = make_crawl(settings)
     folder = RunWriter(out, settings)
-    run = LiveCrawl(folder, engine, make_http(settings), settings["crawl"]["seeds"])
+    run = LiveCrawl(folder, engine)
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     at: list[float] = []
     ended: dict[str, str] = {}

@@ -70,7 +70,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.web.scope import Scope
 from spoor.live.driver import HttpDriver
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.judges.keywords import Keywords
 from spoor.frontier.memory import MemoryFrontier
 from spoor.types import Fetched, Outcome, Task, Topic
@@ -84,7 +84,7 @@ def work():
     def step(fetch, outcome):
         if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
             pages.append(outcome.reply.page.url)
-    settings = HttpSettings(allow_private=frozenset(["127.0.0.1"]))
+    settings = Settings(per_host=100, allow_private=("127.0.0.1",))
     asyncio.run(HttpDriver(crawl, settings, on_step=step).run())
     return pages
 measure(work)
@@ -94,17 +94,16 @@ DURABLE = """
 import sys, tempfile
 from pathlib import Path
 from spoor.runs.writer import RunWriter
-from spoor.runs.plan import run_settings
-from spoor.live.live_crawl import LiveCrawl, make_http
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.settings import Settings
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs.assemble import make_crawl
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
 place = tempfile.TemporaryDirectory()
-told = run_settings([start], topic="iterator", policy=policy, pages=10**6, scope="host", traps=True,
-    delay=0.0, per_host=16, in_flight=16, allow_private=["127.0.0.1"])
-judge, subject = wanted("iterator", None, [])
-folder = RunWriter(Path(place.name) / "run", told)
-run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), [start])
+settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
+    traps=True, delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",))
+folder = RunWriter(Path(place.name) / "run", settings)
+run = LiveCrawl(folder, make_crawl(settings))
 def work():
     pages = []
     def step(fetch, outcome):

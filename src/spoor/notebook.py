@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from spoor.judges.topic import topic_of
 from spoor.learn.state import read
-from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.live.live_crawl import LiveCrawl
 from spoor.registry import DEFAULT_POLICY
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
-from spoor.runs.plan import read_seeds, run_settings
+from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.simulation.crawls import CrawlSetup, simulate_crawl
 from spoor.views.reading import harvest, report_of_run
 
@@ -74,32 +75,27 @@ def run(
     topic: str = "",
     *,
     out: str | Path,
-    want: Sequence[str] = (),
-    shards: int = 0,
-    cluster: str | None = None,
-    **settings: Any,
+    **more: Any,
 ) -> Result:
     """Crawl live, as `spoor crawl` does; the same call on the same folder goes on.
 
-    With `shards` it runs in so many processes on Ray, here or on the `cluster` at an address.
-    `settings` are the keywords of `spoor.runs.plan.run_settings`: pages, policy, delay, ….
+    `more` are the settings of `spoor.settings.Settings`, by name: pages, policy, delay, shards, ….
     Works in a notebook, whose event loop runs already. Raises InputError as the command line says
     it.
     """
-    urls = read_seeds([seeds] if isinstance(seeds, str) else seeds)
-    judge, subject = wanted(topic or None, None, want)
-    told = run_settings(urls, topic=topic, want=want, **settings)
-    engine, http = make_crawl(told, judge, subject), make_http(told)
+    given = [seeds] if isinstance(seeds, str) else seeds
+    settings = with_inputs(Settings.of({"topic": topic, **more}), given)
+    engine = make_crawl(settings)
 
     def crawl() -> Mapping[str, Any]:
-        if shards or cluster:
+        if settings.shards or settings.cluster:
             from spoor.integrations import ray
 
-            return ray.crawl(Path(out), told, shards=shards or 2, cluster=cluster)
+            return ray.crawl(Path(out), settings)
         # The folder's database belongs to the thread that opened it.
-        folder = RunWriter(Path(out), told)
+        folder = RunWriter(Path(out), settings)
         try:
-            live = LiveCrawl(folder, engine, http, urls)
+            live = LiveCrawl(folder, engine)
             return live.summary(live.run())
         finally:
             folder.close()
@@ -108,7 +104,7 @@ def run(
     report_of_run(Path(out))
     with reading(Path(out)) as db:
         curve = harvest(db)
-    return Result(told["crawl"]["policy"], figures["fetched"], figures["found"], curve, figures)
+    return Result(settings.policy, figures["fetched"], figures["found"], curve, figures)
 
 
 def _outside_of_loops(crawl: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:

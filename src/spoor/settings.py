@@ -8,6 +8,7 @@ keywords of `spoor.run`, the `SPOOR_*` settings of Scrapy, the messages to shard
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -104,6 +105,19 @@ class Setting:
             words += f" from {self.ge:g} " + ("on" if self.le is None else f"to {self.le:g}")
         return words
 
+    def parsed(self, value: Any) -> Any:
+        """A value as a text may stand for it, in the type of the setting where it can be read."""
+        if self.none is not None and value in (self.none, str(self.none)):
+            return None
+        if not isinstance(value, str) or self.kind is str:
+            return value
+        if self.kind is tuple:
+            return (value,)
+        try:
+            return json.loads(value.lower() if self.kind is bool else value)
+        except ValueError:
+            return value
+
     def checked(self, given: Any, key: str) -> Any:
         """The value in its own type. Raises InputError, which calls the setting `key`, where it is
         of another type or out of range."""
@@ -198,7 +212,7 @@ def endpoint(text: str) -> tuple[str, int] | None:
     address, _, port = text.rpartition(":")
     address = "127.0.0.1" if address == "localhost" else address.strip("[]")
     number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
-    return (address, number) if is_address(address) and 0 < number < 1 << 16 else None
+    return (normal_host(address), number) if is_address(address) and 0 < number < 1 << 16 else None
 
 
 _HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
@@ -265,14 +279,13 @@ class Settings:
         commands=("watch",),
     )
     new_for: float = setting(
-        86_400.0, CRAWL, "How long a document is new.", time="24h", ge=0, commands=("watch",)
+        86_400.0, CRAWL, "How long a document is new.", time="24h", commands=("watch",)
     )
     recheck: float = setting(
         1_800.0,
         CRAWL,
         "How long a linked page is not asked for again.",
         time="30m",
-        ge=0,
         commands=("watch",),
     )
     pages: int | None = setting(
@@ -444,13 +457,15 @@ class Settings:
         """The settings that apply to `crawl`, `watch` or `scrapy`, by name."""
         return {n: one for n, one in described(cls).items() if command in one.commands}
 
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Group → name → plain value, as TOML, JSON and messages can hold it."""
+    def to_dict(self, *, fixed: bool = True) -> dict[str, dict[str, Any]]:
+        """Group → name → plain value, as TOML, JSON and messages can hold it; without `fixed`,
+        only of what may change when a run goes on."""
         tables: dict[str, dict[str, Any]] = {group.name: {} for group in GROUPS}
         for name, one in self.of_command(self.command).items():
             value = getattr(self, name)
             value = one.none if value is None else list(value) if one.kind is tuple else value
-            tables[one.group.name][name] = value
+            if fixed or not one.group.fixed or name == "command":
+                tables[one.group.name][name] = value
         return tables
 
     @classmethod
@@ -479,6 +494,10 @@ class Settings:
             then, now = getattr(begun, name), getattr(self, name)
             if one.group.fixed and then != now:
                 yield name, then, now
+
+    def with_fixed_of(self, begun: Self) -> Self:
+        """These settings, but as the run was begun in all that may not change."""
+        return replace(self, **{name: then for name, then, _ in self.changed(begun)})
 
     def refuse_change(self, begun: Settings, run: Path) -> None:
         """Raises InputError where the run in a folder was begun with other settings."""
@@ -530,49 +549,3 @@ def refuse_two(topic: object, topic_file: object, spell: Spell = str) -> None:
     """Raises InputError where both say what is wanted."""
     if topic and topic_file:
         raise InputError(f"give {spell('topic')} or {spell('topic_file')}, not both")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpSettings:
-    """Defaults are polite and bounded; every one can be set."""
-
-    agent: str = ""
-    """User-Agent; empty: `user_agent(contact)`."""
-    contact: str = ""
-    """URL or mail address of whoever runs the crawl."""
-    in_flight: int = 16
-    per_host: int = 0
-    """Requests at a time to a host, those for robots.txt included; 0: as the crawl says."""
-    per_domain: int = 0
-    """Requests at a time to all hosts of a registrable domain; 0: no limit."""
-    per_address: int = 0
-    """Requests at a time to all hosts at one address; 0: no limit."""
-    noai: bool = False
-    """Leave out what asks not to be used by machines that learn (noai, noimageai, noml)."""
-    robots: bool = True
-    sitemaps: bool = False
-    """Take links from the sitemaps that robots.txt names, or from /sitemap.xml."""
-    robots_max_age: float = 24 * 3600.0
-    """Seconds that a robots.txt is kept."""
-    max_crawl_delay: float = 60.0
-    """A longer Crawl-delay is cut to this, s."""
-    allow_private: frozenset[str] = frozenset()
-    """Hosts whose private or loopback addresses may be connected to."""
-    connect_to: tuple[str, int] | None = None
-    """(address, port) that every host name stands for: a web served for a test."""
-    timeout: float = 30.0
-    """Of one whole exchange, s."""
-    connect_timeout: float = 10.0
-    body_limit: int = 10 * MIB
-    """Bytes after decompression; what comes later is cut and flagged."""
-    ratio_limit: float = 200.0
-    """Decompressed bytes for each received, beyond the first MiB."""
-    header_limit: int = 256 * 1024
-    """Bytes of all headers of one reply."""
-    accept: tuple[str, ...] = ("text/*", "application/xhtml+xml", "application/xml")
-    """Media types whose bodies are downloaded; of others the headers are enough."""
-    verify_tls: bool = True
-
-    @property
-    def user_agent(self) -> str:
-        return self.agent or user_agent(self.contact)

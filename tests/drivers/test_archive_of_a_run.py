@@ -18,11 +18,11 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.live.live_crawl import LiveCrawl, make_http
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
-from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.testing.kills import check_run, digest
 
 SEED = "http://a.example/"
@@ -65,24 +65,25 @@ def opened(
     *,
     pages: int = 100,
     at: Callable[[str, Crawl], None] = lambda point, crawl: None,
+    warc: bool = True,
     **more: Any,
 ) -> LiveCrawl:
-    told = run_settings(
-        [SEED],
-        want=["text:clay"],
+    settings = Settings(
+        seeds=(SEED,),
+        want=("text:clay",),
         policy="trail",
         scope="anywhere",
         pages=pages,
         delay=0.0,
         robots=False,
         traps=True,
+        warc=warc,
         connect_to=f"{ADDRESS}:{server.port}",
     )
-    judge, subject = wanted(None, None, ["text:clay"])
-    crawl = make_crawl(told, judge, subject)
-    folder = RunWriter(out, told, at=lambda point: at(point, crawl), **more)
+    crawl = make_crawl(settings)
+    folder = RunWriter(out, settings, at=lambda point: at(point, crawl), **more)
     try:
-        return LiveCrawl(folder, crawl, make_http(told), [SEED])
+        return LiveCrawl(folder, crawl)
     except BaseException:
         folder.close()
         raise

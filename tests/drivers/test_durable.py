@@ -143,7 +143,7 @@ def test_nothing_is_lost_at_any_point(
     run.folder.close()
     assert isinstance(run.crawl.frontier, SqliteFrontier) is (frontier == "disk")
     assert check_run(copy) == whole
-    assert web.again <= deaths * run.http.in_flight
+    assert web.again <= deaths * run.folder.settings.in_flight
 
 
 def _first(found: tuple[Path | None, str]) -> tuple[Path, str]:

@@ -15,7 +15,7 @@ from spoor.judges.facts import UrlPattern
 from spoor.live.driver import HttpDriver
 from spoor.policies.sarsa import UPDATES, Sarsa
 from spoor.replay_driver import Replay
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import SmallWorld
 from spoor.types import Fetched, Outcome, Task
@@ -45,10 +45,11 @@ def live(site: SmallWorld, made: Crawl, in_flight: int) -> list[str]:
     async def run() -> None:
         async with serving(Server(site)) as port:
             host = next(iter(site.pages)).split("/")[2]
-            settings = HttpSettings(
+            settings = Settings(
+                per_host=100,
                 in_flight=in_flight,
-                allow_private=frozenset({host}),
-                connect_to=("127.0.0.1", port),
+                allow_private=(host,),
+                connect_to=f"127.0.0.1:{port}",
                 robots=False,
             )
             await HttpDriver(made, settings, on_step=note).run()

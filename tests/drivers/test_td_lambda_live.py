@@ -14,7 +14,7 @@ from spoor.judges.facts import UrlPattern
 from spoor.live.driver import HttpDriver
 from spoor.policies.td_lambda import TDLambda, train
 from spoor.replay_driver import Replay
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.testing.policies import TOPIC
 from spoor.testing.worlds import SmallWorld
 from spoor.types import Fetched, KnownWeb, Outcome, State, Task
@@ -57,10 +57,11 @@ def test_a_live_crawl_goes_the_way_of_its_replay(model: State, scoring: str) -> 
 
         async with serving(Server(site)) as port:
             host = next(iter(site.pages)).split("/")[2]
-            settings = HttpSettings(
+            settings = Settings(
+                per_host=100,
                 in_flight=1,
-                allow_private=frozenset({host}),
-                connect_to=("127.0.0.1", port),
+                allow_private=(host,),
+                connect_to=f"127.0.0.1:{port}",
                 robots=False,
             )
             await HttpDriver(crawl(), settings, on_step=note).run()

@@ -20,10 +20,9 @@ from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
-from spoor.live.live_crawl import make_http
 from spoor.live.watch import Watch
-from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.types import Sleep
 
 POINTS = (
@@ -62,17 +61,20 @@ def open_watch(
     in_flight: int = 16,
 ) -> Watch:
     """The caller closes its folder."""
-    base = run_settings(
-        [FRONT], delay=delay, per_host=4, in_flight=in_flight, connect_to=f"127.0.0.1:{port}"
+    settings = Settings(
+        command="watch",
+        seeds=(FRONT,),
+        fleet=fleet,
+        recheck=0.2,
+        delay=delay,
+        per_host=4,
+        in_flight=in_flight,
+        connect_to=f"127.0.0.1:{port}",
     )
-    told = {"fleet": fleet, "new_for": 86400.0, "recheck": 0.2, "params": [], "seed": 0}
-    making = make_fleet(
-        {**told, "abreast": in_flight}, [FRONT], hosts=Hosts(delay=delay, per_host=4)
-    )
-    settings = {"crawl": {"seeds": [FRONT], **told}, "politeness": base["politeness"]}
+    making = make_fleet(settings, [FRONT], hosts=Hosts(delay=delay, per_host=4))
     folder = RunWriter(path, settings, at=lambda point: at(point, making))
     try:
-        return Watch(folder, making, make_http(base), title="t")
+        return Watch(folder, making, title="t")
     except BaseException:
         folder.close()
         raise

@@ -28,7 +28,7 @@ from spoor.live.driver import HttpDriver
 from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.replay_driver import Replay
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.scope import Scope
 from spoor.web.urls import canonical
@@ -321,7 +321,7 @@ async def fetched(
             admit=Scope(),
         )
         engine.seed(seeds)
-        http = HttpSettings(connect_to=(ADDRESS, server.port), **settings)
+        http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}", **settings)
         await HttpDriver(engine, http, clock=time, on_step=step).run()
     return steps
 
@@ -444,7 +444,7 @@ def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
             frontier = MemoryFrontier(per_host=1)
             engine = Crawl(BreadthFirst(_task()), Keywords(["clay"]), frontier)
             engine.seed([f"{A}/", f"{A}/open"])
-            http = HttpSettings(connect_to=(ADDRESS, server.port))
+            http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}")
             reasons.append((await HttpDriver(engine, http, clock=clock, on_step=step).run()).reason)
             assert frontier.open_count == 1, "what was not asked for is still there"
 
@@ -608,10 +608,10 @@ def test_no_cookie_and_no_secret_is_sent_back() -> None:
 
 
 def test_a_run_ends_when_it_has_found_enough_or_too_little() -> None:
-    rule = StopRule(found=3)
+    rule = StopRule(Settings(found=3))
     assert rule.reason(2, [True, True]) is None
     assert rule.reason(3, [True]) == "found 3 relevant pages"
-    rule = StopRule(floor=0.5, window=4)
+    rule = StopRule(Settings(floor=0.5, window=4))
     assert rule.reason(1, [False] * 3) is None
     assert rule.reason(2, [True, True, False, False]) is None
     assert rule.reason(1, [True, False, False, False]) == (

@@ -19,13 +19,12 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.http.address_guard import AddressGuard
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
-from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
-from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunWriter
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Failed, Fetch, Outcome, Task
 
 DELAY = 0.05
@@ -88,9 +87,9 @@ class Servers:
 def going(servers: Servers, out: Path, pages: int, **settings: Any) -> dict[str, Any]:
     """A run, or what follows of it."""
     seeds = [f"http://{host}/" for host in servers.hosts]
-    told = run_settings(
-        seeds,
-        want=["text:clay"],
+    told = Settings(
+        seeds=tuple(seeds),
+        want=("text:clay",),
         policy="breadth-first",
         scope="anywhere",
         pages=pages,
@@ -99,10 +98,9 @@ def going(servers: Servers, out: Path, pages: int, **settings: Any) -> dict[str,
         traps=True,  # its pages are all alike
         **settings,
     )
-    judge, subject = wanted(None, None, ["text:clay"])
     folder = RunWriter(out, told)
     try:
-        run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
+        run = LiveCrawl(folder, make_crawl(told))
         return run.summary(run.run())
     finally:
         folder.close()
@@ -154,8 +152,9 @@ def test_limits_beyond_the_host(limit: str) -> None:
                     MemoryFrontier(per_host=1),
                 )
                 engine.seed([f"http://{name}.site.example/" for name in "abcde"])
-                http = HttpSettings(
-                    connect_to=(ADDRESS, server.port),
+                http = Settings(
+                    per_host=100,
+                    connect_to=f"{ADDRESS}:{server.port}",
                     per_domain=settings.get("per_domain", 0),
                     per_address=settings.get("per_address", 0),
                 )
@@ -172,7 +171,7 @@ def test_limits_beyond_the_host(limit: str) -> None:
 
 def test_where_a_host_is() -> None:
     async def found() -> list[str]:
-        gate = AddressGuard(HttpSettings(connect_to=(ADDRESS, 80)))
+        gate = AddressGuard(Settings(connect_to=f"{ADDRESS}:80"))
         names = ("a.example:8080", "[2001:DB8:0::1]:80", "192.0.2.7", "b.example")
         return [await gate.address_of(name) for name in names]
 
@@ -191,18 +190,16 @@ NOAI = {
 def test_wishes_are_recorded_and_obeyed_on_request(tmp_path: Path, noai: bool) -> None:
     server = Loopback(lambda asked: NOAI.get(asked.path, MISSING))
     with beside(server.serving):
-        seeds = ["http://a.example/"]
-        told = run_settings(
-            seeds,
-            want=["text:clay"],
+        told = Settings(
+            seeds=("http://a.example/",),
+            want=("text:clay",),
             policy="breadth-first",
             delay=0.0,
             noai=noai,
             connect_to=f"{ADDRESS}:{server.port}",
         )
-        judge, subject = wanted(None, None, ["text:clay"])
         folder = RunWriter(tmp_path, told)
-        run = LiveCrawl(folder, make_crawl(told, judge, subject), make_http(told), seeds)
+        run = LiveCrawl(folder, make_crawl(told))
         failed: list[tuple[str, str]] = []
 
         def step(fetch: Fetch, done: object) -> None:

@@ -15,7 +15,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 
 RULES = "User-agent: *\nDisallow: /shut\n"
@@ -94,7 +94,9 @@ def test_nothing_forbidden_is_asked_for(kind: str) -> None:
     async def crawl() -> None:
         engine.seed(f"http://a.example/{name}{at}" for at in range(6) for name in ("shut", "open"))
         async with server.serving():
-            http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=AT_ONCE, timeout=1.0)
+            http = Settings(
+                per_host=100, connect_to=f"{ADDRESS}:{server.port}", in_flight=AT_ONCE, timeout=1.0
+            )
             await HttpDriver(engine, http, clock=clock, on_step=step).run()
 
     asyncio.run(crawl())

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from spoor.runs.plan import run_settings
+from spoor.runs.inputs import with_inputs
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 
 SEED = "http://a.example/"
 HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "ray", "scipy", "selectolax", "sklearn"}
@@ -50,13 +51,13 @@ def test_the_list_of_policies_needs_no_more_than_numpy() -> None:
 @pytest.mark.parametrize("why", ["in use", "settings", "older", "newer"])
 def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    settings = run_settings([SEED], topic="pottery")
+    settings = with_inputs(Settings(topic="pottery"), [SEED])
     arguments = [command, SEED, "--out", str(path)]
     if command == "crawl":
         arguments += ["--topic", "pottery"]
     else:
         # Whatever else it was begun with, who holds it is looked at first.
-        settings = {"crawl": {"seeds": [SEED], "fleet": "WL"}, "politeness": settings["politeness"]}
+        settings = Settings(command="watch", seeds=(SEED,), fleet="WL")
     folder = RunWriter(path, settings)
     toml = path / "spoor.toml"
     told = "is in use by another process"

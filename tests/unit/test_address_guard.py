@@ -21,12 +21,12 @@ from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http import address_guard as gates
-from spoor.http.address_guard import AddressGuard, BlockedAddressError, is_host, is_public
+from spoor.http.address_guard import AddressGuard, BlockedAddressError, is_public
 from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import HttpSettings
+from spoor.settings import Settings, is_host
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 from spoor.web.urls import canonical
 from spoor.wrappers.sitemaps_first import SitemapsFirst
@@ -100,7 +100,7 @@ async def crawled(known: Mapping[str, list[str]], seeds: list[str], **settings: 
         def step(fetch: Fetch, done: Outcome | Deferred) -> None:
             steps.append((fetch.url, done))
 
-        await HttpDriver(engine, HttpSettings(**settings), on_step=step).run()
+        await HttpDriver(engine, Settings(per_host=100, **settings), on_step=step).run()
     return steps
 
 
@@ -169,7 +169,7 @@ def test_nothing_arrives_at_the_canary(way: str) -> None:
                 steps = await crawled(
                     known,
                     [canonical(seed) for seed in seeds],
-                    allow_private=frozenset(own),
+                    allow_private=tuple(own),
                     robots=apart,
                     sitemaps=way in ("sitemap", "listed"),
                     timeout=5.0,
@@ -192,7 +192,7 @@ def test_the_canary_would_have_noticed() -> None:
         canary = Loopback(lambda asked: page())
         async with canary.serving():
             url = f"http://127.0.0.1:{canary.port}/"
-            steps = await crawled({}, [url], allow_private=frozenset({"127.0.0.1"}), robots=False)
+            steps = await crawled({}, [url], allow_private=("127.0.0.1",), robots=False)
         return canary, steps
 
     canary, steps = asyncio.run(go())
@@ -212,7 +212,7 @@ def test_what_is_opened_is_one_host(opened: str) -> None:
             hosts = [*names, "127.0.0.1", "127.0.0.2", "[::ffff:7f00:1]", "2130706433"]
             seeds = dict.fromkeys(canonical(f"http://{host}:{port}/") for host in hosts)
             steps = await crawled(
-                names, list(seeds), allow_private=frozenset({opened}), robots=False, in_flight=1
+                names, list(seeds), allow_private=(opened,), robots=False, in_flight=1
             )
         ends = {url.split("/")[2].rpartition(":")[0]: kind for url, kind in kinds(steps).items()}
         return ends, canary.connections
@@ -230,7 +230,7 @@ def test_a_web_served_for_a_test_opens_its_one_port() -> None:
         start = Loopback(lambda asked: page(f"http://127.0.0.1:{canary.port}/"))
         async with canary.serving(), start.serving():
             steps = await crawled(
-                {}, ["http://a.example/"], connect_to=(ADDRESS, start.port), robots=False
+                {}, ["http://a.example/"], connect_to=f"{ADDRESS}:{start.port}", robots=False
             )
         return kinds(steps), start.connections, canary.connections
 
@@ -245,7 +245,7 @@ def test_a_name_that_moves_inside_is_refused_at_the_socket() -> None:
     async def go() -> int:
         canary = Loopback(lambda asked: page())
         async with canary.serving():
-            address_guard = AddressGuard(HttpSettings())
+            address_guard = AddressGuard(Settings())
             with pytest.raises(BlockedAddressError):
                 address_guard.socket(
                     (socket.AF_INET, socket.SOCK_STREAM, 0, "", (ADDRESS, canary.port))
@@ -258,7 +258,7 @@ def test_a_name_that_moves_inside_is_refused_at_the_socket() -> None:
 def test_a_name_at_both_kinds_of_address_is_reached_at_the_public_one_only() -> None:
     async def go() -> list[str]:
         table = Table({"both.example": [ADDRESS, "192.0.2.1", "1.1.1.1", "10.0.0.1"]})
-        found = await AddressGuard(HttpSettings(), table).resolve("both.example", 80)
+        found = await AddressGuard(Settings(), table).resolve("both.example", 80)
         return [result["host"] for result in found]
 
     assert asyncio.run(go()) == ["1.1.1.1"]
@@ -270,7 +270,7 @@ def test_a_secret_in_a_url_is_neither_sent_nor_kept() -> None:
 
 def test_an_address_is_refused_before_a_session_is_asked() -> None:
     async def go() -> None:
-        settings = HttpSettings()
+        settings = Settings()
         client = Client(settings, AddressGuard(settings))
         try:
             with pytest.raises(BlockedAddressError, match="not a public address"):

@@ -16,6 +16,7 @@ from spoor.judges.facts import Label
 from spoor.learn.harvest_estimate import NEXT, Estimate, Harvest, Range, in_words
 from spoor.live.stop_rule import StopRule
 from spoor.replay_driver import Replay
+from spoor.settings import Settings
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -107,16 +108,16 @@ def estimate(left: Range, coming: Range, pages: int = 400) -> Estimate:
 
 def test_a_run_ends_where_little_is_left_or_little_comes() -> None:
     poor, rich = Range(0, 2, 10), Range(20, 50, 90)
-    share = StopRule(saturation=0.2)
+    share = StopRule(Settings(saturation=0.2))
     assert share.estimates
-    assert not StopRule(found=3).estimates
+    assert not StopRule(Settings(found=3)).estimates
     assert share.reason(90, [], None) is None
     assert share.reason(90, [], estimate(rich, poor)) is None
     assert share.reason(90, [], estimate(poor, poor, pages=30)) is None
     assert share.reason(90, [], estimate(poor, poor)) == (
         "saturated: at most 10% of the relevant pages is left, by estimate"
     )
-    least = StopRule(least=12)
+    least = StopRule(Settings(least=12))
     assert least.reason(90, [], estimate(rich, rich)) is None
     assert least.reason(90, [], estimate(rich, poor)) == (
         "the next hundred pages will find 10 more at most, by estimate"

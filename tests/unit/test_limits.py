@@ -25,7 +25,7 @@ from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import MIB, HttpSettings
+from spoor.settings import MIB, Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.content_encoding import _inflater
 from spoor.web.exchange import READ_OF_ENDLESS, Exchange
@@ -42,8 +42,10 @@ def exchange(answer: Answer, **given: Any) -> Exchange:
     async def go() -> Exchange:
         server = Loopback(answer)
         async with server.serving():
-            told = HttpSettings(
-                connect_to=(ADDRESS, server.port), **{"body_limit": LIMIT, "timeout": 20.0, **given}
+            told = Settings(
+                per_host=100,
+                connect_to=f"{ADDRESS}:{server.port}",
+                **{"body_limit": LIMIT, "timeout": 20.0, **given},
             )
             client = Client(told, AddressGuard(told))
             try:
@@ -70,8 +72,10 @@ def outcomes(answer: Answer, *paths: str, **given: Any) -> dict[str, Fetched | F
             policy = BreadthFirst(Task(np.random.default_rng(0)))
             crawl = Crawl(policy, Keywords(["clay"]), MemoryFrontier(), attempts=1)
             crawl.seed([f"http://a.example{path}" for path in paths or ("/",)])
-            told = HttpSettings(
-                connect_to=(ADDRESS, server.port), **{"robots": False, "timeout": 20.0, **given}
+            told = Settings(
+                per_host=100,
+                connect_to=f"{ADDRESS}:{server.port}",
+                **{"robots": False, "timeout": 20.0, **given},
             )
             await HttpDriver(crawl, told, on_step=step).run()
 
@@ -392,8 +396,8 @@ def test_nobody_there_may_be_there_later() -> None:
         async with server.serving():
             port = server.port
         client = Client(
-            HttpSettings(connect_to=(ADDRESS, port)),
-            AddressGuard(HttpSettings(connect_to=(ADDRESS, port))),
+            Settings(per_host=100, connect_to=f"{ADDRESS}:{port}"),
+            AddressGuard(Settings(connect_to=f"{ADDRESS}:{port}")),
         )
         try:
             await client.get("http://a.example/", 0.0)

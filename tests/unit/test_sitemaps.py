@@ -22,7 +22,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Outcome, Task
 from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
@@ -216,7 +216,7 @@ def asked_for(answer: Answer, *, sitemaps: bool) -> tuple[list[str], list[Outcom
                 admit=Scope.of(["http://a.example/"], "host"),
             )
             engine.seed(["http://a.example/"])
-            http = HttpSettings(connect_to=(ADDRESS, server.port), sitemaps=sitemaps)
+            http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}", sitemaps=sitemaps)
 
             def step(_: object, done: object) -> None:
                 if isinstance(done, Outcome):

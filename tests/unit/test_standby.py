@@ -21,7 +21,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
 from spoor.replay_driver import Replay
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Choice, InLinks, Outcome, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.wrappers.fallback import Fallback
@@ -103,7 +103,9 @@ def test_over_http_too() -> None:
     async def crawl() -> None:
         async with server.serving():
             engine.seed(["http://a.example/"])
-            await HttpDriver(engine, HttpSettings(connect_to=(ADDRESS, server.port))).run()
+            await HttpDriver(
+                engine, Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}")
+            ).run()
 
     asyncio.run(crawl())
     assert len(server.pages) == len(set(server.pages)) == 31

@@ -22,7 +22,7 @@ from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
 from spoor.replay_driver import Replay
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Choice, Failed, Link, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
@@ -91,7 +91,7 @@ def crawled(link_filter: CrawlFilter, pages: int = 900) -> Counter[str]:
         async with server.serving():
             crawl = engine(pages, link_filter)
             crawl.seed([SITE.url_of(0)])
-            http = HttpSettings(connect_to=(ADDRESS, server.port), in_flight=8)
+            http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}", in_flight=8)
             await HttpDriver(crawl, http).run()
 
     asyncio.run(work())

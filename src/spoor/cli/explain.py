@@ -66,7 +66,7 @@ def of_run(path: Path, top: int) -> dict[str, Any]:
     """What the policy of a run had learned at its last checkpoint, and what it would ask for."""
     from spoor.runs.snapshot import crawl_of, settings_of, snapshot
 
-    policy = settings_of(path)["crawl"]["policy"]
+    policy = settings_of(path).policy
     crawl, topic = crawl_of(path)
     found = snapshot(path, crawl=crawl, links=top)
     if found is None:

@@ -1,34 +1,99 @@
-"""Options that mean the same in more than one command; each command says its own default."""
+"""Options of commands, made from the settings of which they are; and those of several commands."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from spoor.runs import files
+from spoor.registry import parse_params
+from spoor.settings import Setting, Settings, described
 
-Policy = Annotated[str, typer.Option(help="See `spoor policies`.")]
-Param = Annotated[list[str] | None, typer.Option(help="A parameter: name=value.")]
-ModelFile = Annotated[Path | None, typer.Option(help="What `spoor train` wrote.")]
-VectorsFile = Annotated[Path | None, typer.Option(help="Word vectors (GloVe, word2vec).")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+ADVANCED = "Limits and details"
+"""The panel of options that few need."""
+
+
+def flag(name: str) -> str:
+    """The option of a setting: `--per-host`."""
+    return described(Settings)[name].flag
+
+
+def option(name: str) -> Any:
+    """What typer needs to know of a setting."""
+    return _option(described(Settings)[name])
+
+
+def _option(one: Setting) -> Any:
+    # Of a switch that is on, typer itself makes `--name / --no-name`.
+    names = () if one.kind is bool and one.default else (one.flag,)
+    panel = ADVANCED if one.advanced or one.group.advanced else None
+    return typer.Option(*names, help=one.help, min=one.ge, max=one.le, rich_help_panel=panel)
+
+
+def takes_settings(
+    command: str, after: Mapping[str, str]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a function, whose parameter `settings` is the `Settings` of a command, an option for
+    each of them. Its own parameters come before these or, from `as_json` on, behind; `after` names
+    the option behind which another one stands."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        known = {n: one for n, one in Settings.of_command(command).items() if not one.inner}
+
+        def run(**values: Any) -> None:
+            given = {name: _value(known[name], values.pop(name)) for name in known}
+            function(settings=Settings.of(given, command, flag), **values)
+
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        del own["settings"]
+        order = [own.pop("seeds"), *(_parameter(one) for one in known.values())]
+        for name, before in after.items():
+            place = [parameter.name for parameter in order].index(before)
+            order.insert(place + 1, own.pop(name))
+        vars(run)["__signature__"] = inspect.Signature([*order, *own.values()])
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        return run
+
+    return decorate
+
+
+def _parameter(one: Setting) -> inspect.Parameter:
+    """The parameter from which typer makes the option of a setting."""
+    default, kind = one.default, one.kind
+    if one.kind in (dict, tuple):
+        kind, default = list[str], None
+    elif one.path:
+        kind, default = Path, None
+    elif one.time:
+        kind, default = str, one.time
+    hint: Any = kind if default is not None else kind | None
+    annotation: Any = Annotated[hint, _option(one)]
+    return inspect.Parameter(
+        one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
+    )
+
+
+def _value(one: Setting, value: Any) -> Any:
+    """The value of a setting, from that of its option."""
+    if one.kind is dict:
+        return parse_params(value or [])
+    if value is None and one.none is None:
+        return one.default
+    return value
+
+
+# ---------------------------------------------------------------- of several commands
+
+Policy = Annotated[str, option("policy")]
+Param = Annotated[list[str] | None, option("params")]
+ModelFile = Annotated[Path | None, option("model")]
+VectorsFile = Annotated[Path | None, option("vectors")]
+Seed = Annotated[int, option("seed")]
+Delay = Annotated[float, option("delay")]
+Contact = Annotated[str, option("contact")]
+AllowPrivate = Annotated[list[str] | None, option("allow_private")]
+ConnectTo = Annotated[str, option("connect_to")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-# ---------------------------------------------------------------- of what asks the network
-
-Scope = Annotated[str, typer.Option(help="host, domain (of the seeds) or anywhere.")]
-Delay = Annotated[float, typer.Option(min=0, help="Seconds between two requests to a host.")]
-PerHost = Annotated[int, typer.Option(min=1, help="Requests to a host at a time.")]
-InFlight = Annotated[int, typer.Option(min=1, help="Requests in flight in all.")]
-Contact = Annotated[str, typer.Option(help="URL or mail address of whoever asks.")]
-Robots = Annotated[bool, typer.Option(help="Obey robots.txt.")]
-Warc = Annotated[bool, typer.Option(help=f"Write {files.archive(0)}.")]
-AllowPrivate = Annotated[
-    list[str] | None,
-    typer.Option(help="A host whose loopback or private address may be connected to."),
-]
-ConnectTo = Annotated[
-    str | None, typer.Option(help="ADDRESS:PORT that every host stands for (a served web).")
-]

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from spoor.cli.options import AsJson, ModelFile, Param, Policy, Seed, VectorsFile
+from spoor.cli.options import AsJson, ModelFile, Param, Policy, Seed, VectorsFile, flag
 from spoor.cli.screen import progress, sparkline
 from spoor.errors import InputError
 from spoor.registry import DEFAULT_POLICY, parse_params
+from spoor.settings import refuse_two
 
 
 def add(app: typer.Typer) -> None:
@@ -48,12 +49,11 @@ def replay(
     """Replay a policy over WEB and say how soon it finds the targets."""
     from spoor.judges.topic import read_topic, topic_of
     from spoor.learn.state import read
-    from spoor.runs.plan import refuse_two
     from spoor.simulation.crawls import CrawlSetup, prepare, simulate_crawl
 
     if absent not in ("skip", "answer"):
         raise InputError(f"--absent is 'skip' or 'answer', not {absent!r}")
-    refuse_two(topic, topic_file)
+    refuse_two(topic, topic_file, flag)
     words = topic_of(topic).topic if topic else None
     setup = CrawlSetup(
         str(web),

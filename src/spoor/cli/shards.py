@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Self
 
-import typer
 from rich.console import Console, Group
 from rich.live import Live as RichLive
 from rich.table import Table
@@ -18,51 +14,18 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, say
 from spoor.display import shown
-from spoor.integrations.ray import crawl
 from spoor.integrations.ray.driver import Progress
-from spoor.live.stop_rule import StopRule
 
 
-def run(
-    path: Path,
-    settings: Mapping[str, Any],
-    *,
-    shards: int,
-    cluster: str | None,
-    stop: StopRule,
-    warc: bool,
-    as_json: bool,
-    metrics: str = "",
-    otel: bool = False,
-) -> dict[str, Any]:
-    """Crawl in shards with a screen; the summary."""
-    with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
-        return crawl(
-            path,
-            settings,
-            shards=shards,
-            cluster=cluster,
-            stop=stop,
-            warc=warc,
-            watch=screen.show,
-            metrics=metrics,
-            otel=otel,
-        )
-
-
-def echo(summary: Mapping[str, Any], *, as_json: bool, described: str) -> None:
-    """The end of a crawl in shards, for a program or a person."""
-    if as_json:
-        typer.echo(json.dumps(summary))
-        return
+def describe_shards(summary: Mapping[str, Any]) -> str:
+    """What more there is to say at the end of a crawl in shards."""
     exchange = summary["exchange"]
     learned = f"learned together {exchange['merges']} times"
     if not summary["learned_together"]:
         why = " (its policy cannot share)" if summary["learns_alone"] else ""
         learned = f"each learned by itself{why}"
-    typer.echo(
-        f"{described}\n"
-        f"  shards   {summary['shards']}, {learned}; {exchange['links']} links exchanged, "
+    return (
+        f"\n  shards   {summary['shards']}, {learned}; {exchange['links']} links exchanged, "
         f"{exchange['bytes_per_page']:.0f} bytes and {exchange['cpu_ms_per_page']:.2f} ms a page"
     )
 

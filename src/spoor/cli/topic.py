@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spoor.cli.options import AllowPrivate, AsJson, ConnectTo, Contact, Delay, Seed, VectorsFile
+from spoor.cli.options import (
+    AllowPrivate,
+    AsJson,
+    ConnectTo,
+    Contact,
+    Delay,
+    Seed,
+    VectorsFile,
+    flag,
+)
 from spoor.cli.screen import progress
 from spoor.display import shown
 from spoor.distribution import VERSION
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from spoor.judges.classifier import Quality
     from spoor.live.examples import Example, Reader
     from spoor.protocols import Judge
-    from spoor.types import Page
+from spoor.types import Page
 
 EXAMPLE_TEXT = 4_000
 """Characters of an example page that a topic file holds."""
@@ -78,7 +87,7 @@ def make(
     delay: Delay = 1.0,
     contact: Contact = "",
     allow_private: AllowPrivate = None,
-    connect_to: ConnectTo = None,
+    connect_to: ConnectTo = "",
 ) -> None:
     """Make a topic file from examples, words, patterns, vectors or a function."""
     from spoor.judges.topic import METHODS, SUFFIXES, TopicFile, judge_of_topic
@@ -327,18 +336,16 @@ def _reader(
     delay: float,
     contact: str,
     allow_private: list[str] | None,
-    connect_to: str | None,
+    connect_to: str,
     seed: int,
     tell: Any,
 ) -> Reader:
     from spoor.live.examples import Reader
-    from spoor.live.live_crawl import make_http
-    from spoor.runs.plan import run_settings
+    from spoor.settings import Settings
 
-    settings = run_settings(
-        [], contact=contact, allow_private=allow_private or [], connect_to=connect_to or ""
-    )
-    return Reader(make_http(settings), delay=delay, seed=seed, done=tell)
+    given = {"delay": delay, "contact": contact, "seed": seed, "connect_to": connect_to}
+    settings = Settings.of({**given, "allow_private": allow_private or ()}, spell=flag)
+    return Reader(settings, done=tell)
 
 
 def _text(page: Page) -> str:
@@ -361,7 +368,7 @@ def try_out(
     delay: Delay = 1.0,
     contact: Contact = "",
     allow_private: AllowPrivate = None,
-    connect_to: ConnectTo = None,
+    connect_to: ConnectTo = "",
     as_json: AsJson = False,
 ) -> None:
     """Show what TOPIC would count as relevant, and why, before anything is crawled."""

@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from spoor.settings import HttpSettings
+from spoor.settings import Settings, endpoint, is_address, normal_host
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -46,35 +46,12 @@ def is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
-def _normal(name: str) -> str:
-    """A host's name or address in one spelling."""
-    name = name.strip().strip("[]").rstrip(".").lower()
-    return str(ipaddress.ip_address(name)) if is_address(name) else name
-
-
-def is_address(name: str) -> bool:
-    """Whether a host is an address and no name."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def is_host(text: str) -> bool:
-    """Whether a text can be a host: an address, or a name without scheme, port and path."""
-    name = _normal(text)
-    return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
-
-
 class AddressGuard(AbstractResolver):
     """Resolver and socket factory of the live driver."""
 
-    def __init__(self, settings: HttpSettings, resolver: AbstractResolver | None = None) -> None:
-        self._names = frozenset(_normal(name) for name in settings.allow_private)
-        self._connect_to: tuple[str, int] | None = None
-        if settings.connect_to is not None:
-            self._connect_to = (_normal(settings.connect_to[0]), settings.connect_to[1])
+    def __init__(self, settings: Settings, resolver: AbstractResolver | None = None) -> None:
+        self._names = frozenset(normal_host(name) for name in settings.allow_private)
+        self._connect_to = endpoint(settings.connect_to)
         # Names add their addresses when they are resolved.
         self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
@@ -85,7 +62,7 @@ class AddressGuard(AbstractResolver):
 
         That a name was let in lets in nobody who calls it by its address.
         """
-        name = _normal(host)
+        name = normal_host(host)
         known = is_public(name) or name in self._names or (name, port) == self._connect_to
         if is_address(name) and not known:
             raise BlockedAddressError(f"{name} is not a public address")
@@ -100,8 +77,8 @@ class AddressGuard(AbstractResolver):
         if self._resolver is None:
             self._resolver = ThreadedResolver()
         found = await self._resolver.resolve(host, port, family)
-        if _normal(host) in self._names:
-            self._open |= {_normal(result["host"]) for result in found}
+        if normal_host(host) in self._names:
+            self._open |= {normal_host(result["host"]) for result in found}
             return found
         public = [result for result in found if is_public(result["host"])]
         if found and not public:
@@ -111,10 +88,10 @@ class AddressGuard(AbstractResolver):
     async def address_of(self, host: str) -> str:
         """Where a host is, its port left out; the host itself where nobody knows. The first address
         of a name, asked for once in a run."""
-        name = _normal(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
+        name = normal_host(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
         if not is_address(name) and name not in self._found:
             try:
-                found = sorted(_normal(result["host"]) for result in await self.resolve(name))
+                found = sorted(normal_host(result["host"]) for result in await self.resolve(name))
             except OSError:
                 found = []
             self._found[name] = found[0] if found else name
@@ -123,7 +100,7 @@ class AddressGuard(AbstractResolver):
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         """A socket for an address about to be connected to. Raises BlockedAddressError."""
         family, kind, proto, _, sockaddr = info
-        address = _normal(str(sockaddr[0]))
+        address = normal_host(str(sockaddr[0]))
         known = address in self._open or (address, sockaddr[1]) == self._connect_to
         if not is_public(address) and not known:
             raise BlockedAddressError(f"{address} is not a public address")

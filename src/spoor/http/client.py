@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
-from spoor.settings import MIB, HttpSettings
+from spoor.settings import MIB, Settings
 from spoor.web.content_encoding import Inflater, inflaters_of
 from spoor.web.exchange import Exchange
 
@@ -32,7 +32,7 @@ class LimitError(Exception):
 class Client:
     """An aiohttp session behind the address guard, with limits on all that a server sends."""
 
-    def __init__(self, settings: HttpSettings, address_guard: AddressGuard) -> None:
+    def __init__(self, settings: Settings, address_guard: AddressGuard) -> None:
         self._settings = settings
         self._address_guard = address_guard
         self._request_headers = (

@@ -69,7 +69,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.protocols import LookAhead, Policy
 from spoor.replay_driver import Replay
 from spoor.runs import files
-from spoor.runs.assemble import wanted_by
+from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
 from spoor.runs.snapshot import open_urls, settings_of
 from spoor.types import (
@@ -630,7 +630,6 @@ def _crawl(
 def read_log(path: Path) -> Log:
     """What a live run did, from its folder. Raises InputError for one without pages or archive."""
     settings = settings_of(path)
-    told = settings["crawl"]
     with reading(path) as db:
         rows = db.execute(
             "SELECT url, score, relevant, probability FROM pages ORDER BY ticket"
@@ -660,14 +659,14 @@ def read_log(path: Path) -> Log:
     ]
     if not taken:
         raise InputError(f"{path}: none of its pages is in its archive; crawl without --no-warc")
-    _, subject = wanted_by(settings)
+    _, subject = judge_and_topic(settings)
     return Log(
-        told["seeds"],
+        settings.seeds,
         taken,
         subject.topic if subject else Topic(),
         {url: end for url, end in redirects.items() if url not in pages},
-        told["policy"],
-        told["vectors"],
+        settings.policy,
+        settings.vectors,
         len(rows) - len(taken),
         open_urls(path),
         failed,

@@ -6,13 +6,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from spoor.errors import InputError
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
 from spoor.types import Deferred, Fetched, NextStep, Outcome, Reply, State
 
-CHANGES = ("found", "all", "none")
 """Of which documents changes are reported: those found as relevant, all, or none."""
 
 Line = dict[str, Any]
@@ -25,8 +23,6 @@ class ChangeTracker:
     """Says after each reply to a fleet which documents are new and which changed."""
 
     def __init__(self, fleet: Fleet, changes: str = "found") -> None:
-        if changes not in CHANGES:
-            raise InputError(f"changes are 'found', 'all' or 'none', not {changes!r}")
         self._fleet = fleet
         self._changes = changes
         self._titles: dict[int, str] = {}

@@ -25,7 +25,7 @@ from spoor.http.replies import reply_of
 from spoor.http.robots import RobotsFetcher
 from spoor.politeness import RequestLimits, RobotsCache, origin_of
 from spoor.protocols import Engine
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import (
     Deferred,
     Failed,
@@ -62,7 +62,7 @@ class HttpDriver:
     def __init__(
         self,
         crawl: Engine,
-        settings: HttpSettings,
+        settings: Settings,
         *,
         clock: Clock = time.time,
         record: Callable[[Fetch, Exchange], object] | None = None,

@@ -23,7 +23,7 @@ from spoor.http.failures import in_words
 from spoor.judges.facts import Function
 from spoor.live.driver import HttpDriver
 from spoor.protocols import LinkFilter
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
@@ -53,15 +53,10 @@ class Example:
 
 
 class Reader:
-    """Reads examples; `http` says how URLs are asked for, `delay` the seconds between two of a
-    host."""
+    """Reads examples; `settings` say how URLs are asked for."""
 
-    def __init__(
-        self, http: HttpSettings, *, delay: float = 1.0, seed: int = 0, done: Done = lambda n: None
-    ) -> None:
-        self._http = http
-        self._delay = delay
-        self._seed = seed
+    def __init__(self, settings: Settings, *, done: Done = lambda n: None) -> None:
+        self._settings = settings
         self._done = done
 
     def read(self, *groups: Sequence[str]) -> list[list[Example]]:
@@ -101,11 +96,11 @@ class Reader:
     def _crawl(
         self, policy: str, urls: Sequence[str], pages: int, link_filter: LinkFilter | None
     ) -> list[Outcome]:
-        made = registry.build("policies", policy, Task(np.random.default_rng(self._seed)))
+        made = registry.build("policies", policy, Task(np.random.default_rng(self._settings.seed)))
         crawl = Crawl(
             made,
             Function(lambda page: False),
-            MemoryFrontier(delay=self._delay, per_host=1),
+            MemoryFrontier(delay=self._settings.delay, per_host=1),
             pages=pages,
             attempts=1,
             admit=lambda page, depth: (),
@@ -119,7 +114,7 @@ class Reader:
                 found.append(came)
                 self._done(len(found))
 
-        asyncio.run(HttpDriver(crawl, self._http, on_step=step).run())
+        asyncio.run(HttpDriver(crawl, self._settings, on_step=step).run())
         return found
 
 

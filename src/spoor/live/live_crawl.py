@@ -10,16 +10,14 @@ import ctypes
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.display import shown
-from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
-from spoor.http.address_guard import is_address, is_host
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
@@ -27,7 +25,7 @@ from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk,
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
 
 CHECKPOINT_SHARE = 0.02
@@ -51,40 +49,6 @@ IN_MEMORY = 10_000
 takes long, since it writes them all, and each link a kilobyte."""
 
 
-def make_http(settings: Mapping[str, Any]) -> HttpSettings:
-    """The HttpSettings of a run's settings."""
-    politeness = settings["politeness"]
-    connect: tuple[str, int] | None = None
-    if politeness["connect_to"]:
-        address, _, port = politeness["connect_to"].rpartition(":")
-        address = "127.0.0.1" if address == "localhost" else address.strip("[]")
-        number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
-        if not is_address(address) or not 0 < number < 1 << 16:
-            raise InputError(
-                f"--connect-to {politeness['connect_to']!r} is not ADDRESS:PORT, "
-                "as in 127.0.0.1:8080"
-            )
-        connect = (address, number)
-    for name in politeness["allow_private"]:
-        if not is_host(name):
-            raise InputError(
-                f"--allow-private {name!r} is not a host; give its name or address alone, "
-                "as in localhost or 127.0.0.1"
-            )
-    return HttpSettings(
-        contact=politeness["contact"],
-        in_flight=politeness["in_flight"],
-        per_host=politeness["per_host"],
-        per_domain=politeness["per_domain"],
-        per_address=politeness["per_address"],
-        robots=politeness["robots"],
-        noai=politeness["noai"],
-        sitemaps=settings["crawl"]["sitemaps"],
-        allow_private=frozenset(politeness["allow_private"]),
-        connect_to=connect,
-    )
-
-
 class LiveCrawl:
     """A crawl, its folder and the network; `on_step` sees what came of each reply."""
 
@@ -92,21 +56,18 @@ class LiveCrawl:
         self,
         folder: RunWriter,
         engine: Crawl,
-        http: HttpSettings,
-        seeds: Sequence[str],
         *,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
-        stop: StopRule | None = None,
     ) -> None:
         self.folder = folder
-        self._rule = stop or StopRule()
-        self._recent: deque[bool] = deque(maxlen=self._rule.window)
+        # A shard ends with the others, by what their coordinator says.
+        self._rule = StopRule(folder.settings if engine.outbox is None else Settings())
+        self._recent: deque[bool] = deque(maxlen=self._rule.settings.window)
         """Verdicts on the last pages of this process."""
         self._harvest = Harvest(folder.verdicts())
         self._live: HttpDriver | None = None
         self._enough = False
         self.crawl = engine
-        self.http = http
         self._began = time.monotonic()
         self._pages_before = 0
         self._saved = time.monotonic()
@@ -123,14 +84,13 @@ class LiveCrawl:
             answers = folder.path / files.ANSWERS
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
-        self._store = folder.settings.get("frontier", "auto")
         self._disk: SqliteFrontier | None = None
         self._kept: deque[State] = deque(maxlen=2)
         """What the frontier on disk is called in the folder's two checkpoints."""
         state = folder.state(self._usable)
         if state is None:
             self._configure(folder.settings)
-            engine.seed(seeds)
+            engine.seed(folder.settings.seeds)
             self._checkpoint()
         else:
             self._go_on(state)
@@ -147,17 +107,16 @@ class LiveCrawl:
         self.journal.replay()
         # The crawl's clock never goes back, even where the machine's did.
         self._ahead = max(0.0, self.journal.last - time.time())
-        settings = {key: self.folder.settings[key] for key in ("pages", "politeness")}
-        self.journal.resume(self.now(), settings)
+        self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
         self._pages_before = self.crawl.counts.pages
 
-    def _configure(self, settings: Mapping[str, Any]) -> None:
-        self._settings = {key: settings[key] for key in ("pages", "politeness")}
-        frontier, politeness = self.crawl.frontier, settings["politeness"]
+    def _configure(self, settings: Settings) -> None:
+        self._settings = settings
+        frontier = self.crawl.frontier
         assert isinstance(frontier, HostClocks)
-        frontier.configure(delay=politeness["delay"], per_host=politeness["per_host"])
+        frontier.configure(delay=settings.delay, per_host=settings.per_host)
         outbox = self.crawl.outbox
-        self.crawl.pages = settings["pages"] if outbox is None else outbox.grant
+        self.crawl.pages = settings.pages if outbox is None else outbox.grant
 
     # -- where the frontier lies
 
@@ -175,29 +134,28 @@ class LiveCrawl:
     def _settle_frontier(self) -> None:
         """One that is to lie on disk, or became too large for memory, goes there: its choices are
         the same on either."""
-        old = self.crawl.frontier
-        if isinstance(old, OnDisk) or self._store == "memory":
+        old, store = self.crawl.frontier, self.folder.settings.frontier
+        if isinstance(old, OnDisk) or store == "memory":
             return
-        if self._store == "auto" and old.open_count < IN_MEMORY:
+        if store == "auto" and old.open_count < IN_MEMORY:
             return
         new = self._on_disk()
-        politeness = self._settings["politeness"]
-        new.configure(delay=politeness["delay"], per_host=politeness["per_host"])
+        new.configure(delay=self._settings.delay, per_host=self._settings.per_host)
         new.load(old.save())
         self.crawl.frontier = new
         if isinstance(self.crawl.policy, UsesOpenLinks):
             self.crawl.policy.attach(new)
 
-    def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
+    def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
         """Ask again for what was in flight, a whole delay from now: nobody knows when the process
         before sent its last request. Politeness and budget may have changed."""
-        if settings != self._settings:
-            self._configure(settings)
+        if changeable != self._settings.to_dict(fixed=False):
+            self._configure(Settings.from_dict(changeable))
         self.crawl.reissue(now)
         frontier = self.crawl.frontier
         assert isinstance(frontier, HostClocks)
         for host, *_ in frontier.hosts():
-            frontier.pace(host, settings["politeness"]["delay"])
+            frontier.pace(host, self._settings.delay)
             delay = frontier.delay(host)
             if delay:
                 frontier.hold(host, now + delay)
@@ -226,7 +184,7 @@ class LiveCrawl:
         one."""
         self._live = HttpDriver(
             self.journal if engine is None else engine,
-            self.http,
+            self.folder.settings,
             clock=self.now,
             record=self.journal.record,
             on_step=self._step,

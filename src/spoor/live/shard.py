@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.live.live_crawl import LiveCrawl
 from spoor.live.metrics import Download
 from spoor.protocols import HostClocks
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl, wanted_by
+from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import BusyError, RunWriter
+from spoor.settings import Settings
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox
 from spoor.sharding.worker import Worker
@@ -33,7 +32,7 @@ COUNT_SECONDS = 2.0
 
 
 class Shard:
-    """Number `me` of `shards`, of the run whose folder is `path`. Opening it is going on.
+    """Number `me` of the shards of the run whose folder is `path`. Opening it is going on.
     `report_downloads`: its reports hold each download.
 
     Raises as RunWriter and Run do.
@@ -42,21 +41,19 @@ class Shard:
     def __init__(
         self,
         path: Path,
-        settings: Mapping[str, Any],
+        settings: Settings,
         me: int,
-        shards: int,
         *,
-        warc: bool = True,
         report_downloads: bool = False,
     ) -> None:
-        mine = {**settings, "pages": 0}  # the budget is lent
-        crawl = make_crawl(mine, *wanted_by(settings), Outbox(me, shards))
-        folder = _folder(files.shard(path, me), mine, warc)
+        shards = settings.shards
+        crawl = make_crawl(settings, Outbox(me, shards))
+        folder = _folder(files.shard(path, me), settings)
         try:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
                 (folder.path / files.LABELS).symlink_to(Path("..", files.LABELS))
-            self.run = LiveCrawl(folder, crawl, make_http(settings), settings["crawl"]["seeds"])
+            self.run = LiveCrawl(folder, crawl)
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
             if self.worker.outbox.shards != shards:
                 self.run.journal.call("split", self.run.now(), shards)
@@ -138,11 +135,11 @@ class Shard:
         return report
 
 
-def _folder(path: Path, settings: Mapping[str, Any], warc: bool) -> RunWriter:
+def _folder(path: Path, settings: Settings) -> RunWriter:
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            return RunWriter(path, settings, warc=warc)
+            return RunWriter(path, settings)
         except BusyError:
             if time.monotonic() > until:
                 raise

@@ -28,7 +28,7 @@ from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
-from spoor.settings import HttpSettings
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome
 
 CHECKPOINT_SECONDS = 5.0
@@ -50,15 +50,12 @@ class Watch:
         self,
         folder: RunWriter,
         fleet: Fleet,
-        http: HttpSettings,
         *,
         title: str,
-        changes: str = "found",
         on_line: Callable[[Line], None] = lambda line: None,
     ) -> None:
         self.folder = folder
         self.fleet = fleet
-        self.http = http
         self.on_line = on_line
         self.on_interrupt: Callable[[], None] = lambda: None
         self.last_failure = ""
@@ -69,16 +66,16 @@ class Watch:
         self._ahead = 0.0
         self._recent: deque[Line] = deque(maxlen=FEED_ITEMS)
         self._fed = -1
-        self._tracked = TrackedFleet(fleet, changes)
+        self._tracked = TrackedFleet(fleet, folder.settings.changes)
         self.journal = Journal(self._tracked, folder, self._resume)
         state = folder.state()
         if state is not None:
-            self._configure(folder.ran_with["politeness"])
+            self._configure(folder.ran_with)
             self._tracked.load(state)
             self.journal.replay()
             # The clock of a fleet never goes back, even where the machine's does.
             self._ahead = max(0.0, self.journal.last - time.time())
-            self.journal.resume(self.now(), {"politeness": folder.settings["politeness"]})
+            self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
         self._recover_lines(folder.path / files.NEWS)
         try:
             self._news = (folder.path / files.NEWS).open("ab")
@@ -92,17 +89,14 @@ class Watch:
         """Unix seconds, never fewer than before."""
         return time.time() + self._ahead
 
-    def _configure(self, politeness: Mapping[str, Any]) -> None:
-        self.fleet.frontier.configure(delay=politeness["delay"], per_host=politeness["per_host"])
-        params = [
-            item.partition("=")[0].strip() for item in self.folder.settings["crawl"]["params"]
-        ]
-        if isinstance(self.fleet.crew, Abreast) and "abreast" not in params:
-            self.fleet.crew.abreast = politeness["in_flight"]
+    def _configure(self, settings: Settings) -> None:
+        self.fleet.frontier.configure(delay=settings.delay, per_host=settings.per_host)
+        if isinstance(self.fleet.crew, Abreast) and "abreast" not in self.folder.settings.params:
+            self.fleet.crew.abreast = settings.in_flight
 
-    def _resume(self, now: float, settings: Mapping[str, Any]) -> None:
+    def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
         """This process takes over; its politeness may differ."""
-        self._configure(settings["politeness"])
+        self._configure(Settings.from_dict(changeable))
         self.fleet.reissue(now)
 
     def _recover_lines(self, path: Path) -> None:
@@ -130,7 +124,7 @@ class Watch:
         """For so many seconds, or until it is stopped; returns why it ended."""
         live = HttpDriver(
             self.journal,
-            self.http,
+            self.folder.settings,
             clock=self.now,
             record=self.journal.record,
             on_step=self._step,

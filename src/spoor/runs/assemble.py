@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +12,11 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.judges.spec import judge_and_topic
+from spoor.judges import spec
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
-from spoor.protocols import Judge, Outbox
+from spoor.protocols import Judge, Outbox, Policy
+from spoor.settings import Settings
 from spoor.types import Task, Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
@@ -27,78 +26,87 @@ from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 
-def wanted(
-    topic: str | None, topic_file: Path | None, want: Sequence[str]
-) -> tuple[Judge, TopicFile | None]:
-    """The judge of a crawl, and the words that its policy may go by."""
-    subject = topic_of(topic) if topic else read_topic(topic_file) if topic_file else None
-    found = judge_and_topic(subject, want)
+def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
+    """The judge of a crawl, and the topic that its policy may go by. Raises InputError where the
+    settings give neither a topic nor a target, and where a file of theirs cannot be read."""
+    found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want)
     if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
     return found
 
 
-def wanted_by(settings: Mapping[str, Any]) -> tuple[Judge, TopicFile | None]:
-    """As `wanted`, of a run's settings."""
-    told = located(settings)
-    file = Path(told["topic_file"]) if told["topic_file"] else None
-    return wanted(told["topic"] or None, file, told["want"])
+def topic_of_settings(settings: Settings) -> TopicFile | None:
+    """The topic that settings give in words or as a file, if any. Raises InputError as
+    `read_topic` does."""
+    settings = located(settings)
+    if settings.topic:
+        return topic_of(settings.topic)
+    return read_topic(Path(settings.topic_file)) if settings.topic_file else None
 
 
-def located(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run crawls by; each file that it names as seen from the folder where it was begun,
-    or, where that has none of the name, as it is named."""
-    told, folder = dict(settings["crawl"]), settings.get("folder", "")
+def located(settings: Settings) -> Settings:
+    """Settings with each file that they name as seen from the folder where the run was begun, or,
+    where that has none of the name, as it is named."""
 
     def place(name: str) -> str:
-        there = os.path.join(folder, name)
+        there = os.path.join(settings.folder, name)
         return there if name and os.path.isfile(there) else name
 
-    for key in ("topic_file", "model", "vectors"):
-        told[key] = place(told[key])
-    if told["topic"].endswith(SUFFIXES):
-        told["topic"] = place(told["topic"])
-    told["want"] = [
-        f"topic:{place(spec.removeprefix('topic:'))}" if spec.startswith("topic:") else spec
-        for spec in told["want"]
-    ]
-    return told
+    return replace(
+        settings,
+        topic=place(settings.topic) if settings.topic.endswith(SUFFIXES) else settings.topic,
+        want=tuple(
+            f"topic:{place(item.removeprefix('topic:'))}" if item.startswith("topic:") else item
+            for item in settings.want
+        ),
+        topic_file=place(settings.topic_file),
+        model=place(settings.model),
+        vectors=place(settings.vectors),
+    )
 
 
-def make_crawl(
-    settings: Mapping[str, Any],
-    judge: Judge,
-    subject: TopicFile | None,
-    outbox: Outbox | None = None,
-) -> Crawl:
-    """The crawl of a run's settings; with a `outbox`, one shard of it. Raises InputError as the
-    registry does."""
-    told = located(settings)
-    name = told["policy"]
+def task_of(settings: Settings, subject: TopicFile | None) -> Task:
+    """What the policy of a crawl is given. Raises InputError for a model or vectors that cannot be
+    read."""
+    settings = located(settings)
+    return Task(
+        np.random.default_rng(settings.seed),
+        subject.topic if subject else Topic(),
+        model=read(Path(settings.model)) if settings.model else None,
+        vectors=Vectors.read(settings.vectors) if settings.vectors else None,
+    )
+
+
+def make_policy(settings: Settings, task: Task) -> Policy:
+    """The policy that a live crawl is to follow. Raises InputError as the registry does, and for
+    one that runs in replay only."""
+    name = settings.policy
     if name in registry.LAB_ONLY:
         raise InputError(f"policy {name!r} needs to know the whole web; it runs in replay only")
-    task = Task(
-        np.random.default_rng(told["seed"]),
-        subject.topic if subject else Topic(),
-        model=read(Path(told["model"])) if told["model"] else None,
-        vectors=Vectors.read(told["vectors"]) if told["vectors"] else None,
+    policy: Policy = registry.build("policies", name, task, settings=settings.params)
+    return policy
+
+
+def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:
+    """The crawl of a run's settings; with an `outbox`, one shard of it, whose pages are granted.
+    Raises InputError as the registry does."""
+    judge, subject = judge_and_topic(settings)
+    task = task_of(settings, subject)
+    plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
+    safe = Fallback(
+        make_policy(settings, task), lambda: registry.build("policies", "best-first", plain)
     )
-    policy = registry.build("policies", name, task, settings=told["params"])
-    plain = replace(task, rng=np.random.default_rng(told["seed"]), model=None)
-    depth = None if told["max_depth"] < 0 else told["max_depth"]
-    kept = Fallback(policy, lambda: registry.build("policies", "best-first", plain))
     return Crawl(
-        SitemapsFirst(kept) if told["sitemaps"] else kept,
+        SitemapsFirst(safe) if settings.sitemaps else safe,
         judge,
-        MemoryFrontier(
-            delay=settings["politeness"]["delay"], per_host=settings["politeness"]["per_host"]
-        ),
-        pages=settings["pages"],
+        MemoryFrontier(delay=settings.delay, per_host=settings.per_host),
+        pages=settings.pages if outbox is None else 0,
         link_filter=CrawlFilter(
-            Scope.of(told["seeds"], told["scope"], depth),
-            traps=None if told["traps"] else Traps(),
-            per_host=told["pages_per_host"] or None,
-            per_domain=told["pages_per_domain"] or None,
+            Scope.of(settings.seeds, settings.scope, settings.max_depth),
+            traps=None if settings.traps else Traps(),
+            per_host=settings.pages_per_host,
+            per_domain=settings.pages_per_domain,
         ),
+        backoff=settings.backoff,
         outbox=outbox,
     )

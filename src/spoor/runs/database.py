@@ -34,7 +34,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             db.close()
         return
     if not file.exists():
-        if files.is_run(path) and "shards" in read_settings(path):
+        if files.is_run(path) and read_settings(path).shards:
             raise shards.just_begun(path)
         raise InputError(f"{path} is no run: it has no {files.DATABASE}")
     db = sqlite3.connect(shards.to_look_at(file), uri=True)

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spoor import registry
@@ -51,7 +51,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
     written.
     """
     settings = read_settings(run)
-    if "topic" not in settings.get("crawl", {}):
+    if settings.command != "crawl":
         raise InputError(f"{run} is no crawl: only the pages of a crawl can be labelled")
     try:
         name = canonical(url)
@@ -63,7 +63,7 @@ def label(run: Path, url: str, relevant: bool) -> Label:
             write_results(run)
         return said
     was = _judged(run, name)
-    learned = learns(settings["crawl"]["policy"])
+    learned = learns(settings.policy)
     line = {"url": name, "relevant": relevant, "at": round(time.time(), 3)}
     try:
         file = os.open(run / files.LABELS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -74,9 +74,8 @@ def label(run: Path, url: str, relevant: bool) -> Label:
             os.close(file)
     except OSError as error:
         raise InputError(f"cannot write {run / files.LABELS}: {error.strerror}") from error
-    told = {key: value for key, value in settings.items() if key != "format"}
     try:
-        folder = RunWriter(run, told, warc=False)
+        folder = RunWriter(run, replace(settings, warc=False))
     except BusyError:
         return Label(name, relevant, was, running=True, learned=learned)
     try:

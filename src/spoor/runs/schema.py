@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import tomli_w
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
+from spoor.settings import Settings
 
 FORMAT = 4
 """Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
@@ -38,24 +39,43 @@ INSERT INTO ends VALUES (0, 0, 0, '{}');
 """
 
 
-def as_kept(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+def as_kept(path: Path, settings: Settings) -> Settings:
     """Settings as the run folder `path` keeps them: the working folder as seen from there, so that
     both can be moved together."""
-    if "folder" not in settings:
-        return dict(settings)
-    return {**settings, "folder": os.path.relpath(settings["folder"], path)}
+    if not settings.folder:
+        return settings
+    return replace(settings, folder=os.path.relpath(settings.folder, path))
 
 
-def read_settings(path: Path) -> dict[str, Any]:
-    """The settings of a run. Raises InputError where there is none."""
+def read_settings(path: Path) -> Settings:
+    """The settings of a run. Raises InputError where there is none, where they are of another
+    format, and as `Settings.from_dict` does."""
     try:
-        return tomllib.loads((path / files.SETTINGS).read_text("utf-8"))
+        tables = tomllib.loads((path / files.SETTINGS).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
     except ValueError as error:
         raise InputError(f"{path / files.SETTINGS} is damaged: {error}") from error
+    return from_tables(path, tables)
 
 
-def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
+def write_settings(path: Path, settings: Settings) -> None:
     """Write the settings of a run into its folder. Raises OSError."""
-    write_whole(path / files.SETTINGS, tomli_w.dumps(settings))
+    write_whole(path / files.SETTINGS, tomli_w.dumps(to_tables(settings)))
+
+
+def to_tables(settings: Settings) -> dict[str, Any]:
+    """Settings with the format of the run, as TOML and JSON can hold them."""
+    return {"format": FORMAT, **settings.to_dict()}
+
+
+def from_tables(path: Path, tables: dict[str, Any]) -> Settings:
+    """The settings of the run in a folder, of what `to_tables` gave."""
+    if "format" not in tables or not isinstance(tables.get("crawl"), dict):
+        raise InputError(f"{path / files.SETTINGS} is damaged: it is not that of a run")
+    if (known := tables.pop("format")) != FORMAT:
+        raise InputError(
+            f"{path} is of run format {known}; this Spoor writes {FORMAT}; "
+            "go on with the version that began it, or choose another --out"
+        )
+    return Settings.from_dict(tables, str(path / files.SETTINGS))

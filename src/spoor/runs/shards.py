@@ -14,7 +14,8 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
-from spoor.runs.schema import FORMAT, as_kept, read_settings, write_settings
+from spoor.runs.schema import as_kept, read_settings, write_settings
+from spoor.settings import Settings
 
 NUMBER = 1 << 16
 """More than any run has shards."""
@@ -151,8 +152,8 @@ def read_status(path: Path) -> Mapping[str, Any] | None:
     return None
 
 
-def begin(path: Path, settings: Mapping[str, Any], count: int, undo: ExitStack) -> None:
-    """Make the folder of a run in `count` shards, or open it; held until `undo` closes.
+def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
+    """Make the folder of a run in shards, or open it; held until `undo` closes.
 
     Raises InputError where it cannot be written, is in use, or was begun without shards.
     """
@@ -168,11 +169,8 @@ def begin(path: Path, settings: Mapping[str, Any], count: int, undo: ExitStack) 
     if (path / files.DATABASE).exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
     known = read_settings(path) if files.is_run(path) else None
-    # As for any run, `crawl` stays as it was begun; each shard compares it.
-    begun = {
-        key: value
-        for key, value in as_kept(path, settings).items()
-        if known is None or key != "crawl"
-    }
-    if known is None or {**known, **begun, "shards": count} != known:
-        write_settings(path, {"format": FORMAT, **(known or {}), **begun, "shards": count})
+    # What decides the crawl stays as it was begun; each shard compares it.
+    new = as_kept(path, settings)
+    new = new if known is None else new.with_fixed_of(known)
+    if new != known:
+        write_settings(path, new)

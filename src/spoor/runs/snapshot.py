@@ -22,11 +22,12 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, FallsBack, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl, wanted_by
+from spoor.runs.assemble import judge_and_topic, make_crawl
 from spoor.runs.database import reading
 from spoor.runs.labels import labelled_since
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import has_begun
+from spoor.settings import Settings
 from spoor.types import NO_PARENT, Choice, Judgement, State
 from spoor.web.traps import closed_groups
 
@@ -89,21 +90,21 @@ class Snapshot:
     """Why there is nothing of the policy."""
 
 
-def settings_of(path: Path) -> dict[str, Any]:
+def settings_of(path: Path) -> Settings:
     """The settings of a crawl. Raises InputError where there is none."""
-    told = read_settings(path)
-    if "topic" not in told.get("crawl", {}):
+    settings = read_settings(path)
+    if settings.command != "crawl":
         raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its {files.NEWS}")
-    return {**told, "folder": os.path.join(path, told.get("folder", ""))}
+    return replace(settings, folder=os.path.join(path, settings.folder))
 
 
 def crawl_of(path: Path) -> tuple[Crawl, str]:
     """The crawl of a run's settings, nothing loaded, and what its topic is called. Raises
     InputError where its topic, model or vectors are no longer to be had."""
-    told = settings_of(path)
-    judge, subject = wanted_by(told)
+    settings = settings_of(path)
+    _, subject = judge_and_topic(settings)
     called = (subject.topic.name or subject.topic.text) if subject else ""
-    return make_crawl(told, judge, subject), called
+    return make_crawl(settings), called
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,8 +26,16 @@ from spoor.files import write_whole
 from spoor.formats.warc_writer import ROTATE_AT, Captured, Place, WarcWriter, response_at
 from spoor.runs import files
 from spoor.runs.database import noted
-from spoor.runs.schema import FORMAT, TABLES, as_kept, read_settings, write_settings
-from spoor.settings import user_agent
+from spoor.runs.schema import (
+    FORMAT,
+    TABLES,
+    as_kept,
+    from_tables,
+    read_settings,
+    to_tables,
+    write_settings,
+)
+from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
 
 if TYPE_CHECKING:
@@ -98,9 +106,8 @@ class RunWriter:
     def __init__(
         self,
         path: Path,
-        settings: Mapping[str, Any],
+        settings: Settings,
         *,
-        warc: bool = True,
         rotate_at: int = ROTATE_AT,
         at: Callable[[str], None] = lambda point: None,
     ) -> None:
@@ -116,12 +123,12 @@ class RunWriter:
         with ExitStack() as undo:
             undo.callback(self._lock.close)
             try:
-                self._open(warc, undo)
+                self._open(undo)
             except OSError as error:
                 raise self._unwritable(error.strerror) from error
             undo.pop_all()
 
-    def _open(self, warc: bool, undo: ExitStack) -> None:
+    def _open(self, undo: ExitStack) -> None:
         path = self.path
         if files.shards(path):
             raise InputError(f"{path} is a run in shards; go on with --shards")
@@ -129,9 +136,9 @@ class RunWriter:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BusyError(f"{path} is in use by another process; wait for it or end it") from None
-        told = read_settings(path) if files.is_run(path) else None
-        if told is not None:
-            self._compare(told)
+        written = read_settings(path) if files.is_run(path) else None
+        if written is not None:
+            self.settings.refuse_change(written, path)
         self.at("opened")
         try:
             self._db = sqlite3.connect(path / files.DATABASE)
@@ -140,13 +147,13 @@ class RunWriter:
             if not self.resumed:
                 self._create()
             begun = self._begun()
-            self._compare(begun)
+            self.settings.refuse_change(begun, path)
             self._ends = self._last_ends()
         except sqlite3.OperationalError as error:  # read-only, full
             raise self._unwritable(str(error)) from error
         except sqlite3.Error as error:
             raise self._damaged(str(error)) from error
-        if told != begun:
+        if written != begun:
             write_settings(path, begun)
         self._cut_back()
         self.at("warc cut")
@@ -156,7 +163,7 @@ class RunWriter:
         undo.callback(self._results.close)
         self.at("results mended")
         self._warc: WarcWriter | None = None
-        if warc:
+        if self.settings.warc:
             self._warc = WarcWriter(
                 path, files.WARC, software=user_agent(), rotate_at=self._rotate_at
             )
@@ -166,7 +173,7 @@ class RunWriter:
         """What else is closed with it."""
         self._heard = int(self.told("labels") or 0)
         """Bytes of `labels.jsonl` that were taken in."""
-        self.ran_with: Mapping[str, Any] = self.settings
+        self.ran_with = self.settings
 
     # -- opening
 
@@ -182,33 +189,6 @@ class RunWriter:
         return InputError(
             f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
         )
-
-    def _compare(self, known: Mapping[str, Any]) -> None:
-        if "format" not in known or not isinstance(known.get("crawl"), dict):
-            raise InputError(f"{self.path / files.SETTINGS} is damaged: it is not that of a run")
-        if known["format"] != FORMAT:
-            raise InputError(
-                f"{self.path} is of run format {known['format']}; this Spoor writes {FORMAT}; "
-                "go on with the version that began it, or choose another --out"
-            )
-        new = self.settings["crawl"]
-        changed = sorted(
-            (key for key in {*known["crawl"], *new} if known["crawl"].get(key) != new.get(key)),
-            key=lambda key: (key == "files", key),
-        )
-        if changed:
-            key = changed[0]
-            if key == "files" and (read := known["crawl"].get("files")):
-                names = [name for name in read if read[name] != new["files"].get(name)]
-                raise InputError(
-                    f"{', '.join(names)} changed since {self.path} was begun; put it back as it "
-                    "was or use another --out"
-                )
-            raise InputError(
-                f"{self.path / files.SETTINGS}: the run was begun with {key} = "
-                f"{known['crawl'].get(key)!r}, not {new.get(key)!r}; use the same settings "
-                "or another --out"
-            )
 
     def _open_db(self) -> bool:
         """Whether there is a run in it."""
@@ -238,7 +218,7 @@ class RunWriter:
         for file in left:
             if file.exists() and file.stat().st_size:
                 raise self._damaged(f"no state in it, but {file.name} is there")
-        begun = json.dumps({"format": FORMAT, **as_kept(self.path, self.settings)})
+        begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
         self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
@@ -246,12 +226,11 @@ class RunWriter:
         self._empty_log()
         self.at("created")
 
-    def _begun(self) -> dict[str, Any]:
+    def _begun(self) -> Settings:
         begun = noted(self._db, "settings")
         if begun is None:
             raise self._damaged("it holds no settings")
-        known: dict[str, Any] = json.loads(begun)
-        return known
+        return from_tables(self.path, json.loads(begun))
 
     def _last_ends(self) -> _Ends:
         db = self._db
@@ -311,7 +290,7 @@ class RunWriter:
                 if at < len(found) and not usable(state):
                     continue
                 self._after = seq
-                self.ran_with = json.loads(settings)
+                self.ran_with = Settings.from_dict(json.loads(settings))
                 self.at("state read")
                 return state
         if self._ends.seq:
@@ -511,7 +490,7 @@ class RunWriter:
 
         blob = pack(state)
         self.at("state packed")
-        self._write(events, (at, requests, json.dumps(self.settings), blob))
+        self._write(events, (at, requests, json.dumps(self.settings.to_dict()), blob))
         self.at("state committed")
         with self.pausing():
             self._empty_log()

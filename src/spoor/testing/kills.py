@@ -28,12 +28,12 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.http.world_server import Server, serving
 from spoor.learn.state import pack
-from spoor.live.live_crawl import LiveCrawl, make_http
+from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl, wanted
+from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
-from spoor.runs.plan import run_settings
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TOPIC = "pottery, kiln, glaze"
@@ -132,12 +132,12 @@ def open_run(
     seed: int = 0,
     traps: bool = True,
     topic: str = TOPIC,
-    **settings: Any,
+    **more: Any,
 ) -> LiveCrawl:
     """A run of the web served at this port. `at` is told each point of `folder.POINTS` as it is
     reached. The caller closes the run's folder."""
-    told = run_settings(
-        [root],
+    settings = Settings(
+        seeds=(root,),
         topic=topic,
         policy=policy,
         pages=pages,
@@ -146,13 +146,12 @@ def open_run(
         seed=seed,
         connect_to=f"127.0.0.1:{port}",
         traps=traps,
-        **settings,
+        **more,
     )
-    judge, subject = wanted(TOPIC, None, [])
-    crawl = make_crawl(told, judge, subject)
-    folder = RunWriter(path, told, at=lambda point: at(point, crawl))
+    crawl = make_crawl(settings)
+    folder = RunWriter(path, settings, at=lambda point: at(point, crawl))
     try:
-        return LiveCrawl(folder, crawl, make_http(told), [root])
+        return LiveCrawl(folder, crawl)
     except BaseException:
         folder.close()
         raise

@@ -20,11 +20,12 @@ from spoor.files import write_whole
 from spoor.formats.warc_reader import page_at
 from spoor.learn.harvest_estimate import Harvest
 from spoor.runs import files
-from spoor.runs.assemble import wanted_by
+from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import noted, reading
 from spoor.runs.labels import learns
 from spoor.runs.shards import read_status
 from spoor.runs.snapshot import NEXT, HostClock, Snapshot, settings_of, snapshot
+from spoor.settings import Settings
 from spoor.types import Topic
 from spoor.views.report import Failure, GroupRow, HostRow, Left, PageRow, RunReport, render
 from spoor.web.text import STOP_WORDS, stem, tokens
@@ -128,9 +129,9 @@ class RunReader:
         self._seen = _Seen()
         subject = _subject(self.settings)
         self._terms = _terms(subject)
-        told = self.settings["crawl"]
-        said = (subject.name if subject else "", told["topic"], told["topic_file"])
-        self._wanted: str = next(filter(None, said), ", ".join(told["want"]))
+        settings = self.settings
+        said = (subject.name if subject else "", settings.topic, settings.topic_file)
+        self._wanted: str = next(filter(None, said), ", ".join(settings.want))
         self._snippets: dict[int, Sequence[tuple[str, bool]]] = {}
         self._said: set[str] = set()
         """Around the topic's words on the pages of these."""
@@ -208,9 +209,9 @@ class RunReader:
 
     def report(self, known: Snapshot | None, *, recent: bool = False) -> RunReport:
         """Everything read so far, with what the last checkpoint says."""
-        seen, told = self._seen, self.settings["crawl"]
+        seen, settings = self._seen, self.settings
         with reading(self.path) as db:
-            budget = _budget(db) or self.settings["pages"]
+            budget = _budget(db) or settings.pages or 0
             ended = noted(db, "stopped") or ""
             first = [number for *_, number in sorted(seen.best, reverse=True)]
             best = self._rows(db, first, snippets=True)
@@ -234,15 +235,15 @@ class RunReader:
         refused, failures = _failures(seen)
         return RunReport(
             title=f"Crawl for “{self._wanted}”",
-            lead=f"Policy {told['policy']}, from {', '.join(told['seeds'][:3])}"
+            lead=f"Policy {settings.policy}, from {', '.join(settings.seeds[:3])}"
             + (f"; ended: {ended}" if ended else ""),
             numbers=numbers,
-            lines={told["policy"]: thinned(seen.relevant)},
+            lines={settings.policy: thinned(seen.relevant)},
             budget=budget,
             left=left(seen.relevant, known),
             best=best,
             recent=latest,
-            learns=learns(told["policy"]),
+            learns=learns(settings.policy),
             snapshot=known,
             since=0 if known is None else max(0, pages - known.pages),
             groups=_group_rows(seen.directories),
@@ -251,7 +252,7 @@ class RunReader:
             standing=read_status(self.path),
             refused=refused,
             failures=failures,
-            settings=flat({**self.settings, "folder": ""}),
+            settings=flat(replace(settings, folder="").to_dict()),
         )
 
     def _latest(self, db: sqlite3.Connection) -> list[int]:
@@ -314,10 +315,10 @@ def _still_open(db: sqlite3.Connection, known: Snapshot, *, in_shards: bool) -> 
     return replace(known, next=[link for link in known.next if link.url not in done][:NEXT])
 
 
-def _subject(settings: Mapping[str, Any]) -> Topic | None:
+def _subject(settings: Settings) -> Topic | None:
     """What a run is about, where it says it in words, and its file is still there."""
     try:
-        source = wanted_by(settings)[1]
+        source = judge_and_topic(settings)[1]
     except InputError:
         return None
     return None if source is None else source.topic
@@ -387,7 +388,7 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
 def _budget(db: sqlite3.Connection) -> int:
     """Pages that the run may fetch by the settings that it goes on with."""
     row = db.execute("SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1").fetchone()
-    return int(json.loads(row[0])["pages"]) if row else 0
+    return (Settings.from_dict(json.loads(row[0])).pages or 0) if row else 0
 
 
 def harvest(db: sqlite3.Connection) -> list[list[float]]:

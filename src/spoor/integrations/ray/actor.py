@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.live.shard import Shard
+from spoor.settings import Settings
 from spoor.sharding.coordinator import Report
 
 
@@ -21,14 +22,15 @@ class ShardActor:
         path: str,
         settings: dict[str, Any],
         number: int,
-        shards: int,
-        warc: bool,
         report_downloads: bool,
     ) -> Report:
         """Open the shard, or report of one that is open to a new coordinator."""
         if self._shard is None:
             self._shard = Shard(
-                Path(path), settings, number, shards, warc=warc, report_downloads=report_downloads
+                Path(path),
+                Settings.from_dict(settings),
+                number,
+                report_downloads=report_downloads,
             )
             return {**self._shard.begin(), "process": os.getpid()}
         return {**self._shard.rejoin(), "process": os.getpid()}

@@ -11,11 +11,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import PausedError, SpoorError
+from spoor.errors import InputError, PausedError, SpoorError
 from spoor.integrations.ray.actor import ShardActor
 from spoor.integrations.ray.cluster import (
     HeadDiedError,
@@ -31,6 +31,7 @@ from spoor.live.stop_rule import StopRule
 from spoor.runs import files
 from spoor.runs import shards as run_in_shards
 from spoor.runs.database import reading
+from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 
 TURN_SECONDS = 0.25
@@ -65,52 +66,47 @@ class Progress:
 
 def crawl(
     path: Path,
-    settings: Mapping[str, Any],
+    settings: Settings,
     *,
-    shards: int = 2,
-    cluster: str | None = None,
-    stop: StopRule | None = None,
-    warc: bool = True,
     merge_pages: int = MERGE_PAGES,
     watch: Callable[[Progress], None] = lambda progress: None,
-    metrics: str = "",
-    otel: bool = False,
 ) -> dict[str, Any]:
-    """Crawl in `shards` shards, to the end; the same call on the same folder goes on, with another
-    number of shards, too. Returns what `spoor crawl --json` prints.
+    """Crawl in `settings.shards` shards (2 where that is 0), to the end; the same call on the same
+    folder goes on, with another number of shards, too. Returns what `spoor crawl --json` prints.
 
-    `settings`: of `spoor.runs.plan.run_settings`. `cluster`: the address of a Ray that runs;
-    without one Ray is started here and ended with the crawl. `merge_pages`: pages a shard between
-    two exchanges of what was learned, more as there are more; 0: each learns by itself. `watch` is
-    called a few times a second. `metrics` and `otel`: of `spoor.live.metrics.exporters`;
-    this process tells of all shards.
+    Without `settings.cluster`, the address of a Ray that runs, Ray is started here and ended with
+    the crawl. `merge_pages`: pages a shard between two exchanges of what was learned, more as there
+    are more; 0: each learns by itself. `watch` is called a few times a second.
 
     Raises InputError as a run's folder does, and where Ray is not installed or not there;
     PausedError where a disk is full, or Ray is gone.
     """
     ray = import_ray()
+    shards, cluster = settings.shards or 2, settings.cluster or None
+    settings = replace(settings, shards=shards)
+    if settings.pages is None:
+        raise InputError("a crawl in shards needs a budget: pages is a whole number from 1 on")
     if cluster is not None:
         check_reachable(cluster)
-    rule = stop or StopRule()
     with ExitStack() as undo:
         coordinator = Coordinator(
             shards,
-            settings["pages"],
+            settings.pages,
             retired=[one for one in map(files.shard_number, files.shards(path)) if one >= shards],
             merge_pages=merge_pages * shards,
             rule=lambda found, recent: driver.reason(found, recent),
-            found=rule.found,
-            window=rule.window,
+            found=settings.found,
+            window=settings.window,
         )
-        exporting = exporters(lambda: shard_metrics(coordinator, time.monotonic()), metrics, otel)
+        exporting = exporters(
+            lambda: shard_metrics(coordinator, time.monotonic()), settings.metrics, settings.otel
+        )
         for exporter in exporting:
             undo.callback(exporter.close)
-        run_in_shards.begin(path, settings, shards, undo)
+        run_in_shards.begin(path, settings, undo)
         undo.enter_context(started(ray, cluster, len(coordinator.members)))
         progress = Progress(coordinator)
-        driver = _Driver(
-            ray, path, dict(settings), coordinator, rule, shards, warc, progress, exporting
-        )
+        driver = _Driver(ray, path, settings, coordinator, progress, exporting)
         if cluster is None:  # that of a cluster may come back
             driver.head = ray.get_runtime_context().gcs_address
         undo.enter_context(_signals(coordinator))
@@ -152,22 +148,17 @@ class _Driver:
         self,
         ray: Any,
         path: Path,
-        settings: dict[str, Any],
+        settings: Settings,
         coordinator: Coordinator,
-        rule: StopRule,
-        shards: int,
-        warc: bool,
         progress: Progress,
         exporting: Sequence[Exporter],
     ) -> None:
-        self._rule = rule
+        self._rule = rule = StopRule(settings)
         self._harvest = Harvest(_verdicts(path) if rule.estimates else ())
         self._ray = ray
         self._path = path.absolute()
         self._settings = settings
         self._coordinator = coordinator
-        self._shards = shards
-        self._warc = warc
         self._progress = progress
         self._exporters = exporting
         self._began = time.monotonic()
@@ -251,7 +242,7 @@ class _Driver:
             return
         if not member.alive:
             opened = actor.open.remote(
-                *(str(self._path), self._settings, shard, self._shards, self._warc),
+                *(str(self._path), self._settings.to_dict(), shard),
                 report_downloads=bool(self._exporters),
             )
             self._pending[opened] = (shard, "open")
@@ -348,7 +339,7 @@ class _Driver:
             "seconds": round(seconds, 2),
             "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
             "judge": _summed([one["judge"] for one in each]),
-            "shards": self._shards,
+            "shards": self._settings.shards,
             "learned_together": traffic.merges > 0,
             "learns_alone": coordinator.alone,
             "exchange": {

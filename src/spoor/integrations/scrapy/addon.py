@@ -11,9 +11,9 @@ from scrapy.utils.misc import load_object
 
 from spoor.errors import InputError
 from spoor.integrations.scrapy.components import (
-    WANTED,
+    TOPICS,
     ComponentsOwner,
-    any_wanted,
+    has_topic,
     read_components,
 )
 from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
@@ -45,9 +45,9 @@ class Addon(ComponentsOwner):
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy. Raises NotConfigured where nothing says what is wanted."""
-        if not any_wanted(settings):
-            raise NotConfigured(f"nothing is wanted; set one of {', '.join(WANTED)}")
+        """Called by Scrapy. Raises NotConfigured where no topic is given."""
+        if not has_topic(settings):
+            raise NotConfigured(f"no topic is given; set one of {', '.join(TOPICS)}")
         try:
             self.components = read_components(settings)
         except InputError as error:

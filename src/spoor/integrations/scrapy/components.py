@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scrapy.utils.misc import load_object
 
-from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.facts import Function
-from spoor.judges.spec import judge_and_topic
-from spoor.judges.topic import TopicFile, read_topic, topic_of
-from spoor.learn.state import read
-from spoor.types import Task, Topic
-from spoor.web.text import Vectors
+from spoor.judges.topic import TopicFile
+from spoor.runs.assemble import judge_and_topic, make_policy, task_of, topic_of_settings
+from spoor.settings import Settings
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from spoor.protocols import Judge, Policy
 
-WANTED = ("SPOOR_TOPIC", "SPOOR_TOPIC_FILE", "SPOOR_WANT", "SPOOR_JUDGE")
-"""Settings that say what is wanted: without any of them a crawl is none of ours."""
-
-KNOWN: Mapping[str, object] = dict.fromkeys(WANTED) | {
-    "SPOOR_POLICY": "best-first",
-    "SPOOR_PARAMS": {},
-    "SPOOR_MODEL": "",
-    "SPOOR_VECTORS": "",
-    "SPOOR_PAGES": 0,
-    "SPOOR_SEED": 0,
-    "SPOOR_BACKOFF": 5.0,
-    "SPOOR_CONTACT": "",
-}
-"""Every setting with its default."""
+TOPICS = ("SPOOR_TOPIC", "SPOOR_TOPIC_FILE", "SPOOR_WANT", "SPOOR_JUDGE")
+"""Settings that say what is relevant: without any of them a crawl is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +42,33 @@ class ComponentsOwner:
     components: Components
 
 
-def any_wanted(settings: BaseSettings) -> bool:
-    """Whether the settings say what is wanted."""
-    return any(settings.get(name) for name in WANTED)
+def has_topic(settings: BaseSettings) -> bool:
+    """Whether the settings say what is relevant."""
+    return any(settings.get(name) for name in TOPICS)
+
+
+def setting_name(name: str) -> str:
+    """What Scrapy's settings call a setting: `SPOOR_PAGES`."""
+    return f"SPOOR_{name.upper()}"
+
+
+def read_settings(settings: BaseSettings) -> Settings:
+    """The SPOOR_* settings; texts, as the command line gives them, stand for numbers too.
+
+    Raises InputError, which names the setting, the value and what is allowed.
+    """
+    known = Settings.of_command("scrapy")
+    given = {
+        name.removeprefix("SPOOR_").lower(): settings.get(name)
+        for name in settings
+        if name.startswith("SPOOR_") and name != "SPOOR_JUDGE"
+    }
+    values = {
+        name: known[name].parsed(value) if name in known else value
+        for name, value in given.items()
+        if value is not None
+    }
+    return Settings.of(values, "scrapy", setting_name)
 
 
 def read_components(settings: BaseSettings) -> Components:
@@ -70,54 +76,24 @@ def read_components(settings: BaseSettings) -> Components:
 
     Raises InputError, which names the setting, for what cannot be used.
     """
-    for name in settings:
-        if name.startswith("SPOOR_") and name not in KNOWN:
-            have = ", ".join(KNOWN)
-            raise InputError(
-                f"unknown setting {name}{registry.nearest(name, KNOWN)}; there are: {have}"
-            )
-    judge, subject = _wanted(settings)
-    policy = settings.get("SPOOR_POLICY", KNOWN["SPOOR_POLICY"])
-    if policy in registry.LAB_ONLY:
-        raise InputError(
-            f"SPOOR_POLICY {policy!r} needs to know the whole web; it runs in replay only"
-        )
-    model, vectors = settings.get("SPOOR_MODEL"), settings.get("SPOOR_VECTORS")
-    task = Task(
-        np.random.default_rng(_number(settings, "SPOOR_SEED", int)),
-        subject.topic if subject else Topic(),
-        model=read(Path(model)) if model else None,
-        vectors=Vectors.read(vectors) if vectors else None,
-    )
-    try:
-        params = settings.getdict("SPOOR_PARAMS")
-    except ValueError:
-        raise InputError("SPOOR_PARAMS is not a dict of the policy's parameters") from None
+    own = read_settings(settings)
+    judge, subject = _judge_and_topic(own, settings.get("SPOOR_JUDGE"))
     return Components(
-        registry.build("policies", policy, task, settings=params),
+        make_policy(own, task_of(own, subject)),
         judge,
-        _number(settings, "SPOOR_PAGES", int) or None,
-        _number(settings, "SPOOR_BACKOFF", float),
-        f"{policy} {params}" if params else policy,
+        own.pages,
+        own.backoff,
+        f"{own.policy} {own.params}" if own.params else own.policy,
     )
 
 
-def _wanted(settings: BaseSettings) -> tuple[Judge, TopicFile | None]:
+def _judge_and_topic(settings: Settings, judge: Any) -> tuple[Judge, TopicFile | None]:
     """The judge, and the words that the policy may go by."""
-    topic, file = settings.get("SPOOR_TOPIC"), settings.get("SPOOR_TOPIC_FILE")
-    want, judge = settings.get("SPOOR_WANT"), settings.get("SPOOR_JUDGE")
-    if topic and file:
-        raise InputError("set SPOOR_TOPIC or SPOOR_TOPIC_FILE, not both")
-    if want and judge:
+    if settings.want and judge:
         raise InputError("set SPOOR_WANT or SPOOR_JUDGE, not both")
-    subject = topic_of(topic) if topic else read_topic(file) if file else None
     if judge:
-        return _judge(judge), subject
-    specs = ([want] if isinstance(want, str) else [str(spec) for spec in want]) if want else []
-    found = judge_and_topic(subject, specs)
-    if found is None:
-        raise InputError(f"say what is wanted: set one of {', '.join(WANTED)}")
-    return found
+        return _judge(judge), topic_of_settings(settings)
+    return judge_and_topic(settings)
 
 
 def _judge(given: Any) -> Judge:
@@ -134,14 +110,3 @@ def _judge(given: Any) -> Judge:
     if not callable(found):
         raise InputError(f"SPOOR_JUDGE {given!r} is neither a judge nor a function of a page")
     return Function(found)
-
-
-def _number(settings: BaseSettings, name: str, kind: type[Any]) -> Any:
-    value = settings.get(name, KNOWN[name])
-    try:
-        number = kind(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number, not {value!r}") from None
-    if number < 0:
-        raise InputError(f"{name} must not be negative, and is {value!r}")
-    return number

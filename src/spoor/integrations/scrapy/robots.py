@@ -16,10 +16,10 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
+from spoor.integrations.scrapy.components import read_settings
 from spoor.integrations.scrapy.scheduler import scheduler_of
 from spoor.integrations.scrapy.visits import RobotsForbiddenError
 from spoor.politeness import RobotsCache, origin_of
-from spoor.settings import HttpSettings
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical
 
@@ -48,7 +48,7 @@ class RobotsMiddleware:
         self._crawler = crawler
         self._agent: str = crawler.settings["USER_AGENT"] or ""
         self._product: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        politeness = HttpSettings()
+        politeness = read_settings(crawler.settings)
         self._cache = RobotsCache(
             max_age=politeness.robots_max_age,
             max_crawl_delay=politeness.max_crawl_delay,

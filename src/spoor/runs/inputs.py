@@ -1,0 +1,100 @@
+"""What a run reads before it begins: where it begins, and fingerprints of the files it goes by.
+
+Apart from the run itself, so that a command that is refused for them has imported nothing heavy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.settings import Settings
+from spoor.web.urls import canonical
+
+
+def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
+    """Settings with what they name read: the seeds, which are URLs or files of URLs, fingerprints
+    of the topic's files, the model and the vectors, and the working folder that these are seen
+    from. Raises InputError as `read_seeds` and `read_topic` do."""
+    return replace(
+        settings,
+        seeds=tuple(read_seeds(seeds)),
+        files={name: _fingerprint(Path(name)) for name in _files(settings)},
+        folder=os.getcwd(),
+    )
+
+
+def read_seeds(given: Sequence[str]) -> list[str]:
+    """Canonical URLs from arguments and files. Raises InputError naming file and line."""
+    urls: list[str] = []
+    for item in given:
+        path = Path(item)
+        lines = [(item, "")]
+        if "://" not in item:
+            if not _is_file(path):
+                raise InputError(
+                    f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
+                    "exists"
+                )
+            try:
+                text = path.read_text("utf-8")
+            except OSError as error:
+                raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
+            except UnicodeDecodeError as error:
+                raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
+            numbered = enumerate(text.splitlines(), 1)
+            lines = [
+                (line.strip(), f"{path}, line {number}: ")
+                for number, line in numbered
+                if line.strip() and not line.lstrip().startswith("#")
+            ]
+            if not lines:
+                raise InputError(f"the seed file {path} has no URL in it; write one a line")
+        for line, where in lines:
+            try:
+                urls.append(canonical(line))
+            except ValueError as error:
+                raise InputError(f"{where}{error}") from None
+    return list(dict.fromkeys(urls))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for one
+        return False
+
+
+def shortened(text: str) -> str:
+    """A text cut for a message."""
+    return text if len(text) <= 100 else f"{text[:99]}…"
+
+
+def _files(settings: Settings) -> list[str]:
+    """Every file that a crawl goes by."""
+    named = [file for file in (settings.model, settings.vectors) if file]
+    want, topic, topic_file = settings.want, settings.topic, settings.topic_file
+    if not topic_file and "." not in topic and not any(":" in spec for spec in want):
+        return named
+    from spoor.judges.spec import files_of
+
+    return [*files_of(want, topic, topic_file), *named]
+
+
+def _fingerprint(path: Path) -> str:
+    """Of a file that a crawl goes by: of its size, its beginning and its end, since vectors may
+    have gigabytes. Empty where it cannot be read: whoever needs it will say so."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            digest = hashlib.sha256(f"{size}\n".encode() + file.read(1 << 20))
+            file.seek(max(0, size - (1 << 20)))
+            digest.update(file.read())
+    except OSError:
+        return ""
+    return digest.hexdigest()[:16]
