@@ -52,7 +52,9 @@ def test_the_ledger_lends_all_pages_and_not_one_more(
     idle.discard(int(rng.integers(shards)))
 
     def tell(shard: int) -> None:
-        page_budget.told(shard, grant=grant[shard], used=used[shard], hungry=shard not in idle)
+        page_budget.report(
+            shard, grant=grant[shard], used=used[shard], wants_more=shard not in idle
+        )
 
     for at in range(shards):
         tell(at)
@@ -122,13 +124,13 @@ def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -
             sender.load(unpack(saved))
             sender.seal()
         elif fate < 0.2:  # whoever carries is started anew
-            sender.rewind()
+            sender.resend()
         elif fate < 0.3:  # the receiver is started anew, with what was durable
             state, count = durable[at]
             receivers[at] = Outbox(at, shards)
             receivers[at].load(unpack(state))
             del entered[at][count:]
-            sender.rewind()
+            sender.resend()
         first, batches = sender.outgoing(at, int(rng.integers(1, 30)))
         outbox = receivers[at]
         if rng.random() < 0.7 and first <= outbox.expects(0):
@@ -140,9 +142,9 @@ def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -
                 sender.delivered(at, outbox.expects(0))
                 saved = pack(sender.save())
         else:
-            sender.rewind()
+            sender.resend()
     for at, outbox in receivers.items():
-        sender.rewind()
+        sender.resend()
         first, batches = sender.outgoing(at, 1_000_000)
         for batch in outbox.arrived(0, first, batches):
             entered[at] += [link.url for link in batch.links]
@@ -236,7 +238,7 @@ def _crawl(
         )
         for at, process in processes.items():
             process.worker.held = True
-            process.worker.outbox.rewind()
+            process.worker.outbox.resend()
             coordinator.joined(at, process.report(None), now)
         return coordinator
 
@@ -256,7 +258,7 @@ def _crawl(
             coordinator = new_hub()
         elif fate < 0.6:
             order = coordinator.order(at)
-            process.worker.obey(order, now)
+            process.worker.execute(order, now)
             coordinator.report(at, process.report(order), now)
             if coordinator.reason is not None:
                 return coordinator

@@ -80,7 +80,7 @@ def line_of(progress: Progress) -> str:
     away = sum(not member.alive for member in coordinator.members.values())
     line = (
         f"{coordinator.fetched} pages of {coordinator.page_budget.budget}, "
-        f"found {coordinator.found}, {rate:.1f} a second"
+        f"found {coordinator.relevant}, {rate:.1f} a second"
     )
     if not coordinator.settled:
         line += "; delivering what was on its way"
@@ -92,7 +92,7 @@ def table_of(progress: Progress) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
         table.add_column(name, justify="right")
-    for row in progress.coordinator.rows(time.monotonic()):
+    for row in progress.coordinator.statuses(time.monotonic()):
         numbers = (row.hosts, row.open, row.pages, row.found, row.entered, row.posted, row.waiting)
         values = [f"{value:,}" for value in numbers]
         table.add_row(str(row.shard), *values, f"{row.lag:.1f} s", row.state)

@@ -83,14 +83,14 @@ def shard_metrics(coordinator: Coordinator, now: float) -> list[Metric]:
     members = coordinator.members.values()
 
     def total(key: str) -> float:
-        return float(sum(member.told.get(key, 0) for member in members))
+        return float(sum(member.last_report.get(key, 0) for member in members))
 
     values = {name: total(name) for name in COUNTERS}
     budget = coordinator.page_budget.budget
-    metrics = _of_run(values, total("open"), total("flying"), budget)
+    metrics = _of_run(values, total("open"), total("in_flight"), budget)
     for name, (key, text, counter) in OF_SHARDS.items():
         metrics += [
-            Metric(f"shard.{name}", text, member.told.get(key, 0), counter, member.number)
+            Metric(f"shard.{name}", text, member.last_report.get(key, 0), counter, member.number)
             for member in members
         ]
     for member in members:

@@ -85,18 +85,18 @@ class Shard:
     def rejoin(self) -> Report:
         """A first report to another coordinator, which has none of what was told the one before."""
         self.worker.held = True
-        self.worker.outbox.rewind()
+        self.worker.outbox.resend()
         self._commit()
         return self._report(None)
 
     def turn(self, order: Order) -> Report:
-        """Do as told, make it durable, report. Raises what the crawl ended with, if it did."""
+        """Execute an order durably, and report. Raises what the crawl ended with, if it did."""
         if self._ending is not None and self._ending.done() and not self._ending.cancelled():
             self._ending.result()
         began = time.process_time()
         # Between two turns of the driver's loop all steps that were taken are committed.
         self.worker.outbox.seal()
-        if self.worker.obey(order, self.run.now()):
+        if self.worker.execute(order, self.run.now()):
             self._commit()
         report = self._report(order)
         if order["stop"] is not None:

@@ -1,5 +1,5 @@
-"""What a shard is told beyond the two calls of a driver: each a call of its crawl, by name, so that
-the journal can make it again."""
+"""What a coordinator may ask of a shard's crawl: commands, by name, so that the journal can apply
+them again."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from spoor.protocols import Mergeable
 from spoor.sharding.outbox import Outbox, unpack_batches
 
 
-def apply(crawl: Crawl, name: str, now: float, told: Sequence[Any], body: bytes) -> None:
-    """Make one call: `links` that arrived, `delivered` ones that need not be kept, a `grant` of
-    pages, a `split` into another number of shards, or a `merge` with what others learned."""
+def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
+    """Apply one command: enter `links` that arrived, forget those `delivered`, set the `grant` of
+    pages, `split` into another number of shards, or `merge` what others learned."""
     outbox = crawl.outbox
     assert isinstance(outbox, Outbox)
     if name == "links":
-        source, first = told
+        source, first = arguments
         for batch in outbox.arrived(source, first, unpack_batches(body)):
             crawl.enter(batch)
     elif name == "delivered":
-        outbox.delivered(*told)
+        outbox.delivered(*arguments)
     elif name == "grant":
-        (outbox.grant,) = told
+        (outbox.grant,) = arguments
         crawl.pages = outbox.grant
     elif name == "split":
-        outbox.split(*told)
+        outbox.split(*arguments)
         crawl.split(now)
     elif name == "merge":
         assert isinstance(crawl.policy, Mergeable)
         crawl.policy.merge([unpack(blob, source="what a shard learned") for blob in parts(body)])
     else:
-        raise AssertionError(f"no call {name!r}")
+        raise AssertionError(f"no command {name!r}")
 
 
 def join(blobs: Sequence[bytes]) -> bytes:
@@ -43,8 +43,8 @@ def join(blobs: Sequence[bytes]) -> bytes:
 
 def parts(data: bytes) -> Iterator[bytes]:
     """What `join` was given."""
-    at = 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 8], "little")
-        yield data[at + 8 : at + 8 + size]
-        at += 8 + size
+    offset = 0
+    while offset < len(data):
+        start = offset + 8
+        offset = start + int.from_bytes(data[offset:start], "little")
+        yield data[start:offset]

@@ -1,9 +1,9 @@
 """The exchange between shards: a star whose middle keeps nothing that it could lose.
 
 Batches of links go from a shard to the coordinator and on to their shard; budget, learning and the
-end of the crawl are decided here. All of it can be told anew by the shards: what they were lent,
-what they have received, what they keep for one another. So a coordinator that dies is replaced by
-an empty one.
+end of the crawl are decided here. The shards can report all of it again: what they were lent, what
+they have received, what they keep for one another. So a coordinator that dies is replaced by an
+empty one.
 
 Without I/O and clock: whoever drives it sends each shard its `order`, and hands what the shard
 answers to `report`. One order a shard is out at a time. Messages grow as the number of shards, not
@@ -20,14 +20,14 @@ from typing import Any
 from spoor.sharding.page_budget import PageBudget
 
 Order = dict[str, Any]
-"""What a shard is told: plain values and bytes, which any transport can carry."""
+"""What a shard is to do: plain values and bytes, which any transport can carry."""
 Report = dict[str, Any]
 """What it answers."""
 
-ROOM = 20_000
+MAX_QUEUED_LINKS = 20_000
 """Links that may wait in the coordinator for one shard; its senders keep the rest."""
 
-DELIVERED = 2_000
+LINKS_PER_ORDER = 2_000
 """Links that a shard takes in with one order, about."""
 
 MERGE_PAGES = 25
@@ -65,8 +65,8 @@ class _Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A shard as people are shown it."""
+class ShardStatus:
+    """A shard as people see it."""
 
     shard: int
     hosts: int
@@ -97,45 +97,47 @@ class Member:
     alive: bool = False
     ended: bool = False
     stopping: bool = False
-    """It was told to end."""
-    told: Report = field(default_factory=dict)
+    """It has an order to end."""
+    last_report: Report = field(default_factory=dict)
     """Its last report."""
     queue: deque[_Chunk] = field(default_factory=deque)
-    """What is to be delivered to it."""
+    """Links for it, oldest first."""
     have: dict[int, int] = field(default_factory=dict)
     """Shard → number of the next batch for that one, from here."""
-    rewind: bool = False
+    resend: bool = False
     asked: bool = False
-    """Its model was asked for."""
+    """Its last order asks for its model."""
     models: list[bytes] = field(default_factory=list)
-    """What the others learned, to be told to it."""
+    """What the others learned, for its next order."""
     deaths: int = 0
 
     @property
     def quiet(self) -> bool:
         """It has nothing to do, and nothing to say."""
-        told = self.told
-        return bool(told) and not (told["open"] or told["flying"] or told["waiting"] or self.queue)
+        report = self.last_report
+        return bool(report) and not (
+            report["open"] or report["in_flight"] or report["waiting"] or self.queue
+        )
 
     def lag(self, now: float) -> float:
         """Seconds that the oldest link waits for it here."""
         return max(0.0, now - self.queue[0].since) if self.queue else 0.0
 
-    def row(self, now: float) -> Row:
-        """What there is to show of it."""
-        told = self.told
-        state = "away" if told and not self.alive else "" if told else "is not there yet"
+    def status(self, now: float) -> ShardStatus:
+        """As people see it."""
+        report = self.last_report
+        state = "away" if report and not self.alive else "" if report else "is not there yet"
         if self.retired:
             state = "hands over" if not self.ended else "handed over"
-        return Row(
+        return ShardStatus(
             self.number,
-            hosts=told.get("hosts", 0),
-            open=told.get("open", 0),
-            pages=told.get("pages", 0),
-            found=told.get("relevant", 0),
-            entered=told.get("entered", 0),
-            posted=told.get("posted", 0),
-            waiting=told.get("waiting", 0),
+            hosts=report.get("hosts", 0),
+            open=report.get("open", 0),
+            pages=report.get("pages", 0),
+            found=report.get("relevant", 0),
+            entered=report.get("entered", 0),
+            posted=report.get("posted", 0),
+            waiting=report.get("waiting", 0),
             lag=round(self.lag(now), 1),
             deaths=self.deaths,
             state=state,
@@ -160,7 +162,7 @@ class Coordinator:
     division, whose hosts are others' now.
 
     Models are merged after `merge_pages` more pages of all (0: never), later ever more rarely: what
-    is known changes less, and costs more to tell. Nothing is fetched before
+    is known changes less, and costs more to send. Nothing is fetched before
     everything that was on its way when the shards were opened has been delivered.
     """
 
@@ -175,12 +177,12 @@ class Coordinator:
         found: int | None = None,
         window: int = 200,
     ) -> None:
-        self.members = {at: Member(at) for at in range(shards)}
-        self.members |= {at: Member(at, retired=True) for at in retired}
+        self.members = {number: Member(number) for number in range(shards)}
+        self.members |= {number: Member(number, retired=True) for number in retired}
         self.page_budget = PageBudget(pages, len(self.members))
         self.traffic = Traffic()
-        self.alone = False
-        """The policy cannot tell what it learned: each shard learns by itself."""
+        self.learns_alone = False
+        """The policy cannot share what it learned: each shard learns by itself."""
         self.recent: deque[bool] = deque(maxlen=window)
         self._shards = shards
         self._pages = pages
@@ -191,9 +193,9 @@ class Coordinator:
         self._merge_bytes = 0
         """What the last merge cost, to the coordinator and from it."""
         self._models: dict[int, bytes] = {}
-        """What each shard had learned when it told last."""
+        """What each shard had learned when it last shared it."""
         self._fresh: set[int] = set()
-        """Who has told since the last merge."""
+        """Shards that have shared since the last merge."""
         self._settled = False
         self._reason: str | None = None
 
@@ -207,48 +209,48 @@ class Coordinator:
         self.report(shard, report, now)
 
     def lost(self, shard: int) -> None:
-        """A shard's process is gone, and so may be what it was told last."""
+        """A shard's process is gone, and so may be its last order."""
         member = self.members[shard]
         member.alive = False
         member.deaths += 1
         member.models.clear()
         if member.asked:
             member.asked = False
-            self._spread()
+            self._share_models()
 
     def order(self, shard: int) -> Order:
-        """What to tell a shard now."""
+        """The next order for a shard."""
         member = self.members[shard]
-        coming: list[tuple[int, int, bytes]] = []
-        links = 0
+        links: list[tuple[int, int, bytes]] = []
+        count = 0
         for chunk in member.queue:
-            if links >= DELIVERED:
+            if count >= LINKS_PER_ORDER:
                 break
-            coming.append((chunk.source, chunk.first, chunk.blob))
-            links += chunk.links
+            links.append((chunk.source, chunk.first, chunk.blob))
+            count += chunk.links
         ask = self._merging and member.number not in self._fresh and not member.retired
         member.asked = ask
         models, member.models = member.models, []
-        rewind, member.rewind = member.rewind, False
+        resend, member.resend = member.resend, False
         self.traffic.orders += 1
         self.traffic.model_bytes += sum(map(len, models))
         ending = self._ending(member)
         member.stopping = ending is not None
         return {
             "grant": self.page_budget.offer(shard),
-            "in": coming,
+            "links": links,
             "delivered": {
-                other.number: other.told["expects"].get(shard, 0)
+                other.number: other.last_report["expects"].get(shard, 0)
                 for other in self.members.values()
-                if other.told
+                if other.last_report
             },
-            "room": {
-                other.number: max(0, ROOM - sum(chunk.links for chunk in other.queue))
+            "capacity": {
+                other.number: max(0, MAX_QUEUED_LINKS - sum(chunk.links for chunk in other.queue))
                 for other in self.members.values()
             },
-            "rewind": rewind,
+            "resend": resend,
             "hold": not self._settled,
-            "ask": ask,
+            "share_model": ask,
             "models": models,
             "stop": ending,
         }
@@ -259,21 +261,21 @@ class Coordinator:
         return "its hosts are other shards' now" if member.retired and self._settled else None
 
     def report(self, shard: int, report: Report, now: float) -> None:
-        """What a shard answered."""
+        """A shard has executed its order."""
         member = self.members[shard]
-        member.told = report
-        self.page_budget.told(
+        member.last_report = report
+        self.page_budget.report(
             shard,
             grant=report["grant"],
-            used=report["pages"] + report["flying"],
-            hungry=bool(report["open"]) and not member.retired,
+            used=report["pages"] + report["in_flight"],
+            wants_more=bool(report["open"]) and not member.retired,
         )
         expects = report["expects"]
         member.queue = deque(
             chunk for chunk in member.queue if chunk.end > expects.get(chunk.source, 0)
         )
-        for to, (first, count, links, blob) in report["out"].items():
-            self._carry(member, to, _Chunk(shard, first, count, links, blob, now))
+        for to, (first, count, links, blob) in report["links"].items():
+            self._enqueue(member, to, _Chunk(shard, first, count, links, blob, now))
         if report["model"] is not None:
             self._models[shard] = report["model"]
             self._fresh.add(shard)
@@ -282,14 +284,14 @@ class Coordinator:
             member.asked = False
         self.recent.extend(report["verdicts"])
         if not self._settled:
-            self._settled = self._all_told() and not self._on_the_way()
-        self._spread()
-        self._decide()
+            self._settled = self._all_reported() and not self._in_transit()
+        self._share_models()
+        self._check_end()
 
-    def _carry(self, member: Member, to: int, chunk: _Chunk) -> None:
+    def _enqueue(self, member: Member, to: int, chunk: _Chunk) -> None:
         have = member.have.get(to)
         if have is not None and chunk.first > have:
-            member.rewind = True
+            member.resend = True
         elif have is None or chunk.end > have:
             member.have[to] = chunk.end
             self.members[to].queue.append(chunk)
@@ -307,29 +309,31 @@ class Coordinator:
         )
         return self._settled and self.fetched - self._merged_at >= due
 
-    def _spread(self) -> None:
-        """Once everybody who lives has told what it learned, tell it to the others."""
+    def _share_models(self) -> None:
+        """Once every shard that is alive has shared what it learned, pass it to the others."""
         working = self._working()
         if not self._fresh or any(
             member.number not in self._fresh for member in working if member.alive
         ):
             return
         if not any(self._models.values()):
-            self.alone, self._merge_pages = True, 0
+            self.learns_alone, self._merge_pages = True, 0
             self._fresh.clear()
             return
         for member in working:
             # What one that is away had learned still holds.
-            member.models = [model for at, model in self._models.items() if at != member.number]
+            member.models = [
+                model for number, model in self._models.items() if number != member.number
+            ]
         self._fresh.clear()
-        told = sum(map(len, self._models.values()))
-        self._merge_bytes = len(working) * told
+        size = sum(map(len, self._models.values()))
+        self._merge_bytes = len(working) * size
         self._merged_at = self.fetched
         self.traffic.merges += 1
 
-    def rows(self, now: float) -> list[Row]:
-        """Its shards, to be shown."""
-        return [member.row(now) for member in self.members.values()]
+    def statuses(self, now: float) -> list[ShardStatus]:
+        """Its shards, as people see them."""
+        return [member.status(now) for member in self.members.values()]
 
     def _working(self) -> list[Member]:
         return [member for member in self.members.values() if not member.retired]
@@ -339,12 +343,12 @@ class Coordinator:
     @property
     def fetched(self) -> int:
         """Pages of all shards."""
-        return sum(member.told.get("pages", 0) for member in self.members.values())
+        return sum(member.last_report.get("pages", 0) for member in self.members.values())
 
     @property
-    def found(self) -> int:
+    def relevant(self) -> int:
         """Relevant pages of all shards."""
-        return sum(member.told.get("relevant", 0) for member in self.members.values())
+        return sum(member.last_report.get("relevant", 0) for member in self.members.values())
 
     @property
     def settled(self) -> bool:
@@ -366,21 +370,23 @@ class Coordinator:
         if self._reason is None:
             self._reason = reason
 
-    def _all_told(self) -> bool:
-        return all(member.told for member in self.members.values())
+    def _all_reported(self) -> bool:
+        return all(member.last_report for member in self.members.values())
 
-    def _on_the_way(self) -> bool:
-        return any(member.told["waiting"] or member.queue for member in self.members.values())
+    def _in_transit(self) -> bool:
+        return any(
+            member.last_report["waiting"] or member.queue for member in self.members.values()
+        )
 
-    def _decide(self) -> None:
+    def _check_end(self) -> None:
         if self._reason is not None or not self._settled:
             return
         if self._found is not None:
-            self.page_budget.ceiling = max(self._shards, self._found - self.found)
-        reason = self._rule(self.found, self.recent)
+            self.page_budget.ceiling = max(self._shards, self._found - self.relevant)
+        reason = self._rule(self.relevant, self.recent)
         if reason is not None:
             self.stop(reason)
         elif self.fetched >= self._pages:
             self.stop(f"budget of {self._pages} pages reached")
-        elif self._all_told() and all(member.quiet for member in self.members.values()):
+        elif self._all_reported() and all(member.quiet for member in self.members.values()):
             self.stop("no open link left")

@@ -26,45 +26,45 @@ from spoor.types import Link, LinkBatch, Page, State, urls_of
 from spoor.web.urls import host, shard_of
 
 REPEATS = 2
-"""Times that one URL is told of to its shard: a second page that shows it is news, a third hardly.
+"""Times that one URL is sent to its shard: what a third page says of it is hardly new.
 `trail` looks at two in-links of a link as well."""
 
-MEMORY = 1 << 20
-"""URLs of other shards whose tellings are counted; the oldest is forgotten first."""
+MAX_REMEMBERED = 1 << 20
+"""URLs of other shards whose repeats are counted; the oldest is forgotten first."""
 
-TEXT = 600
+TEXT_CHARACTERS = 600
 """Characters of a page's text that travel with its links."""
 
-FULL = 20_000
+MAX_WAITING = 20_000
 """Links that may wait in an outbox before its shard chooses no more pages."""
 
-DONE_AT_A_TIME = 500
+DONE_PER_BATCH = 500
 """Names of fetched pages in a batch, where hosts move."""
 
 
 class Outbox:
-    """Of shard `me` of `shards`. `grant` is the part of the budget that it may use. `owner`: of a
-    host among so many shards; the lab tries other divisions."""
+    """Of shard `number` of `shards`. `grant`: the part of the budget that it may use. `owner` gives
+    the shard of a host among so many shards; the lab tries other divisions."""
 
     def __init__(
         self,
-        me: int,
+        number: int,
         shards: int,
         *,
         repeats: int = REPEATS,
         owner: Callable[[str, int], int] = shard_of,
     ) -> None:
-        self.me = me
+        self.number = number
         self.shards = shards
         self.grant = 0
         self.posted = 0
         """Links that left, ever."""
         self.entered = 0
-        """Links that came, ever."""
+        """Links that arrived, ever."""
         self._repeats = repeats
         self._division = owner
         self._owners: dict[str, int] = {}
-        self._told: dict[int, int] = {}
+        self._announced: dict[int, int] = {}
         self._out: dict[int, deque[LinkBatch]] = {}
         self._base: dict[int, int] = {}
         """Number of the first batch that is kept for a shard."""
@@ -74,7 +74,7 @@ class Outbox:
         self._next_in: dict[int, int] = {}
         self._size = 0
 
-    # -- what the crawl asks
+    # -- calls of the crawl
 
     def owner(self, url: str) -> int:
         """The shard of a canonical URL."""
@@ -82,18 +82,18 @@ class Outbox:
 
     def owns_host(self, name: str) -> bool:
         """Whether a host is this shard's."""
-        return self._owner_of(name) == self.me
+        return self._owner_of(name) == self.number
 
     def _owner_of(self, name: str) -> int:
         shard = self._owners.get(name)
         if shard is None:
-            if len(self._owners) >= MEMORY:
+            if len(self._owners) >= MAX_REMEMBERED:
                 self._owners.clear()
             shard = self._owners[name] = self._division(name, self.shards)
         return shard
 
     def owns(self, url: str) -> bool:
-        return self.owner(url) == self.me
+        return self.owner(url) == self.number
 
     def keep(
         self,
@@ -105,31 +105,31 @@ class Outbox:
     ) -> Sequence[Link]:
         """Which of these links are this shard's; the others are posted."""
         urls = urls_of(links)
-        me, owner = self.me, self.owner
+        own, owner = self.number, self.owner
         owners = [owner(url) for url in urls]
-        if all(shard == me for shard in owners):
+        if all(shard == own for shard in owners):
             return links
         mine: list[Link] = []
         away: dict[int, list[Link]] = {}
-        for at, shard in enumerate(owners):
-            if shard == me:
-                mine.append(links[at])
-            elif self._news(urls[at]):
-                away.setdefault(shard, []).append(links[at])
+        for index, shard in enumerate(owners):
+            if shard == own:
+                mine.append(links[index])
+            elif self._announce(urls[index]):
+                away.setdefault(shard, []).append(links[index])
         if away:
             stub, steps = _stub(page), tuple(path())
             for shard, gone in away.items():
                 self.send(shard, LinkBatch(stub, score, depth, steps, tuple(gone)))
         return mine
 
-    def _news(self, url: str) -> bool:
+    def _announce(self, url: str) -> bool:
         key = int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "little")
-        times = self._told.get(key, 0)
+        times = self._announced.get(key, 0)
         if times >= self._repeats:
             return False
-        if not times and len(self._told) >= MEMORY:
-            del self._told[next(iter(self._told))]
-        self._told[key] = times + 1
+        if not times and len(self._announced) >= MAX_REMEMBERED:
+            del self._announced[next(iter(self._announced))]
+        self._announced[key] = times + 1
         return True
 
     def send(self, shard: int, batch: LinkBatch) -> None:
@@ -140,23 +140,23 @@ class Outbox:
         self._size += weight
 
     def done(self, urls: Iterable[str]) -> None:
-        """Tell other shards, whose hosts these are now, that they are done with."""
+        """Let other shards, whose hosts these are now, know that they are done with."""
         names: dict[int, list[str]] = {}
         for url in urls:
             names.setdefault(self.owner(url), []).append(url)
-        names.pop(self.me, None)
-        for shard, told in names.items():
-            for at in range(0, len(told), DONE_AT_A_TIME):
-                part = tuple(told[at : at + DONE_AT_A_TIME])
+        names.pop(self.number, None)
+        for shard, urls_done in names.items():
+            for start in range(0, len(urls_done), DONE_PER_BATCH):
+                part = tuple(urls_done[start : start + DONE_PER_BATCH])
                 self.send(shard, LinkBatch(None, 0.0, 0, (), (), part))
 
     def split(self, shards: int) -> None:
         """From now on there are so many shards. The crawl then lets go of what is not its own."""
         self.shards = shards
         self._owners.clear()
-        self._told.clear()
+        self._announced.clear()
 
-    # -- what the exchange asks
+    # -- calls of the worker
 
     @property
     def waiting(self) -> int:
@@ -165,7 +165,7 @@ class Outbox:
 
     @property
     def full(self) -> bool:
-        return self._size >= FULL
+        return self._size >= MAX_WAITING
 
     def seal(self) -> None:
         """All that was posted so far is durable here and may leave."""
@@ -180,31 +180,31 @@ class Outbox:
         first = max(base, self._sent.get(shard, 0))
         batches: list[LinkBatch] = []
         queue = self._out.get(shard, ())
-        for at in range(first - base, min(len(queue), self._safe.get(shard, 0) - base)):
+        for index in range(first - base, min(len(queue), self._safe.get(shard, 0) - base)):
             if links <= 0:
                 break
-            batches.append(queue[at])
-            links -= len(queue[at].links) + len(queue[at].done)
+            batches.append(queue[index])
+            links -= len(queue[index].links) + len(queue[index].done)
         self._sent[shard] = first + len(batches)
         return first, batches
 
-    def rewind(self) -> None:
-        """Whoever carried the batches is gone: all that are kept will be sent again."""
+    def resend(self) -> None:
+        """Whoever carried the batches is gone: send all that are kept again."""
         self._sent.clear()
 
     def destinations(self) -> list[int]:
         """Shards that batches are kept for."""
         return [shard for shard, queue in self._out.items() if queue]
 
-    def delivered(self, shard: int, upto: int) -> None:
-        """The batches below number `upto` are durable with `shard`."""
+    def delivered(self, shard: int, end: int) -> None:
+        """The batches below number `end` are durable with `shard`."""
         queue, base = self._out.get(shard, deque()), self._base.get(shard, 0)
-        if upto > base + len(queue):
-            raise CallerError(f"shard {shard} has batch {upto - 1}, which was never posted")
-        for _ in range(max(0, upto - base)):
+        if end > base + len(queue):
+            raise CallerError(f"shard {shard} has batch {end - 1}, which was never posted")
+        for _ in range(max(0, end - base)):
             batch = queue.popleft()
             self._size -= len(batch.links) + len(batch.done)
-        self._base[shard] = max(base, upto)
+        self._base[shard] = max(base, end)
 
     def kept_from(self, shard: int) -> int:
         """The number of the first batch to a shard that is still kept."""
@@ -219,10 +219,10 @@ class Outbox:
         return dict(self._next_in)
 
     def arrived(self, shard: int, first: int, batches: Sequence[LinkBatch]) -> Sequence[LinkBatch]:
-        """Those of these batches that have not come before. Raises CallerError for a gap."""
+        """Those of these batches that have not arrived before. Raises CallerError for a gap."""
         expected = self.expects(shard)
         if first > expected:
-            raise CallerError(f"batch {first} of shard {shard} came before batch {expected}")
+            raise CallerError(f"batch {first} of shard {shard} arrived before batch {expected}")
         new = batches[expected - first :]
         self._next_in[shard] = expected + len(new)
         self.entered += sum(len(batch.links) for batch in new)
@@ -231,14 +231,14 @@ class Outbox:
     # -- saving
 
     def save(self) -> State:
-        told = np.array(list(self._told.items()), dtype=np.uint64).reshape(-1, 2)
+        announced = np.array(list(self._announced.items()), dtype=np.uint64).reshape(-1, 2)
         return {
-            "me": self.me,
+            "number": self.number,
             "shards": self.shards,
             "grant": self.grant,
             "posted": self.posted,
             "entered": self.entered,
-            "told": told,
+            "announced": announced,
             "out": [
                 [shard, self._base.get(shard, 0), [batch_row(batch) for batch in queue]]
                 for shard, queue in sorted(self._out.items())
@@ -247,13 +247,13 @@ class Outbox:
         }
 
     def load(self, state: State) -> None:
-        self.me = state["me"]
+        self.number = state["number"]
         self.shards = state["shards"]
         self.grant = state["grant"]
         self.posted = state["posted"]
         self.entered = state["entered"]
         self._owners.clear()
-        self._told = dict(state["told"].tolist())
+        self._announced = dict(state["announced"].tolist())
         self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in state["out"]}
         self._base = {shard: base for shard, base, _ in state["out"]}
         self._size = sum(
@@ -272,7 +272,7 @@ def _stub(page: Page | None) -> Page | None:
         page.url,
         title=page.title[:200],
         headings=tuple(heading[:100] for heading in page.headings[:8]),
-        text=page.text[:TEXT],
+        text=page.text[:TEXT_CHARACTERS],
         description=page.description[:200],
     )
 
@@ -282,8 +282,8 @@ def batch_row(batch: LinkBatch) -> list[Any]:
     page = batch.page
     about = page and [page.url, page.title, list(page.headings), page.text, page.description]
     links = [link_row(link) for link in batch.links]
-    told = [batch.score, batch.depth, list(batch.path), links, list(batch.done)]
-    return [about, *told]
+    rest = [batch.score, batch.depth, list(batch.path), links, list(batch.done)]
+    return [about, *rest]
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
@@ -309,5 +309,5 @@ def unpack_batches(data: bytes) -> list[LinkBatch]:
         text = zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")
         rows: list[Any] = json.loads(text)
     except (zstandard.ZstdError, ValueError) as error:
-        raise InputError(f"batches of links came damaged: {error}") from error
+        raise InputError(f"batches of links are damaged: {error}") from error
     return [revive_batch(row) for row in rows]

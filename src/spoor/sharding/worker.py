@@ -1,4 +1,4 @@
-"""A shard's side of the exchange: it does what the coordinator's order says, and reports.
+"""A shard's side of the exchange: it executes the orders of the coordinator, and reports.
 
 The same lines run in the lab, where shards stand in one process, and in a live crawl.
 """
@@ -16,17 +16,17 @@ from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox, pack_batches
 from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
 
-SENT = 2_000
+SENT_LINKS = 2_000
 """Links that leave for one shard with one report, about."""
 
-PAUSE = 0.1
+PAUSE_SECONDS = 0.1
 """Seconds until a shard that may not fetch asks again."""
 
 
-class Call(Protocol):
-    """How calls of the crawl are made: through a journal, where there is one."""
+class Apply(Protocol):
+    """How commands are applied to the crawl: through a journal, where there is one."""
 
-    def __call__(self, name: str, now: float, *told: object, body: bytes = b"") -> None: ...
+    def __call__(self, name: str, now: float, *arguments: object, body: bytes = b"") -> None: ...
 
 
 class Worker:
@@ -35,7 +35,7 @@ class Worker:
     send more.
     """
 
-    def __init__(self, crawl: Crawl, engine: Engine, call: Call) -> None:
+    def __init__(self, crawl: Crawl, engine: Engine, apply: Apply) -> None:
         assert isinstance(crawl.outbox, Outbox)
         self.crawl = crawl
         self.outbox: Outbox = crawl.outbox
@@ -45,9 +45,9 @@ class Worker:
         """Times that it waited for others to take in what it sends."""
         self.merged = 0
         self._engine = engine
-        self._call = call
+        self._apply = apply
 
-    # -- what its driver asks
+    # -- calls of its driver
 
     @property
     def frontier(self) -> Politeness:
@@ -55,43 +55,47 @@ class Worker:
 
     def next(self, now: float) -> NextStep:
         if self.held:
-            return Sleep(now + PAUSE)
+            return Sleep(now + PAUSE_SECONDS)
         if self.outbox.full:
             self.pauses += 1
-            return Sleep(now + PAUSE)
+            return Sleep(now + PAUSE_SECONDS)
         answer = self._engine.next(now)
         return Starved() if isinstance(answer, Finished) else answer
 
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
         return self._engine.receive(reply, now)
 
-    # -- what the coordinator asks
+    # -- calls of the coordinator
 
-    def obey(self, order: Order, now: float) -> bool:
-        """Do as told, all but the answer; whether that has to be durable before the answer."""
-        for shard, upto in order["delivered"].items():
-            if upto > self.outbox.kept_from(shard):
-                self._call("delivered", now, shard, upto)
-        if order["rewind"]:
-            self.outbox.rewind()
-        for source, first, blob in order["in"]:
-            self._call("links", now, source, first, body=blob)
+    def execute(self, order: Order, now: float) -> bool:
+        """Do what an order says; returns whether that has to be durable before the report."""
+        for shard, end in order["delivered"].items():
+            if end > self.outbox.kept_from(shard):
+                self._apply("delivered", now, shard, end)
+        if order["resend"]:
+            self.outbox.resend()
+        for source, first, blob in order["links"]:
+            self._apply("links", now, source, first, body=blob)
         used = self.crawl.counts.pages + self.crawl.in_flight
         grant = max(order["grant"], used)
         if grant != self.outbox.grant:
-            self._call("grant", now, grant)
+            self._apply("grant", now, grant)
         if order["models"] and isinstance(self.crawl.policy, Mergeable):
-            self._call("merge", now, body=commands.join(order["models"]))
+            self._apply("merge", now, body=commands.join(order["models"]))
             self.merged += 1
         self.held = order["hold"]
-        return bool(order["in"])
+        return bool(order["links"])
 
     def report(self, order: Order | None, verdicts: Sequence[bool]) -> Report:
-        """The answer. What was posted leaves once it is sealed; what arrived is durable."""
+        """The report to the coordinator. What was posted leaves once it is sealed."""
         out = {}
         for shard in self.outbox.destinations():
-            room = SENT if order is None else min(SENT, order["room"].get(shard, SENT))
-            first, batches = self.outbox.outgoing(shard, room)
+            limit = (
+                SENT_LINKS
+                if order is None
+                else min(SENT_LINKS, order["capacity"].get(shard, SENT_LINKS))
+            )
+            first, batches = self.outbox.outgoing(shard, limit)
             if batches:
                 links = sum(len(batch.links) + len(batch.done) for batch in batches)
                 out[shard] = (first, len(batches), links, pack_batches(batches))
@@ -103,19 +107,19 @@ class Worker:
             "skipped": counts.skipped,
             "requests": counts.requests,
             "grant": self.outbox.grant,
-            "flying": self.crawl.in_flight,
+            "in_flight": self.crawl.in_flight,
             "open": self.crawl.frontier.open_count + self.crawl.unexpanded,
             "waiting": self.outbox.waiting,
             "posted": self.outbox.posted,
             "entered": self.outbox.entered,
             "pauses": self.pauses,
             "expects": self.outbox.received(),
-            "out": out,
+            "links": out,
             "verdicts": list(verdicts),
-            "model": self.model() if order is not None and order["ask"] else None,
+            "model": self.model() if order is not None and order["share_model"] else None,
         }
 
     def model(self) -> bytes:
-        """What the policy may tell others; empty where it can't."""
+        """What the policy shares with others; empty where it cannot."""
         policy = self.crawl.policy
         return pack(policy.share()) if isinstance(policy, Mergeable) else b""

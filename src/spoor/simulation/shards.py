@@ -96,7 +96,7 @@ class LocalCrawl:
         """An order to each shard, and its report."""
         for number, shard in enumerate(self.shards):
             order = self.coordinator.order(number)
-            shard.worker.obey(order, self.now)
+            shard.worker.execute(order, self.now)
             self.coordinator.report(number, shard.report(order), self.now)
 
 
@@ -123,7 +123,7 @@ def simulate_shards(
     owner = division(by, draw)
 
     def make(outbox: Outbox) -> Crawl:
-        rng = np.random.default_rng([setup.seed, outbox.me])
+        rng = np.random.default_rng([setup.seed, outbox.number])
         task = Task(rng, setup.topic or Topic(), graph=None)
         policy: Policy = registry.build("policies", setup.policy, task, settings=dict(setup.params))
         return split_crawl(policy, judge, MemoryFrontier(delay=setup.delay), outbox, roots)

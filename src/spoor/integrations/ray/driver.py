@@ -219,7 +219,7 @@ class _Driver:
         """Why to end now, by the rules of the run."""
         estimate = None
         if self._rule.estimates:
-            reports = [member.told for member in self._coordinator.members.values()]
+            reports = [member.last_report for member in self._coordinator.members.values()]
             open_links = sum(report["open"] for report in reports)
             estimate = self._harvest.estimate(
                 open_links, sum(report["requests"] for report in reports)
@@ -229,7 +229,7 @@ class _Driver:
     def _write_status(self) -> None:
         """For whoever looks at the run's folder; that a disk is full the shards report."""
         coordinator, traffic = self._coordinator, self._coordinator.traffic
-        rows = [asdict(row) for row in coordinator.rows(time.monotonic())]
+        rows = [asdict(row) for row in coordinator.statuses(time.monotonic())]
         exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
         with suppress(OSError):
             run_in_shards.write_status(
@@ -283,10 +283,10 @@ class _Driver:
             self._coordinator.report(shard, report, now)
         if report["fault"] and report["fault"] not in self._progress.messages:
             self._progress.messages.append(report["fault"])
-        if self._coordinator.alone and LEARNS_ALONE not in self._progress.messages:
+        if self._coordinator.learns_alone and LEARNS_ALONE not in self._progress.messages:
             self._progress.messages.append(LEARNS_ALONE)
         member.ended = what == "end"
-        hungry = report["open"] and report["flying"] + report["pages"] >= report["grant"]
+        hungry = report["open"] and report["in_flight"] + report["pages"] >= report["grant"]
         soon = what == "open" or member.stopping or (hungry and self._coordinator.reason is None)
         self._next[shard] = now + (TURN_SECONDS / 5 if soon else TURN_SECONDS)
 
@@ -318,7 +318,7 @@ class _Driver:
         """What was done, for `--json`."""
         coordinator, last = self._coordinator, [self._last[at] for at in sorted(self._last)]
         seconds = time.monotonic() - self._began
-        pages, found = coordinator.fetched, coordinator.found
+        pages, found = coordinator.fetched, coordinator.relevant
         new = max(1, pages - (self._before or 0))
         each = [report["summary"] for report in last]
         traffic = coordinator.traffic
@@ -341,7 +341,7 @@ class _Driver:
             "judge": _summed([one["judge"] for one in each]),
             "shards": self._settings.shards,
             "learned_together": traffic.merges > 0,
-            "learns_alone": coordinator.alone,
+            "learns_alone": coordinator.learns_alone,
             "exchange": {
                 "orders_per_page": round(traffic.orders / new, 4),
                 "links": traffic.links,
