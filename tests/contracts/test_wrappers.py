@@ -13,7 +13,7 @@ import pytest
 
 import spoor
 from spoor import protocols
-from spoor.integrations.scrapy.scheduler import _AlreadyJudged
+from spoor.integrations.scrapy.visits import AlreadyJudged
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Label
 from spoor.judges.llm import Llm
@@ -43,7 +43,7 @@ WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "Not": (Judge, Not),
     "WeightedSum": (Judge, lambda judge: WeightedSum([Label("x"), judge], [1, 2])),
     "Llm": (Judge, lambda judge: Llm(refuse, judge)),
-    "_AlreadyJudged": (Judge, _AlreadyJudged),
+    "AlreadyJudged": (Judge, AlreadyJudged),
 }
 """Class → the kind of plug-in that it holds, and how it is put before one."""
 
