@@ -229,7 +229,7 @@ def crawl(
             live.stop("long enough")
 
     run.on_step = step
-    live = run.live()
+    live = run.driver()
     asyncio.run(run.serve(live))
     folder.close()
     with reading(out) as db:

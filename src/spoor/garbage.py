@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in cycles while a crawl goes on."""
+"""How often Python collects garbage in cycles while a crawl runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """Seldom: a page leaves hardly any, and what is alive, all of which is gone through now and
-    then, is much. It took one part in fifteen of a live crawl's time, and in nine of a replay's."""
+    """Seldom: a page leaves hardly any garbage, and a collection visits all live objects, of which
+    there are many. Collections took 1/15 of the time of a live crawl, and 1/9 of a replay's."""
     before = gc.get_threshold()
     gc.set_threshold(50_000, *before[1:])
     try:

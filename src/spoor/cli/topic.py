@@ -29,7 +29,7 @@ from spoor.errors import InputError
 
 if TYPE_CHECKING:
     from spoor.judges.classifier import Quality
-    from spoor.live.examples import Example, Reader
+    from spoor.live.examples import Example, ExampleReader
     from spoor.protocols import Judge
 from spoor.types import Page
 
@@ -229,7 +229,7 @@ class _Draft:
 
 def _learn(
     draft: _Draft,
-    reader: Reader,
+    reader: ExampleReader,
     out: Path,
     positive: list[str] | None,
     negative: list[str] | None,
@@ -325,10 +325,10 @@ def _held_out(quality: Quality) -> str:
 def _came(draft: _Draft, kind: str, examples: Sequence[Example]) -> list[Page]:
     """The pages that came; a note says which did not."""
     for lost in [item for item in examples if item.page is None]:
-        draft.notes.append(f"  {kind} page left out: {shown(lost.name)}: {shown(lost.lost)}")
+        draft.notes.append(f"  {kind} page left out: {shown(lost.name)}: {shown(lost.failure)}")
     pages = [item.page for item in examples if item.page is not None]
     if examples and not pages:
-        raise InputError(f"no {kind} page came: {examples[0].name}: {examples[0].lost}")
+        raise InputError(f"no {kind} page came: {examples[0].name}: {examples[0].failure}")
     return pages
 
 
@@ -339,13 +339,13 @@ def _reader(
     connect_to: str,
     seed: int,
     tell: Any,
-) -> Reader:
-    from spoor.live.examples import Reader
+) -> ExampleReader:
+    from spoor.live.examples import ExampleReader
     from spoor.settings import Settings
 
     given = {"delay": delay, "contact": contact, "seed": seed, "connect_to": connect_to}
     settings = Settings.of({**given, "allow_private": allow_private or ()}, spell=flag)
-    return Reader(settings, done=tell)
+    return ExampleReader(settings, on_page=tell)
 
 
 def _text(page: Page) -> str:
@@ -409,7 +409,7 @@ def judged(judge: Judge, examples: Sequence[Example]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for example in examples:
         if example.page is None:
-            rows.append({"page": example.name, "relevant": None, "lost": example.lost})
+            rows.append({"page": example.name, "relevant": None, "lost": example.failure})
             continue
         said = judge.judge(example.page)
         why = sorted(said.why, key=lambda reason: -reason[1])

@@ -1,7 +1,7 @@
-"""The live driver: one task, a crawl and as many requests in flight as wanted.
+"""Runs a crawl over HTTP, with many requests in flight.
 
-As thin as the core allows: the crawl says what to ask for and when; this module asks, under the
-rules of robots.txt, and turns what comes back into replies.
+As thin as the core allows: the crawl says what to fetch and when; the driver fetches it, as
+`spoor.politeness` allows, and hands the reply back.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from spoor.web.urls import Joiner, canonical
 Clock = Callable[[], float]
 
 LONGEST_WAIT = 300.0
-"""Seconds that a crawl with nothing else to do waits for such hosts."""
+"""Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
+fetched."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -53,10 +54,10 @@ class HttpDriver:
     """Runs one crawl, or one fleet, over HTTP.
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
-    sees what came of each reply. `commit` is called after replies were taken in and fetches chosen,
-    before any of these is asked for; two such turns lie `gather` seconds apart as long as anything
-    is in flight, so that replies share a commit. `clock` gives seconds and must go on across
-    restarts of a run.
+    sees what the crawl made of each reply. `commit` is called after replies were received and
+    fetches chosen, before any of these is requested; two such turns are `gather` seconds apart as
+    long as anything is in flight, so that replies share a commit. `clock` gives seconds and must go
+    on across restarts of a run.
     """
 
     def __init__(
@@ -78,8 +79,8 @@ class HttpDriver:
         self._commit = commit
         self._gather = gather
         self._turn_at = 0.0
-        """When the loop may take its next turn, by its own time."""
-        self._called_at = -1.0
+        """When the next turn may begin, by the time of the event loop."""
+        self._scheduled = -1.0
         self._robots = RobotsCache(
             max_age=settings.robots_max_age, max_crawl_delay=settings.max_crawl_delay
         )
@@ -91,31 +92,31 @@ class HttpDriver:
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
         self._wake = asyncio.Event()
         self._stopped: str | None = None
-        self._patience = 0.0
+        self._deadline = 0.0
         self._fault: BaseException | None = None
 
     def stop(self, reason: str) -> None:
-        """Ask for nothing new; what is in flight comes in, or is asked for again when the run goes
-        on: after `GRACE` seconds it is waited for no more."""
+        """Request nothing new. Wait for what is in flight, at most `GRACE` seconds; what is left is
+        requested again when the run goes on."""
         self._end(reason, GRACE)
 
     def abort(self, reason: str) -> None:
-        """End at once; what is in flight is asked for again when the run goes on."""
+        """End at once; what is in flight is requested again when the run goes on."""
         self._end(reason, 0.0)
 
     def wake(self) -> None:
-        """There may be more to ask for."""
+        """There may be more to fetch."""
         self._wake.set()
 
     def fail(self, fault: BaseException) -> None:
-        """End with a fault of whoever drives this."""
+        """End with an error of the caller."""
         self._fault = fault
         self._wake.set()
 
     def _end(self, reason: str, grace: float) -> None:
         # The crawl itself is not stopped: what waits for another attempt goes on with the run.
         self._stopped = reason
-        self._patience = self._clock() + grace
+        self._deadline = self._clock() + grace
         self._wake.set()
 
     @property
@@ -155,8 +156,8 @@ class HttpDriver:
     async def _loop(self) -> Finished:
         while True:
             while self._arrived:
-                self._take_in(*self._arrived.popleft())
-            until = None if self._stopped is None else self._patience
+                self._receive(*self._arrived.popleft())
+            until = None if self._stopped is None else self._deadline
             over, chosen = self._over(), list[Fetch]()
             room = 0 if self._stopped is not None else self.settings.in_flight - len(self._tasks)
             while len(chosen) < room:
@@ -168,7 +169,7 @@ class HttpDriver:
                     chosen.append(answer)
                     continue
                 until = answer.until if isinstance(answer, Sleep) else None
-                over = over or self._in_vain(until)
+                over = over or self._unreachable(until)
                 break
             self._commit()
             if self._fault is not None:
@@ -179,17 +180,17 @@ class HttpDriver:
             for fetch in chosen:
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
-                task.add_done_callback(self._landed)
+                task.add_done_callback(self._request_ended)
             await self._rest(until)
 
     def _over(self) -> Finished | None:
         if self._stopped is None:
             return None
-        waiting = self._tasks and self._clock() < self._patience
+        waiting = self._tasks and self._clock() < self._deadline
         return None if waiting else Finished(self._stopped)
 
-    def _in_vain(self, until: float | None) -> Finished | None:
-        """An end where all that is left waits for hosts whose robots.txt could not be had."""
+    def _unreachable(self, until: float | None) -> Finished | None:
+        """The end, where only hosts are left whose robots.txt could not be fetched."""
         if self._tasks or self._arrived or until is None or until < self._clock() + LONGEST_WAIT:
             return None
         gone = self._robots.unreachable()
@@ -204,7 +205,7 @@ class HttpDriver:
         """Until a reply comes in, or a host becomes free."""
         self._wake.clear()
         if self._arrived:
-            self._call()
+            self._next_turn()
         if until is None:
             await self._wake.wait()
             return
@@ -215,23 +216,23 @@ class HttpDriver:
             async with asyncio.timeout(wait):
                 await self._wake.wait()
 
-    def _call(self) -> None:
-        """Let the loop go on, now or when its turn has come."""
+    def _next_turn(self) -> None:
+        """Let the loop go on, now or when its next turn may begin."""
         loop = asyncio.get_running_loop()
         waits = self._tasks and self._fault is None and self._stopped is None
         if not waits or self._turn_at <= loop.time():
             self._wake.set()
-        elif self._called_at != self._turn_at:
-            self._called_at = self._turn_at
+        elif self._scheduled != self._turn_at:
+            self._scheduled = self._turn_at
             loop.call_at(self._turn_at, self._wake.set)
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
+    def _request_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
-        self._call()
+        self._next_turn()
 
-    def _take_in(self, fetch: Fetch, reply: Reply, exchange: Exchange | None) -> None:
+    def _receive(self, fetch: Fetch, reply: Reply, exchange: Exchange | None) -> None:
         if exchange is not None and self._record is not None:
             self._record(fetch, exchange)
         if isinstance(reply, Failed) and reply.retry_after is not None:
@@ -288,19 +289,19 @@ class HttpDriver:
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
 
 
-def stop_on_signals(live: HttpDriver, told: Callable[[], None]) -> None:
-    """Let the first SIGINT or SIGTERM stop a run, which `told` hears of, and the second end it at
-    once. Call it in the loop that runs it; outside the main thread signals are not ours."""
+def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:
+    """Let the first SIGINT or SIGTERM stop a run, and call `on_interrupt`; the second ends it at
+    once. To be called in the loop that runs it; outside the main thread signals are not ours."""
     if threading.current_thread() is not threading.main_thread():
         return
     calls = itertools.count()
 
     def interrupt() -> None:
         if next(calls) == 0:
-            live.stop("interrupted")
-            told()
+            driver.stop("interrupted")
+            on_interrupt()
         else:
-            live.abort("aborted")
+            driver.abort("aborted")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupt)

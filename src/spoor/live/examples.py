@@ -1,7 +1,7 @@
 """Pages that a user names one by one: URLs, fetched as a crawl would fetch them, and files.
 
-A URL is asked for through the same gate, robots.txt, limits and politeness as in a crawl, once, and
-nothing that it links to is followed.
+A URL is fetched once, with the address guard, the robots.txt, the limits and the politeness of a
+crawl; its links are not followed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
 from spoor.judges.facts import Function
 from spoor.live.driver import HttpDriver
+from spoor.politeness import origin_of
 from spoor.protocols import LinkFilter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
@@ -34,12 +35,12 @@ from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 
 NOWHERE = "http://file.invalid/"
-"""The URL of a page that was a file: it has no words, and no host can have this name."""
+"""The URL of a page that is a file: it has no words, and no host can have this name."""
 
 MAX_FILE = 10 << 20
 
-Done = Callable[[int], None]
-"""Hears how many pages have been asked for."""
+OnPage = Callable[[int], None]
+"""Called with the number of pages requested so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,58 +48,59 @@ class Example:
     """One page, or why there is none."""
 
     name: str
-    """As the user would call it."""
+    """The URL or file."""
     page: Page | None
-    lost: str = ""
+    failure: str = ""
+    """Why there is no page."""
 
 
-class Reader:
-    """Reads examples; `settings` say how URLs are asked for."""
+class ExampleReader:
+    """Reads examples; `settings` say how URLs are fetched."""
 
-    def __init__(self, settings: Settings, *, done: Done = lambda n: None) -> None:
+    def __init__(self, settings: Settings, *, on_page: OnPage = lambda count: None) -> None:
         self._settings = settings
-        self._done = done
+        self._on_page = on_page
 
     def read(self, *groups: Sequence[str]) -> list[list[Example]]:
         """The pages that groups of sources hold, in order: URLs, files of URLs (one a line), pages
         as files, folders of such files, JSON lines, WARC files and webs.
 
-        Raises InputError for what is none of these. A URL that does not come is an Example without
-        a page.
+        Raises InputError for what is none of these. A URL that cannot be fetched is an Example
+        without a page.
         """
-        found = [[part for source in group for part in _parts(source)] for group in groups]
+        sources = [[part for source in group for part in _parts(source)] for group in groups]
         urls = list(
-            dict.fromkeys(part for parts in found for part in parts if isinstance(part, str))
+            dict.fromkeys(part for parts in sources for part in parts if isinstance(part, str))
         )
         fetched = dict(zip(urls, self._fetch(urls), strict=True))
         return [
-            [fetched[part] if isinstance(part, str) else part for part in parts] for parts in found
+            [fetched[part] if isinstance(part, str) else part for part in row] for row in sources
         ]
 
     def at_random(self, urls: Sequence[str], count: int) -> list[Page]:
         """At most `count` pages of the registrable domains of these URLs, reached by random steps
         from the roots of their hosts."""
-        admission = Scope.of(urls, "domain")
-        roots = dict.fromkeys("/".join(url.split("/", 3)[:3]) + "/" for url in urls)
-        link_filter = CrawlFilter(admission, traps=Traps(), per_host=None, per_domain=None)
+        scope = Scope.of(urls, "domain")
+        roots = dict.fromkeys(f"{origin_of(url)}/" for url in urls)
+        link_filter = CrawlFilter(scope, traps=Traps(), per_host=None, per_domain=None)
         outcomes = self._crawl("random", list(roots), count, link_filter)
         return [outcome.page for outcome in outcomes if outcome.page is not None]
 
     def _fetch(self, urls: Sequence[str]) -> list[Example]:
         if not urls:
             return []
-        came = {
+        outcomes = {
             outcome.choice.link: outcome
             for outcome in self._crawl("breadth-first", urls, len(urls), None)
         }
-        return [_example(url, came.get(number)) for number, url in enumerate(urls)]
+        return [_example(url, outcomes.get(number)) for number, url in enumerate(urls)]
 
     def _crawl(
         self, policy: str, urls: Sequence[str], pages: int, link_filter: LinkFilter | None
     ) -> list[Outcome]:
-        made = registry.build("policies", policy, Task(np.random.default_rng(self._settings.seed)))
+        task = Task(np.random.default_rng(self._settings.seed))
         crawl = Crawl(
-            made,
+            registry.build("policies", policy, task),
             Function(lambda page: False),
             MemoryFrontier(delay=self._settings.delay, per_host=1),
             pages=pages,
@@ -107,15 +109,15 @@ class Reader:
             link_filter=link_filter,
         )
         crawl.seed(urls)
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
 
-        def step(fetch: Fetch, came: Outcome | Deferred) -> None:
-            if isinstance(came, Outcome):
-                found.append(came)
-                self._done(len(found))
+        def on_step(fetch: Fetch, step: Outcome | Deferred) -> None:
+            if isinstance(step, Outcome):
+                outcomes.append(step)
+                self._on_page(len(outcomes))
 
-        asyncio.run(HttpDriver(crawl, self._settings, on_step=step).run())
-        return found
+        asyncio.run(HttpDriver(crawl, self._settings, on_step=on_step).run())
+        return outcomes
 
 
 def _example(url: str, outcome: Outcome | None) -> Example:
@@ -127,7 +129,7 @@ def _example(url: str, outcome: Outcome | None) -> Example:
 
 
 def _parts(source: str) -> Iterator[str | Example]:
-    """Canonical URLs to fetch, and pages that are here."""
+    """Canonical URLs to fetch, and pages of files."""
     if "://" in source:
         yield _url(source, "")
         return

@@ -50,7 +50,7 @@ takes long, since it writes them all, and each link a kilobyte."""
 
 
 class LiveCrawl:
-    """A crawl, its folder and the network; `on_step` sees what came of each reply."""
+    """A crawl, its folder and the network; `on_step` sees what the crawl made of each reply."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class LiveCrawl:
         self._recent: deque[bool] = deque(maxlen=self._rule.settings.window)
         """Verdicts on the last pages of this process."""
         self._harvest = Harvest(folder.verdicts())
-        self._live: HttpDriver | None = None
-        self._enough = False
+        self._driver: HttpDriver | None = None
+        self._rule_applied = False
         self.crawl = engine
         self._began = time.monotonic()
         self._pages_before = 0
@@ -78,34 +78,34 @@ class LiveCrawl:
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
-        """Hears once of a policy that failed and was replaced, and of a judge whose budget is
-        spent or that gave no answer."""
+        """Called once with a line about a policy that failed and was replaced, and about a judge
+        whose budget is spent or that gave no answer."""
         if isinstance(engine.judge, KeepsAnswers):
             answers = folder.path / files.ANSWERS
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
         self._disk: SqliteFrontier | None = None
-        self._kept: deque[State] = deque(maxlen=2)
-        """What the frontier on disk is called in the folder's two checkpoints."""
+        self._frontier_states: deque[State] = deque(maxlen=2)
+        """States of the frontier on disk in the folder's two checkpoints."""
         state = folder.state(self._usable)
         if state is None:
             self._configure(folder.settings)
             engine.seed(folder.settings.seeds)
             self._checkpoint()
         else:
-            self._go_on(state)
+            self._continue(state)
         if isinstance(engine.policy, FallsBack):
             engine.policy.report_fault(lambda line: self.on_fault(line))
 
-    def _go_on(self, state: State) -> None:
-        """The last checkpoint, and what was done since then, done again."""
+    def _continue(self, state: State) -> None:
+        """Load the last checkpoint, and do again what was done since then."""
         if "digest" in state["frontier"]:
             self.crawl.frontier = self._on_disk()
-            self._kept.append(state["frontier"])
+            self._frontier_states.append(state["frontier"])
         self._configure(self.folder.ran_with)
         self.crawl.load(state)
         self.journal.replay()
-        # The crawl's clock never goes back, even where the machine's did.
+        # The crawl's clock never goes back, even where the machine's does.
         self._ahead = max(0.0, self.journal.last - time.time())
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
         self._pages_before = self.crawl.counts.pages
@@ -118,7 +118,7 @@ class LiveCrawl:
         outbox = self.crawl.outbox
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
 
-    # -- where the frontier lies
+    # -- the frontier, in memory or on disk
 
     def _on_disk(self) -> SqliteFrontier:
         if self._disk is None:
@@ -131,9 +131,9 @@ class LiveCrawl:
         frontier = state["frontier"]
         return "digest" not in frontier or self._on_disk().holds(frontier)
 
-    def _settle_frontier(self) -> None:
-        """One that is to lie on disk, or became too large for memory, goes there: its choices are
-        the same on either."""
+    def _move_frontier(self) -> None:
+        """Move it to disk where the settings say so, or where it became too large for memory: its
+        choices are the same on either."""
         old, store = self.crawl.frontier, self.folder.settings.frontier
         if isinstance(old, OnDisk) or store == "memory":
             return
@@ -166,23 +166,22 @@ class LiveCrawl:
 
     @property
     def fault(self) -> str:
-        """What its policy did that no policy may, and what goes on in its place; or nothing."""
+        """How its policy broke its protocol, and which policy replaces it; or empty."""
         policy = self.crawl.policy
         return policy.fault() if isinstance(policy, FallsBack) else ""
 
     def run(self) -> str:
         """To the end; returns the reason."""
-        return asyncio.run(self.serve(self.live()))
+        return asyncio.run(self.serve(self.driver()))
 
     def estimate(self) -> Estimate | None:
         """What is left, as far as can be said."""
         counts = self.crawl.counts
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
-    def live(self, engine: Engine | None = None) -> HttpDriver:
-        """What asks the network; for an `engine` that stands before the journal, where there is
-        one."""
-        self._live = HttpDriver(
+    def driver(self, engine: Engine | None = None) -> HttpDriver:
+        """What fetches for the journal, or for an `engine` that stands before it."""
+        self._driver = HttpDriver(
             self.journal if engine is None else engine,
             self.folder.settings,
             clock=self.now,
@@ -191,15 +190,15 @@ class LiveCrawl:
             commit=self.commit,
             gather=COMMIT_SECONDS,
         )
-        return self._live
+        return self._driver
 
-    async def serve(self, live: HttpDriver) -> str:
+    async def serve(self, driver: HttpDriver) -> str:
         """As `run`, in a loop that runs already."""
-        stop_on_signals(live, self.on_interrupt)
+        stop_on_signals(driver, self.on_interrupt)
         self.folder.note("stopped", "")
-        listening = asyncio.create_task(self._listen(live))
+        listening = asyncio.create_task(self._listen(driver))
         try:
-            reason = (await live.run()).reason
+            reason = (await driver.run()).reason
         finally:
             listening.cancel()
         self.folder.note("stopped", reason)
@@ -207,13 +206,13 @@ class LiveCrawl:
             self._checkpoint()
         return reason
 
-    async def _listen(self, live: HttpDriver) -> None:
-        """Once a second, take in what was said of pages meanwhile."""
+    async def _listen(self, driver: HttpDriver) -> None:
+        """Once a second, take in the labels that people gave."""
         while True:
             try:
                 self._take_labels()
             except Exception as error:
-                live.fail(error)
+                driver.fail(error)
                 return
             await asyncio.sleep(LISTEN_SECONDS)
 
@@ -236,25 +235,25 @@ class LiveCrawl:
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
             self._harvest.add(step.judgement.relevant)
-            asked = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
-            estimate = self.estimate() if asked else None
+            due = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
+            estimate = self.estimate() if due else None
             reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
-            if reason is not None and not self._enough and self._live is not None:
-                self._enough = True
-                self._live.stop(reason)
+            if reason is not None and not self._rule_applied and self._driver is not None:
+                self._rule_applied = True
+                self._driver.stop(reason)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self._failure = f"{shown(fetch.url)}: {shown(failures.in_words(step.reply))}"
 
     def commit(self) -> None:
-        """Make durable all that was done."""
+        """Make all that was done durable."""
         now = time.monotonic()
-        # A young run has more to tell, to those who look on, and less to save.
+        # A young run has more to show, and less to save.
         least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))
         if now - self._saved > max(least, self._cost / CHECKPOINT_SHARE):
             self._checkpoint()
         else:
             self.journal.commit()
-        # Only what is safe is shown.
+        # Only what is durable is shown.
         steps, self._steps = self._steps, []
         if self.on_step is not None:
             for fetch, step in steps:
@@ -262,13 +261,13 @@ class LiveCrawl:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
-        self._settle_frontier()
+        self._move_frontier()
         self.journal.checkpoint(time.time())
         frontier = self.crawl.frontier
         if isinstance(frontier, OnDisk):
-            self._kept.append(frontier.saved())
-            frontier.forget(but=self._kept)
-        _give_back()
+            self._frontier_states.append(frontier.saved())
+            frontier.forget(but=self._frontier_states)
+        _release_memory()
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
@@ -286,10 +285,10 @@ class LiveCrawl:
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,
-            "robots_requests": self._live.robots_requests if self._live else 0,
+            "robots_requests": self._driver.robots_requests if self._driver else 0,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
-            "estimate": _told(self.estimate()),
+            "estimate": _as_json(self.estimate()),
             "last_failure": self._failure,
             "policy_fault": self.fault,
             "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
@@ -298,14 +297,14 @@ class LiveCrawl:
         }
 
 
-def _give_back() -> None:
-    """To the system, the memory in which a state was put together; the C library would keep it,
-    cut to pieces. Where it is another than GNU's nothing happens."""
+def _release_memory() -> None:
+    """Give the memory in which a state was built back to the system; the C library would keep it
+    in fragments. With another library than GNU's nothing happens."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _told(estimate: Estimate | None) -> dict[str, Any] | None:
+def _as_json(estimate: Estimate | None) -> dict[str, Any] | None:
     """An estimate as JSON values: [low, middle, high] of each."""
     if estimate is None:
         return None

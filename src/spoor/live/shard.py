@@ -32,7 +32,7 @@ COUNT_SECONDS = 2.0
 
 
 class Shard:
-    """Number `me` of the shards of the run whose folder is `path`. Opening it is going on.
+    """Number `number` of the shards of the run whose folder is `path`. Opening it is going on.
     `report_downloads`: its reports hold each download.
 
     Raises as RunWriter and Run do.
@@ -42,13 +42,13 @@ class Shard:
         self,
         path: Path,
         settings: Settings,
-        me: int,
+        number: int,
         *,
         report_downloads: bool = False,
     ) -> None:
         shards = settings.shards
-        crawl = make_crawl(settings, Outbox(me, shards))
-        folder = _folder(files.shard(path, me), settings)
+        crawl = make_crawl(settings, Outbox(number, shards))
+        folder = _folder(files.shard(path, number), settings)
         try:
             with suppress(OSError):
                 # What a person says of pages is said of the run.
@@ -65,7 +65,7 @@ class Shard:
         self._report_downloads = report_downloads
         self._downloads: list[Download] = []
         self.run.on_step = self._seen
-        self._live = self.run.live(self.worker)
+        self._driver = self.run.driver(self.worker)
         self._ending: asyncio.Task[str] | None = None
         self._busy = 0.0
         self._counted, self._hosts = -COUNT_SECONDS, 0
@@ -79,7 +79,7 @@ class Shard:
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report."""
         self.worker.outbox.seal()
-        self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._live))
+        self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
         return self._report(None)
 
     def rejoin(self) -> Report:
@@ -100,8 +100,8 @@ class Shard:
             self._commit()
         report = self._report(order)
         if order["stop"] is not None:
-            self._live.stop(order["stop"])
-        self._live.wake()
+            self._driver.stop(order["stop"])
+        self._driver.wake()
         self._busy += time.process_time() - began
         return report
 

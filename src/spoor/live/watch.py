@@ -122,7 +122,7 @@ class Watch:
 
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped; returns why it ended."""
-        live = HttpDriver(
+        driver = HttpDriver(
             self.journal,
             self.folder.settings,
             clock=self.now,
@@ -132,16 +132,16 @@ class Watch:
             gather=COMMIT_SECONDS,
         )
         with self.folder.pausing(), self._news:
-            reason = asyncio.run(self._supervise(live, seconds))
+            reason = asyncio.run(self._supervise(driver, seconds))
             if reason != "aborted":
                 self._checkpoint()
         return reason
 
-    async def _supervise(self, live: HttpDriver, seconds: float | None) -> str:
-        stop_on_signals(live, self.on_interrupt)
+    async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
+        stop_on_signals(driver, self.on_interrupt)
         if seconds is not None:
-            asyncio.get_running_loop().call_later(seconds, live.stop, "time is over")
-        return (await live.run()).reason
+            asyncio.get_running_loop().call_later(seconds, driver.stop, "time is over")
+        return (await driver.run()).reason
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         self.folder.describe(fetch, step)
