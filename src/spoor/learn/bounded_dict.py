@@ -1,18 +1,40 @@
-"""What was learned from the pages fetched last, for a judgement that a person changes."""
+"""Dicts that hold no more than so many keys: memories of the latest, and caches."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from spoor.types import LinkId
+K = TypeVar("K")
+V = TypeVar("V")
 
-T = TypeVar("T")
+LATEST = 5_000
+"""Pages for which what was learned of them is remembered, for a judgement that a person changes."""
 
-MOST = 5_000
+
+class BoundedDict(dict[K, V]):
+    """The `limit` latest keys: beyond them the oldest leaves."""
+
+    def __init__(self, limit: int = LATEST) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._limit:
+            del self[next(iter(self))]
 
 
-def keep(done: dict[LinkId, T], link: LinkId, what: T, most: int = MOST) -> None:
-    """Add to `done`, which holds the `most` latest."""
-    done[link] = what
-    if len(done) > most:
-        del done[next(iter(done))]
+class Cache(dict[K, V]):
+    """`cache[key]` is `make(key)`, worked out once; begun anew when it holds `limit` keys."""
+
+    def __init__(self, make: Callable[[Any], V], limit: int) -> None:
+        super().__init__()
+        self._make = make
+        self._limit = limit
+
+    def __missing__(self, key: K) -> V:
+        if len(self) >= self._limit:
+            self.clear()
+        value = self[key] = self._make(key)
+        return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -26,6 +27,11 @@ def grams(text: str, shortest: int, longest: int, *, mark: str = "") -> set[int]
         for n in range(shortest, longest + 1)
         for at in range(len(data) - n + 1)
     }
+
+
+def logistic(odds: float) -> float:
+    """1 / (1 + exp(−odds)), without overflow."""
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))
 
 
 class HashedLinear:

@@ -116,8 +116,19 @@ class PriorityQueue:
         if link >= len(self._hosts) - 1:
             self._grow(link + 2)
         key, old = _key(value), self._keys.item(link)
-        if key == old:
-            return
+        if key != old:
+            self._set(link, host, key, old)
+
+    def push_if_higher(self, link: LinkId, host: str, value: float) -> None:
+        """Enter a link, or raise its value; one that waits with a higher value keeps it."""
+        if link >= len(self._hosts) - 1:
+            self._grow(link + 2)
+        key, old = _key(value), self._keys.item(link)
+        if key < old:
+            self._set(link, host, key, old)
+
+    def _set(self, link: LinkId, host: str, key: int, old: int) -> None:
+        """Enter a link under another key than its old one."""
         self._keys[link] = key
         self._hosts[link] = host
         heap, entry = self._heaps.get(host), key << 32 | link
@@ -280,6 +291,7 @@ class PriorityQueue:
         }
 
     def load(self, state: State) -> None:
+        """Go on from a state of `save`."""
         links, hosts = state["links"], state["hosts"]
         self.__init__()  # type: ignore[misc]
         self._grow(int(links.max(initial=0)) + 2)

@@ -53,3 +53,14 @@ def weights_of(task: Task, policy: str, features: str) -> Mapping[str, Any] | No
         )
     weights: Mapping[str, Any] = model["weights"]
     return weights
+
+
+def needed_weights(task: Task, policy: str, features: str) -> Mapping[str, Any]:
+    """The same for a policy that does nothing without a model: InputError where there is none."""
+    weights = weights_of(task, policy, features)
+    if weights is None:
+        raise InputError(
+            f"{policy} needs --model MODEL; "
+            f"`spoor train {policy} WEB... --target SPEC --out MODEL` makes one"
+        )
+    return weights

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
-from spoor.learn.parameters import in_range
+from spoor.learn.bounded_dict import Cache
+from spoor.learn.link_words import content_words, link_words
+from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, InLinks, Outcome, State, Task
-from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
-from spoor.web.urls import words as url_words
+from spoor.types import Anchor, Choice, InLinks, Outcome, Task
+from spoor.web.text import STOP_WORDS, Vectors, stem
 
-_MEMO = 16_384
+CACHED = 16_384
+"""Links whose cosine is remembered, since navigation repeats the same words on every page."""
 
 
-class BestFirst:
+@dataclass(eq=False)
+class BestFirst(Saved):
     """Highest cosine of topic with URL, anchor and surrounding words first.
 
     With word vectors in the task the cosine is that of mean vectors, as in the paper; without, that
@@ -29,24 +34,27 @@ class BestFirst:
     to the link discovered first. `context` words are taken on either side of the link.
     """
 
-    def __init__(self, task: Task, *, context: int = 5) -> None:
-        in_range("best-first", context=(context, 0, math.inf))
+    task: InitVar[Task]
+    _: KW_ONLY
+    context: int = at_least(0, 5)
+
+    SAVED = attributes(_queue=PART)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("best-first", self)
         self._queue = PriorityQueue()
-        self._context = context
         self._vectors = task.vectors if isinstance(task.vectors, Vectors) else None
-        topic = [word for word in tokens(task.topic.text) if word not in STOP_WORDS]
+        topic = content_words(task.topic.text)
         self._topic = Counter(stem(topic))
         self._norm = math.sqrt(sum(n * n for n in self._topic.values()))
         self._mean = self._vectors.mean(topic) if self._vectors else None
-        # Navigation repeats the same words on every page.
-        self._memo: dict[tuple[str, str, str, str], float] = {}
+        self._values = Cache[tuple[str, str, str, str], float](self._value, CACHED)
 
     def observe(self, seen: InLinks) -> None:
-        queue = self._queue
+        push, values = self._queue.push_if_higher, self._values
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
-            value = self._value(url, seen.anchor(at))
-            if link not in queue or value > queue.value(link):
-                queue.push(link, host, value)
+            anchor = seen.anchor(at)
+            push(link, host, values[url, anchor.text, anchor.before, anchor.after])
 
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
@@ -55,28 +63,10 @@ class BestFirst:
     def learn(self, outcome: Outcome) -> None:
         pass
 
-    def save(self) -> State:
-        return {"queue": self._queue.save()}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-
-    def _value(self, url: str, anchor: Anchor) -> float:
-        key = (url, anchor.text, anchor.before, anchor.after)
-        value = self._memo.get(key)
-        if value is None:
-            if len(self._memo) >= _MEMO:
-                self._memo.clear()
-            value = self._memo[key] = self._cosine(self._words(url, anchor))
-        return value
-
-    def _words(self, url: str, anchor: Anchor) -> list[str]:
-        parts = url_words(url)
-        words = [*parts.directories, *parts.file, *parts.query, *tokens(anchor.text)]
-        if self._context:
-            words += tokens(anchor.before)[-self._context :]
-            words += tokens(anchor.after)[: self._context]
-        return words
+    def _value(self, of: tuple[str, str, str, str]) -> float:
+        """The cosine of a link's words, of its URL, its text and the text on either side."""
+        url, text, before, after = of
+        return self._cosine(link_words(url, Anchor(text, before, after), self.context))
 
     def _cosine(self, words: list[str]) -> float:
         if self._vectors is not None:

@@ -7,33 +7,38 @@ score of the page a link was found on, their naive best-first crawler.
 
 from __future__ import annotations
 
-import math
+from dataclasses import KW_ONLY, InitVar, dataclass
 
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
+from spoor.types import Choice, InLinks, LinkId, Outcome, Task
 
 
-class BestNFirst:
+@dataclass(eq=False)
+class BestNFirst(Saved):
     """The N links whose pages scored highest, taken as a batch, then the next N.
 
     A link seen again has the best score of its pages; a tie goes to the link discovered first.
     """
 
-    def __init__(self, task: Task, *, n: int = 256) -> None:
-        in_range("best-n-first", n=(n, 1, math.inf))
-        self._n = n
+    task: InitVar[Task]
+    _: KW_ONLY
+    n: int = at_least(1, 256)
+
+    SAVED = attributes(_queue=PART, _batch=PART)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("best-n-first", self)
         self._queue = PriorityQueue()
         self._batch = PriorityQueue()
 
     def observe(self, seen: InLinks) -> None:
         queue = self._queue
         for link, host in zip(seen.links, seen.hosts, strict=True):
-            if link in self._batch:
-                continue
-            if link not in queue or seen.parent_score > queue.value(link):
-                queue.push(link, host, seen.parent_score)
+            if link not in self._batch:
+                queue.push_if_higher(link, host, seen.parent_score)
 
     def choose(self, offer: Offer) -> Choice:
         link, score = self._take(offer)
@@ -45,7 +50,7 @@ class BestNFirst:
         except LookupError:
             pass
         # None of the batch is on offer: take the next one, as far as hosts are free.
-        while len(self._batch) < self._n:
+        while len(self._batch) < self.n:
             try:
                 link, _ = self._queue.peek(offer)
             except LookupError:
@@ -57,10 +62,3 @@ class BestNFirst:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {"queue": self._queue.save(), "batch": self._batch.save()}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._batch.load(state["batch"])

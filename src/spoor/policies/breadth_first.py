@@ -6,12 +6,15 @@ The baseline of every paper here, and hard to beat where all targets stand near 
 from __future__ import annotations
 
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, State, Task
+from spoor.types import Choice, InLinks, Outcome, Task
 
 
-class BreadthFirst:
+class BreadthFirst(Saved):
     """First in, first out, among the hosts that are free."""
+
+    SAVED = attributes(_queue=PART)
 
     def __init__(self, task: Task) -> None:
         self._queue = PriorityQueue()
@@ -26,9 +29,3 @@ class BreadthFirst:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {"queue": self._queue.save()}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])

@@ -9,19 +9,21 @@ docs/algorithms/context-graph.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.learn.link_words import content_stems
 from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, posterior
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.trained_model import pack_model, weights_of
+from spoor.learn.saved import PART, Saved, attributes
+from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, KnownWeb, Outcome, Page, State, Task, WebGraph
-from spoor.web.text import STOP_WORDS, DocumentFrequencies, stem, tokens
+from spoor.web.text import DocumentFrequencies
 
 NAME = "context-graph"
 FEATURES = "words of pages 1"
@@ -58,8 +60,7 @@ def layers_of(graph: WebGraph, layers: int) -> list[int]:
 
 def words_of(page: Page) -> list[str]:
     """Stems of a page, stop words left out."""
-    text = f"{page.title} {page.text[:READ]}"
-    return stem(word for word in tokens(text) if word not in STOP_WORDS)
+    return content_stems(f"{page.title} {page.text[:READ]}")
 
 
 def reduced(words: Sequence[str], idf: Callable[[str], float], count: int) -> list[str]:
@@ -120,26 +121,24 @@ def train(
 # ---------------------------------------------------------------- section 2.3: the crawl
 
 
-class ContextGraph:
+@dataclass(eq=False)
+class ContextGraph(Saved):
     """The links of the pages in the innermost layer first; of one layer, those of the page that is
     most surely in it.
 
     A page whose layer is less likely than `threshold` counts as one of no layer.
     """
 
-    def __init__(self, task: Task, *, threshold: float = 0.0) -> None:
-        in_range(NAME, threshold=(threshold, 0, 1))
-        weights = weights_of(task, NAME, FEATURES)
-        if weights is None:
-            raise InputError(
-                "context-graph needs --model MODEL; "
-                "`spoor train context-graph WEB... --target SPEC --out MODEL` makes one"
-            )
-        self._threshold = threshold
-        self._take_over(weights)
-        self._queue = PriorityQueue()
+    task: InitVar[Task]
+    _: KW_ONLY
+    threshold: float = between(0, 1, 0.0)
 
-    def _take_over(self, weights: Mapping[str, Any]) -> None:
+    SAVED = attributes(_queue=PART)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters(NAME, self)
+        weights = needed_weights(task, NAME, FEATURES)
+        self._queue = PriorityQueue()
         self._columns = {word: at for at, word in enumerate(weights["words"])}
         self._idf = dict(zip(weights["words"], weights["idf"].tolist(), strict=True))
         self._read = int(weights["read"])
@@ -152,8 +151,7 @@ class ContextGraph:
         # Queues by layer, each by likelihood, as one: what lies further in is worth 2 more.
         value = 2.0 * (self._other - layer) + chance
         for link, host in zip(seen.links, seen.hosts, strict=True):
-            if link not in self._queue or value > self._queue.value(link):
-                self._queue.push(link, host, value)
+            self._queue.push_if_higher(link, host, value)
 
     def _layer(self, page: Page | None) -> tuple[int, float]:
         """The likeliest layer of a page and its probability."""
@@ -165,7 +163,7 @@ class ContextGraph:
         chances = posterior(log_joint[None, :])[0]
         layer = int(np.argmax(chances))
         chance = float(chances[layer])
-        return (layer, chance) if chance >= self._threshold else (self._other, chance)
+        return (layer, chance) if chance >= self.threshold else (self._other, chance)
 
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
@@ -186,9 +184,3 @@ class ContextGraph:
             for column, name in enumerate(names)
             for at in np.argsort(-odds[:, column], kind="stable")[:50].tolist()
         ]
-
-    def save(self) -> State:
-        return {"queue": self._queue.save()}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])

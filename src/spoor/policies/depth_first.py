@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, VALUE, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, State, Task
+from spoor.types import Choice, InLinks, Outcome, Task
 
 
-class DepthFirst:
+class DepthFirst(Saved):
     """Last in, first out, among the hosts that are free."""
+
+    SAVED = attributes(_queue=PART, _pages=VALUE)
 
     def __init__(self, task: Task) -> None:
         self._queue = PriorityQueue()
@@ -26,10 +29,3 @@ class DepthFirst:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {"queue": self._queue.save(), "pages": self._pages}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._pages = state["pages"]

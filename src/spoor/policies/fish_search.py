@@ -8,11 +8,13 @@ Card: docs/algorithms/fish-search.md.
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, InitVar, dataclass
 
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PAIRS, PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
+from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Task
 
 WHY = {
     1.0: "one of the first links of a relevant page",
@@ -22,7 +24,8 @@ WHY = {
 }
 
 
-class FishSearch:
+@dataclass(eq=False)
+class FishSearch(Saved):
     """Potential scores 1, ½ and 0, and a depth that only relevant pages restore.
 
     `width`: links of a page that are followed first, `more` times as many where it is relevant,
@@ -30,36 +33,27 @@ class FishSearch:
     row without a relevant page.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        width: int = 10,
-        depth: int = 3,
-        more: float = 1.5,
-        relevant: float = 0.5,
-    ) -> None:
-        in_range(
-            "fish-search",
-            width=(width, 0, math.inf),
-            depth=(depth, 1, math.inf),
-            more=(more, 0, math.inf),
-            relevant=(relevant, 0, 1),
-        )
-        self._width = width
-        self._most = depth
-        self._more = more
-        self._relevant = relevant
+    task: InitVar[Task]
+    _: KW_ONLY
+    width: int = at_least(0, 10)
+    depth: int = at_least(1, 3)
+    more: float = at_least(0, 1.5)
+    relevant: float = between(0, 1, 0.5)
+
+    SAVED = attributes(_queue=PART, _depth=PAIRS)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("fish-search", self)
         self._queue = PriorityQueue()
         self._depth: dict[LinkId, int] = {}
         """Of links that are open or in flight: links that may follow without a relevant page."""
 
     def observe(self, seen: InLinks) -> None:
-        own = self._depth.get(seen.parent, self._most)
-        relevant = seen.parent == NO_PARENT or seen.parent_score >= self._relevant
+        own = self._depth.get(seen.parent, self.depth)
+        relevant = seen.parent == NO_PARENT or seen.parent_score >= self.relevant
         # A fish that found food has its full strength again; else its children have one less.
-        depth = self._most if relevant else own - 1
-        width = math.floor(self._more * self._width) if relevant else self._width
+        depth = self.depth if relevant else own - 1
+        width = math.floor(self.more * self.width) if relevant else self.width
         if seen.parent == NO_PARENT:
             width = len(seen)
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
@@ -69,8 +63,7 @@ class FishSearch:
                 potential = 1.0 if relevant else 0.5
             else:
                 potential = 0.0
-            if link not in self._queue or potential > self._queue.value(link):
-                self._queue.push(link, host, potential)
+            self._queue.push_if_higher(link, host, potential)
             self._depth[link] = max(depth, self._depth.get(link, depth))
 
     def choose(self, offer: Offer) -> Choice:
@@ -80,13 +73,3 @@ class FishSearch:
     def learn(self, outcome: Outcome) -> None:
         # Its children have their depths by now: `observe` comes first.
         self._depth.pop(outcome.choice.link, None)
-
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "depth": [[link, depth] for link, depth in self._depth.items()],
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._depth = {int(link): int(depth) for link, depth in state["depth"]}

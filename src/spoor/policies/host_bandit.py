@@ -8,45 +8,74 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import Any
 
-from spoor.learn.bounded_dict import keep
-from spoor.learn.parameters import in_range
+from spoor.learn.bounded_dict import BoundedDict
+from spoor.learn.link_words import url_words
+from spoor.learn.merging import distinct, same_counts
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import GENERATOR, PART, VALUE, Form, Saved, attributes, rows
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens
-from spoor.web.urls import words as url_words
 
 CHECKS = 8
 """Links of a host that are valued anew, at most, before one is believed to be its best."""
 TITLE = 8
 
 
-class HostBandit:
+def _save_received(received: tuple[dict[str, list[int]], list[int]]) -> list[Any]:
+    counts, pages = received
+    return [[[feature, *row] for feature, row in counts.items()], list(pages)]
+
+
+def _load_received(_: Any, saved: Any) -> tuple[dict[str, list[int]], list[int]]:
+    counts, pages = saved
+    return {feature: list(row) for feature, *row in counts}, list(pages)
+
+
+@dataclass(eq=False)
+class HostBandit(Saved):
     """With a chance that decays a random host, else the one with the best share of successes; then
     its link of the highest odds to be relevant.
 
     `lam`: chance of a random host at the beginning, which is halved after `half` choices.
     """
 
-    def __init__(self, task: Task, *, lam: float = 0.5, half: int = 1000) -> None:
-        in_range("host-bandit", lam=(lam, 0, 1), half=(half, 1, math.inf))
+    task: InitVar[Task]
+    _: KW_ONLY
+    lam: float = between(0, 1, 0.5)
+    half: int = at_least(1, 1_000)
+
+    SAVED = attributes(
+        _received=Form(_save_received, _load_received),
+        _rng=GENERATOR,
+        _queue=PART,
+        _choices=VALUE,
+        _hosts=rows(list),
+        _of=rows(),
+        _counts=rows(list),
+        _pages=VALUE,
+        _done=rows(),
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("host-bandit", self)
         self._rng = task.rng
-        self._lam = lam
-        self._half = half
         self._queue = PriorityQueue()
         self._choices = 0
         self._hosts: dict[str, list[float]] = {}
         """Pages fetched and successes of each host."""
-        self._of: dict[LinkId, tuple[str, tuple[str, ...]]] = {}
+        self._of: dict[LinkId, tuple[str, Sequence[str]]] = {}
         """Host and features of the links that are open or in flight."""
         self._counts: dict[str, list[int]] = {}
         """How often each feature stood with irrelevant pages, and with relevant ones."""
         self._pages = [0, 0]
-        self._done: dict[LinkId, tuple[str, tuple[str, ...], float, bool]] = {}
+        self._done = BoundedDict[LinkId, tuple[str, Sequence[str], float, bool]]()
         """Of the pages learned from last: host, features, reward, whether it was relevant."""
-        self._told: tuple[dict[str, list[int]], list[int]] = ({}, [0, 0])
+        self._received: tuple[dict[str, list[int]], list[int]] = ({}, [0, 0])
         """What other shards counted, which is in the two above as well."""
 
     # -- which link: on-line naive Bayes over the URL and the page it stands on
@@ -57,13 +86,12 @@ class HostBandit:
             seen.links, seen.urls, seen.hosts, seen.first, strict=True
         ):
             if first:
-                parts = url_words(url)
-                words = (*parts.directories, *parts.file, *parts.query)
-                features = (*(f"URL ‘{word}’" for word in dict.fromkeys(words)), *context)
+                words = dict.fromkeys(url_words(url))
+                features = (*(f"URL ‘{word}’" for word in words), *context)
                 self._of[link] = (host, features)
                 self._queue.push(link, host, self._odds(features))
 
-    def _odds(self, features: tuple[str, ...]) -> float:
+    def _odds(self, features: Sequence[str]) -> float:
         """ln P(relevant | features) / P(irrelevant | features).
 
         Shares are drawn towards that among all pages (the m-estimate, m = 1), so that a rare
@@ -85,7 +113,7 @@ class HostBandit:
     def choose(self, offer: Offer) -> Choice:
         # The order of a set differs between processes.
         hosts = sorted(offer.hosts())
-        lam = self._lam * self._half / (self._half + self._choices)
+        lam = self.lam * self.half / (self.half + self._choices)
         self._choices += 1
         best = max(hosts, key=self._rate)  # the first of those that are equal
         host = hosts[int(self._rng.integers(len(hosts)))] if self._rng.random() < lam else best
@@ -124,7 +152,7 @@ class HostBandit:
         self._pages[relevant] += 1
         for feature in features:
             self._counts.setdefault(feature, [0, 0])[relevant] += 1
-        keep(self._done, link, (host, features, outcome.reward, relevant))
+        self._done[link] = (host, features, outcome.reward, relevant)
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
         """The page is counted as what a person says that it is."""
@@ -139,57 +167,24 @@ class HostBandit:
             self._counts[feature][after.relevant] += 1
         self._done[link] = (host, features, after.reward, after.relevant)
 
-    # -- what shards tell one another
+    # -- what shards share
 
     def share(self) -> State:
         """What it counted itself; how well its hosts do is of use to nobody else."""
-        return {**_own_of(self.save()), "told": [[], [0, 0]]}
+        return {**_own_of(self.save()), "received": [[], [0, 0]]}
 
     def merge(self, others: Sequence[State]) -> None:
-        """Count with what others counted, in the place of what they told before."""
+        """Count with what others counted, in the place of what they shared before."""
         own = self.share()
-        told: dict[str, list[int]] = {}
+        states = distinct(own, map(_own_of, others), same_counts)
+        counts: dict[str, list[int]] = {}
         pages = [0, 0]
-        heard: list[State] = [own]
-        for state in others:
-            theirs = _own_of(state)
-            if any(theirs["counts"] == before["counts"] for before in heard):
-                continue
-            heard.append(theirs)
-            _add(told, pages, theirs)
-        self._told = (told, pages)
-        self._counts = {feature: list(counts) for feature, counts in told.items()}
+        for state in states:
+            _add(counts, pages, state)
+        self._received = (counts, pages)
+        self._counts = {feature: list(row) for feature, row in counts.items()}
         self._pages = list(pages)
         _add(self._counts, self._pages, own)
-
-    def save(self) -> State:
-        told, pages = self._told
-        return {
-            "told": [[[feature, *counts] for feature, counts in told.items()], pages],
-            "rng": generator_state(self._rng),
-            "queue": self._queue.save(),
-            "choices": self._choices,
-            "hosts": [[host, *counts] for host, counts in self._hosts.items()],
-            "of": [[link, host, list(features)] for link, (host, features) in self._of.items()],
-            "counts": [[feature, *counts] for feature, counts in self._counts.items()],
-            "pages": list(self._pages),
-            "done": [[link, *row] for link, row in self._done.items()],
-        }
-
-    def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])
-        self._queue.load(state["queue"])
-        self._choices = state["choices"]
-        self._hosts = {host: list(counts) for host, *counts in state["hosts"]}
-        self._of = {link: (host, tuple(features)) for link, host, features in state["of"]}
-        self._counts = {feature: list(counts) for feature, *counts in state["counts"]}
-        self._pages = list(state["pages"])
-        self._done = {
-            link: (host, tuple(features), reward, relevant)
-            for link, host, features, reward, relevant in state.get("done", [])
-        }
-        told, pages = state["told"]
-        self._told = ({feature: list(counts) for feature, *counts in told}, list(pages))
 
 
 _NONE = (0, 0)
@@ -197,13 +192,14 @@ _NONE = (0, 0)
 
 def _own_of(state: State) -> State:
     """What a state of `share` or `save` holds that its policy counted itself."""
-    told = {feature: counts for feature, *counts in state["told"][0]}
-    counts = [
-        [feature, bad - told.get(feature, _NONE)[0], good - told.get(feature, _NONE)[1]]
+    counts, its_pages = state["received"]
+    received = {feature: row for feature, *row in counts}
+    own = [
+        [feature, bad - received.get(feature, _NONE)[0], good - received.get(feature, _NONE)[1]]
         for feature, bad, good in state["counts"]
     ]
-    pages = [mine - other for mine, other in zip(state["pages"], state["told"][1], strict=True)]
-    return {"counts": sorted(row for row in counts if row[1] or row[2]), "pages": pages}
+    pages = [mine - other for mine, other in zip(state["pages"], its_pages, strict=True)]
+    return {"counts": sorted(row for row in own if row[1] or row[2]), "pages": pages}
 
 
 def _add(counts: dict[str, list[int]], pages: list[int], state: State) -> None:

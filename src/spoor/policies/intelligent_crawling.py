@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from itertools import islice
 from typing import Any
 
-from spoor.learn.parameters import in_range
+from spoor.learn.link_words import content_stems, url_words
+from spoor.learn.merging import distinct, same_counts
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, TUPLE, VALUE, Form, Saved, attributes, filled, rows
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Page, State, Task
-from spoor.web.text import STOP_WORDS, stem, tokens
-from spoor.web.urls import words as url_words
 
 WORDS = 100
 """Words of a page that are read, each once."""
@@ -54,13 +55,15 @@ class Candidate:
     parents: list[LinkId] = field(default_factory=list)
 
 
-class Ratios:
+class Ratios(Saved):
     """Events with how many pages they stood with, and how many of these satisfied the predicate."""
+
+    SAVED = attributes(_counts=rows(list), _received=rows(list))
 
     def __init__(self, significance: float) -> None:
         self._significance = significance
         self._counts: dict[str, list[int]] = {}
-        self._told: dict[str, list[int]] = {}
+        self._received: dict[str, list[int]] = {}
         """What other shards counted."""
 
     def learn(self, event: str, relevant: bool) -> None:
@@ -71,8 +74,8 @@ class Ratios:
     def log(self, event: str, share: float) -> float:
         """ln I(C, E), given P(C); 0 where it does not differ significantly from 0."""
         n, found = self._counts.get(event, _NONE)
-        if event in self._told:
-            more, of_them = self._told[event]
+        if event in self._received:
+            more, of_them = self._received[event]
             n, found = n + more, found + of_them
         if abs(found - n * share) < self._significance * math.sqrt(n * share * (1.0 - share)):
             return 0.0
@@ -82,20 +85,12 @@ class Ratios:
         return [[event, *counts] for event, counts in self._counts.items()]
 
     def merge(self, others: Iterable[Iterable[Sequence[Any]]]) -> None:
-        self._told = {}
-        for rows in others:
-            for event, n, found in rows:
-                counts = self._told.setdefault(event, [0, 0])
+        self._received = {}
+        for counted in others:
+            for event, n, found in counted:
+                counts = self._received.setdefault(event, [0, 0])
                 counts[0] += n
                 counts[1] += found
-
-    def save(self) -> State:
-        told = [[event, *counts] for event, counts in self._told.items()]
-        return {"counts": self.share(), "told": told}
-
-    def load(self, state: State) -> None:
-        self._counts = {event: list(counts) for event, *counts in state["counts"]}
-        self.merge([state.get("told", ())])
 
 
 _NONE = (0, 0)
@@ -106,7 +101,8 @@ def log_ratio(n: int, found: int, share: float) -> float:
     return math.log((found + share) / ((n + 1) * share))
 
 
-class IntelligentCrawling:
+@dataclass(eq=False)
+class IntelligentCrawling(Saved):
     """Best-first by the weighted sum of the logarithms of four interest ratios.
 
     `content`, `url`, `link`, `sibling`: their weights. `significance`: standard deviations by which
@@ -114,41 +110,48 @@ class IntelligentCrawling:
     page that shows a link counts as satisfying the predicate.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        content: float = 1.0,
-        url: float = 1.0,
-        link: float = 1.0,
-        sibling: float = 1.0,
-        significance: float = 2.0,
-        relevant: float = 0.5,
-    ) -> None:
-        in_range(
-            "intelligent-crawling",
-            content=(content, 0, math.inf),
-            url=(url, 0, math.inf),
-            link=(link, 0, math.inf),
-            sibling=(sibling, 0, math.inf),
-            significance=(significance, 0, math.inf),
-            relevant=(relevant, 0, 1),
-        )
-        self._weights = (content, url, link, sibling)
-        self._relevant = relevant
+    task: InitVar[Task]
+    _: KW_ONLY
+    content: float = at_least(0, 1.0)
+    url: float = at_least(0, 1.0)
+    link: float = at_least(0, 1.0)
+    sibling: float = at_least(0, 1.0)
+    significance: float = at_least(0, 2.0)
+    relevant: float = between(0, 1, 0.5)
+
+    SAVED = attributes(
+        _queue=PART,
+        _of=Form(
+            lambda of: [[link, one.host, one.tokens, one.parents] for link, one in of.items()],
+            lambda old, saved: filled(
+                old,
+                (
+                    (link, Candidate(host, list(tokens), list(parents)))
+                    for link, host, tokens, parents in saved
+                ),
+            ),
+        ),
+        _ratios=PART,
+        _pages=VALUE,
+        _found=VALUE,
+        _received=TUPLE,
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("intelligent-crawling", self)
         self._queue = PriorityQueue()
         self._sources: dict[LinkId, Source] = {}
         self._of: dict[LinkId, Candidate] = {}
-        self._ratios = Ratios(significance)
+        self._ratios = Ratios(self.significance)
         self._pages = 0
         self._found = 0
-        self._told = (0, 0)
+        self._received = (0, 0)
         """Pages that other shards learned from, and how many of them satisfied the predicate."""
 
     def observe(self, seen: InLinks) -> None:
         source = self._sources.get(seen.parent)
         if source is None:  # a page of another shard may come in parts
-            source = Source(_content(seen.page), seen.parent_score >= self._relevant)
+            source = Source(_content(seen.page), seen.parent_score >= self.relevant)
         for link, url, host in zip(seen.links, seen.urls, seen.hosts, strict=True):
             candidate = self._of.get(link)
             if candidate is None:
@@ -166,7 +169,7 @@ class IntelligentCrawling:
 
     def _parts(self, candidate: Candidate) -> tuple[float, float, float, float]:
         """ln of each ratio, times its weight."""
-        share = (self._found + self._told[1] + 1) / (self._pages + self._told[0] + 2)
+        share = (self._found + self._received[1] + 1) / (self._pages + self._received[0] + 2)
         parents = [self._sources[parent] for parent in candidate.parents]
         ratio = self._ratios.log
         # 3.1 content of the pages that link to it
@@ -178,8 +181,7 @@ class IntelligentCrawling:
         # 3.4 how many of its siblings do
         tried = sum(parent.tried for parent in parents)
         sibling = log_ratio(tried, sum(parent.found for parent in parents), share)
-        w = self._weights
-        return w[0] * content, w[1] * url, w[2] * link, w[3] * sibling
+        return self.content * content, self.url * url, self.link * link, self.sibling * sibling
 
     def _content_of(self, source: Source, share: float) -> float:
         if source.content[0] != self._pages:
@@ -188,7 +190,7 @@ class IntelligentCrawling:
         return source.content[1]
 
     def _value_anew(self, links: dict[LinkId, None]) -> None:
-        if self._found or self._told[1]:  # else there is nothing to go by
+        if self._found or self._received[1]:  # else there is nothing to go by
             for link in islice(links, SIBLINGS):
                 if link in self._queue:
                     candidate = self._of[link]
@@ -229,72 +231,51 @@ class IntelligentCrawling:
             else:
                 del self._sources[number]
 
-    # -- what shards tell one another
+    # -- what shards share
 
     def share(self) -> State:
         """What it counted itself."""
         return {"counts": self._ratios.share(), "pages": [self._pages, self._found]}
 
     def merge(self, others: Sequence[State]) -> None:
-        """Count with what others counted, in the place of what they told before; what is its own,
-        and what comes twice, counts once. Open links are valued anew in their turn."""
-        heard = [self.share()]
-        for state in others:
-            if not any(state["counts"] == known["counts"] for known in heard):
-                heard.append(state)
-        self._ratios.merge(state["counts"] for state in heard[1:])
-        pages = [state["pages"] for state in heard[1:]]
-        self._told = (sum(count for count, _ in pages), sum(found for _, found in pages))
+        """Count with what others counted, in the place of what they shared before. Open links are
+        valued anew in their turn."""
+        states = distinct(self.share(), others, same_counts)
+        self._ratios.merge(state["counts"] for state in states)
+        pages = [state["pages"] for state in states]
+        self._received = (sum(count for count, _ in pages), sum(found for _, found in pages))
         for source in self._sources.values():
             source.content = (-1, 0.0)
 
     def save(self) -> State:
         return {
-            "queue": self._queue.save(),
+            **super().save(),
             "sources": [
                 [link, source.words, source.satisfied, source.tried, source.found]
                 for link, source in self._sources.items()
             ],
             "open": [list(source.open) for source in self._sources.values()],
-            "of": [[link, one.host, one.tokens, one.parents] for link, one in self._of.items()],
-            "ratios": self._ratios.save(),
-            "pages": self._pages,
-            "found": self._found,
-            "told": list(self._told),
         }
 
     def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
+        super().load(state)
         self._sources = {
             link: Source(list(words), satisfied, tried, found, dict.fromkeys(links))
             for (link, words, satisfied, tried, found), links in zip(
                 state["sources"], state["open"], strict=True
             )
         }
-        self._of = {
-            link: Candidate(host, list(tokens), list(parents))
-            for link, host, tokens, parents in state["of"]
-        }
-        self._ratios.load(state["ratios"])
-        self._pages = state["pages"]
-        self._found = state["found"]
-        count, found = state.get("told", _NONE)
-        self._told = (count, found)
 
 
 def _content(page: Page | None) -> list[str]:
     if page is None:
         return []
-    words = stem(
-        word for word in tokens(f"{page.title} {page.text[:4000]}") if word not in STOP_WORDS
-    )
+    words = content_stems(f"{page.title} {page.text[:4000]}")
     return [f"word ‘{word}’" for word in islice(dict.fromkeys(words), WORDS)]
 
 
 def _tokens(url: str) -> list[str]:
-    parts = url_words(url)
-    words = dict.fromkeys((*parts.directories, *parts.file, *parts.query))
-    return [f"URL ‘{word}’" for word in words]
+    return [f"URL ‘{word}’" for word in dict.fromkeys(url_words(url))]
 
 
 def _linked(parent: Source) -> str:

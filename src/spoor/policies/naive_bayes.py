@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,10 +18,11 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.learn.naive_bayes import Bag, NaiveBayes, Vocabulary, cluster, fit, one_hot, posterior
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import check_parameters, check_word, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.returns import link_values
-from spoor.learn.trained_model import pack_model, weights_of
+from spoor.learn.saved import PAIRS, PART, Saved, attributes
+from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
 from spoor.types import Anchor, Choice, InLinks, KnownWeb, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens
@@ -199,8 +200,8 @@ def train(
     clusters of like link text instead of intervals. Raises InputError for a value that is none of
     these, and for webs without links.
     """
-    _one_of("mode", mode, MODES)
-    _one_of("classes", classes, CLASSES)
+    check_word(NAME, "mode", mode, MODES)
+    check_word(NAME, "classes", classes, CLASSES)
     in_range(NAME, gamma=(gamma, 0, 1), context=(context, 0, math.inf))
     if mode == "immediate" and classes == "clusters":
         raise InputError("classes = 'clusters' goes with mode = 'future' only")
@@ -239,15 +240,11 @@ def train(
     return pack_model(NAME, FEATURES, task.topic, weights, **about)
 
 
-def _one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} is one of {', '.join(allowed)}, not {value!r}")
-
-
 # ---------------------------------------------------------------- the crawl
 
 
-class NaiveBayesPolicy:
+@dataclass(eq=False)
+class NaiveBayesPolicy(Saved):
     """Highest expected Q of the words around a link first; a tie goes to the link found first.
 
     `join`: how the values of a target join that is seen from several pages: `max`, `mean` or
@@ -255,43 +252,30 @@ class NaiveBayesPolicy:
     without a model. Cost: one sum of a few look-ups a link.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        join: str = "max",
-        mode: str | None = None,
-        bins: int | None = None,
-        neighbourhood: str | None = None,
-        gamma: float | None = None,
-        context: int | None = None,
-        smoothing: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        _one_of("join", join, JOINS)
-        weights = weights_of(task, NAME, FEATURES)
-        if weights is None:
-            raise InputError(
-                "naive-bayes needs --model MODEL; "
-                "`spoor train naive-bayes WEB... --target SPEC --out MODEL` makes one"
-            )
-        given = {
-            "mode": mode,
-            "bins": bins,
-            "neighbourhood": neighbourhood,
-            "gamma": gamma,
-            "context": context,
-            "smoothing": smoothing,
-            "classes": classes,
-        }
+    task: InitVar[Task]
+    _: KW_ONLY
+    join: str = one_of(JOINS, "max")
+    mode: str | None = None
+    bins: int | None = None
+    neighbourhood: str | None = None
+    gamma: float | None = None
+    context: int | None = None
+    smoothing: str | None = None
+    classes: str | None = None
+
+    SAVED = attributes(_queue=PART, _seen=PAIRS)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters(NAME, self)
+        weights = needed_weights(task, NAME, FEATURES)
         self._settings: Mapping[str, Any] = weights["settings"]
-        for name, value in given.items():
+        for name in (parameter.name for parameter in fields(self) if parameter.name != "join"):
+            value = getattr(self, name)
             if value is not None and value != self._settings[name]:
                 raise InputError(
                     f"the model was trained with {name} = {self._settings[name]!r}, not {value!r}; "
                     "leave that parameter out, or train anew"
                 )
-        self._join = join
         self._value: Floats = weights["value"]
         self._classifier = NaiveBayes.load(weights["classifier"])
         kinds = bags_of(self._settings["neighbourhood"], self._settings["context"])
@@ -324,7 +308,7 @@ class NaiveBayesPolicy:
         else:
             links = [(url, seen.anchor(at)) for at, url in enumerate(seen.urls)]
             values = self.values(page, links).tolist() if links else []
-        queue, join = self._queue, self._join
+        queue, join = self._queue, self.join
         for link, host, value in zip(seen.links, seen.hosts, values, strict=True):
             if join == "mean":
                 count = self._seen.get(link, 0) + 1 if link in queue else 1
@@ -342,16 +326,6 @@ class NaiveBayesPolicy:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "seen": [[link, count] for link, count in self._seen.items()],
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._seen = {int(link): int(count) for link, count in state["seen"]}
 
     def explain(self) -> list[tuple[str, str, float]]:
         """Table 2: the words that each class is predicted by, by weighted log-odds, with their bag:

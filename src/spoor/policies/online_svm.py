@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, InitVar, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.learn.bounded_dict import keep
-from spoor.learn.parameters import in_range
+from spoor.learn.bounded_dict import BoundedDict
+from spoor.learn.link_words import content_stems, url_words, words_around
+from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import ARRAY, GENERATOR, PART, VALUE, Form, Saved, attributes, filled
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
 from spoor.types import (
@@ -31,8 +32,7 @@ from spoor.types import (
     State,
     Task,
 )
-from spoor.web.text import STOP_WORDS, stem, tokens
-from spoor.web.urls import words as url_words
+from spoor.web.text import STOP_WORDS, stem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,24 +69,38 @@ class Example:
 
 def words_of(url: str, anchor: Anchor, context: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Words of the URL; stems of the anchor and of `context` words on either side."""
-    parts = url_words(url)
-    around = tokens(anchor.before)[-context:] + tokens(anchor.after)[:context] if context else []
+    around = [word for word in words_around(anchor, context) if word not in STOP_WORDS]
     near = [
-        *(f"anchor {word}" for word in _stems(tokens(anchor.text))),
-        *(f"around {word}" for word in _stems(around)),
+        *(f"anchor {word}" for word in content_stems(anchor.text)),
+        *(f"around {word}" for word in stem(around)),
     ]
-    path = (*parts.directories, *parts.file, *parts.query)
-    return tuple(dict.fromkeys(path)), tuple(dict.fromkeys(near))
+    return tuple(dict.fromkeys(url_words(url))), tuple(dict.fromkeys(near))
 
 
-def _stems(words: list[str]) -> list[str]:
-    return stem([word for word in words if word not in STOP_WORDS])
+EXAMPLES = Form(
+    lambda examples: [
+        [link, [list(one.url), list(one.near), one.hops, list(one.parents)]]
+        for link, one in examples.items()
+    ],
+    lambda old, saved: filled(
+        old,
+        (
+            (link, Example(tuple(url), tuple(near), hops, tuple(parents)))
+            for link, (url, near, hops, parents) in saved
+        ),
+    ),
+)
+PLATT = Form(
+    lambda fits: [list(fit) if fit else None for fit in fits],
+    lambda old, saved: [(fit[0], fit[1]) if fit else None for fit in saved],
+)
 
 
 # ---------------------------------------------------------------- the policy
 
 
-class OnlineSvm:
+@dataclass(eq=False)
+class OnlineSvm(Saved):
     """Best-first by score = class · 100 + probability · 100, the page's relevance at first.
 
     Every `every` pages the classifier is trained from scratch and all open links are scored anew.
@@ -95,35 +109,37 @@ class OnlineSvm:
     known defects of the original.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        every: int = 500,
-        features: int = 200,
-        context: int = 5,
-        drop: bool = True,
-        mended: bool = False,
-    ) -> None:
-        in_range(
-            "online-svm",
-            every=(every, 1, math.inf),
-            features=(features, 1, math.inf),
-            context=(context, 0, math.inf),
-        )
+    task: InitVar[Task]
+    _: KW_ONLY
+    every: int = at_least(1, 500)
+    features: int = at_least(1, 200)
+    context: int = at_least(0, 5)
+    drop: bool = True
+    mended: bool = False
+
+    SAVED = attributes(
+        _rng=GENERATOR,
+        _queue=PART,
+        _pages=VALUE,
+        _flying=EXAMPLES,
+        _done=EXAMPLES,
+        _words=VALUE,
+        _w=ARRAY,
+        _platt=PLATT,
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("online-svm", self)
         self._rng = task.rng
-        self._every = every
-        self._most = features
-        self._context = context
-        self._drop = drop
-        self._mended = mended
         self._queue = PriorityQueue()
         self._links: OpenLinks | None = None
         self._pages = 0
         self._flying: dict[LinkId, Example] = {}
-        self._done: dict[LinkId, Example] = {}
+        self._done = BoundedDict[LinkId, Example]()
         """What a training learns from."""
+        self._words: list[str] = []
         self._columns: dict[str, int] = {}
+        """Number of each of the words."""
         self._w: Floats = np.zeros((1, CLASSES))
         """Its last row is the bias."""
         self._platt: list[tuple[float, float] | None] = []
@@ -137,21 +153,20 @@ class OnlineSvm:
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             value = seen.parent_score
             if self._platt:
-                value = self._score(*words_of(seen.urls[at], seen.anchor(at), self._context))
+                value = self._score(*words_of(seen.urls[at], seen.anchor(at), self.context))
             if dropped:
                 value -= DROPPED
-            if link not in self._queue or value > self._queue.value(link):
-                self._queue.push(link, host, value)
+            self._queue.push_if_higher(link, host, value)
 
     def _is_dropped(self, parent: LinkId, score: float) -> bool:
-        return self._drop and parent != NO_PARENT and score < 0.5
+        return self.drop and parent != NO_PARENT and score < 0.5
 
     def choose(self, offer: Offer) -> Choice:
         assert self._links is not None
         link, value = self._queue.pop(offer)
         seen = self._links.in_links(link)
         parents = tuple(dict.fromkeys(in_link.parent for in_link in seen))
-        words = words_of(seen[0].url, seen[0].anchor, self._context)
+        words = words_of(seen[0].url, seen[0].anchor, self.context)
         self._flying[link] = Example(*words, parents=parents)
         what = "score of its words" if self._platt else "score of the page it stands on"
         if value < -DROPPED / 2:
@@ -163,7 +178,7 @@ class OnlineSvm:
         example = self._flying.pop(link)
         if outcome.judgement is None:
             return
-        keep(self._done, link, example)
+        self._done[link] = example
         if outcome.judgement.relevant:
             example.hops = 0
             for parent in example.parents:
@@ -171,7 +186,7 @@ class OnlineSvm:
                 if source is not None:
                     source.hops = min(source.hops, 1)
         self._pages += 1
-        if self._pages % self._every == 0:
+        if self._pages % self.every == 0:
             self._train()
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
@@ -194,7 +209,7 @@ class OnlineSvm:
         classes = np.array([example.hops for example in examples])
         if len(np.unique(classes)) < 2:
             return
-        self._columns = self._select(examples)
+        self._set_words(self._select(examples))
         x = np.zeros((len(examples), len(self._columns) + 1))
         x[:, -1] = 1.0
         for row, example in enumerate(examples):
@@ -209,7 +224,7 @@ class OnlineSvm:
         ]
         self._score_anew()
 
-    def _select(self, examples: list[Example]) -> dict[str, int]:
+    def _select(self, examples: list[Example]) -> list[str]:
         """The most frequent words of each field."""
         counts: dict[str, Counter[str]] = {
             "URL": Counter(),
@@ -219,19 +234,21 @@ class OnlineSvm:
         for example in examples:
             # The original selects the words of URLs as they are, and looks them up as stems: a word
             # that is not its own stem is never found.
-            own = dict.fromkeys(stem(example.url)) if self._mended else example.url
+            own = dict.fromkeys(stem(example.url)) if self.mended else example.url
             counts["URL"].update(f"URL {word}" for word in own)
             for word in example.near:
                 counts[word.partition(" ")[0]][word] += 1
-        best = [
+        return [
             word
             for field in counts.values()
             for word, count in sorted(field.items(), key=lambda item: (-item[1], item[0]))[
-                : self._most
+                : self.features
             ]
             if count >= RARE
         ]
-        return {word: at for at, word in enumerate(best)}
+
+    def _set_words(self, words: list[str]) -> None:
+        self._words, self._columns = words, {word: at for at, word in enumerate(words)}
 
     def _matched(self, url: tuple[str, ...], near: tuple[str, ...]) -> list[int]:
         words = {f"URL {word}" for word in stem(url)}.union(near)
@@ -246,7 +263,7 @@ class OnlineSvm:
         total = sum(chances) or 1.0
         hops = max(range(CLASSES), key=chances.__getitem__)
         chance = chances[hops] / total
-        if hops == FAR and self._mended:
+        if hops == FAR and self.mended:
             # In the original the link that is most surely of no use is the best of its class.
             chance = 1.0 - chance
         return 100.0 * (FAR - hops) + 100.0 * chance
@@ -258,39 +275,11 @@ class OnlineSvm:
             seen = self._links.in_links(link)
             if seen:
                 value = max(
-                    self._score(*words_of(in_link.url, in_link.anchor, self._context))
+                    self._score(*words_of(in_link.url, in_link.anchor, self.context))
                     for in_link in seen
                 )
                 self._queue.push(link, self._queue.host(link), value - (0.0 if kept else DROPPED))
 
-    # -- state
-
-    def save(self) -> State:
-        return {
-            "rng": generator_state(self._rng),
-            "queue": self._queue.save(),
-            "pages": self._pages,
-            "flying": [[link, _row(example)] for link, example in self._flying.items()],
-            "done": [[link, _row(example)] for link, example in self._done.items()],
-            "words": list(self._columns),
-            "w": self._w,
-            "platt": [list(fit) if fit else None for fit in self._platt],
-        }
-
     def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])
-        self._queue.load(state["queue"])
-        self._pages = state["pages"]
-        self._flying = {link: _example(row) for link, row in state["flying"]}
-        self._done = {link: _example(row) for link, row in state["done"]}
-        self._columns = {word: at for at, word in enumerate(state["words"])}
-        self._w = np.array(state["w"])
-        self._platt = [(fit[0], fit[1]) if fit else None for fit in state["platt"]]
-
-
-def _row(example: Example) -> list[Any]:
-    return [list(example.url), list(example.near), example.hops, list(example.parents)]
-
-
-def _example(row: list[Any]) -> Example:
-    return Example(tuple(row[0]), tuple(row[1]), row[2], tuple(row[3]))
+        super().load(state)
+        self._set_words(self._words)

@@ -11,16 +11,19 @@ from collections import deque
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.learn.saved import ARRAY, KEYS, QUEUE, VALUE, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task, WebGraph
 
 
-class Oracle:
+class Oracle(Saved):
     """Shortest way from what is known to the nearest target not fetched, again and again.
 
     Ties go to the link discovered first. When no target can be reached any more the rest is taken
     in the order of discovery. Cost: one breadth-first search a target, cut at its distance.
     """
+
+    SAVED = attributes(_open=KEYS, _done=ARRAY, _way=QUEUE, _exhausted=VALUE)
 
     def __init__(self, task: Task) -> None:
         if task.graph is None:
@@ -93,18 +96,9 @@ class Oracle:
             self._way.clear()
 
     def save(self) -> State:
-        return {
-            "pages": [[link, page] for link, page in self._page.items()],
-            "open": list(self._open),
-            "done": self._done,
-            "way": list(self._way),
-            "exhausted": self._exhausted,
-        }
+        return {**super().save(), "pages": [[link, page] for link, page in self._page.items()]}
 
     def load(self, state: State) -> None:
-        self._page = {int(link): int(page) for link, page in state["pages"]}
+        super().load(state)
+        self._page = dict(state["pages"])
         self._link = {page: link for link, page in self._page.items()}
-        self._open = dict.fromkeys(state["open"])
-        self._done = np.array(state["done"], dtype=bool)
-        self._way = deque(state["way"])
-        self._exhausted = state["exhausted"]

@@ -6,35 +6,37 @@ anew whenever the crawled graph has grown by a tenth, so the cost per page stays
 
 from __future__ import annotations
 
-import math
+from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, VALUE, Saved, attributes, numbers
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
+from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Task
 
 
-class PageRank:
+@dataclass(eq=False)
+class PageRank(Saved):
     """Highest PageRank first; a tie goes to the link discovered first.
 
     `damping` is the share of steps that follow a link; `growth` by how much the number of crawled
     pages grows between two computations; `sweeps` the power iterations of each.
     """
 
-    def __init__(
-        self, task: Task, *, damping: float = 0.85, growth: float = 0.1, sweeps: int = 20
-    ) -> None:
-        in_range(
-            "pagerank",
-            damping=(damping, 0, 1),
-            growth=(growth, 0, 1000),
-            sweeps=(sweeps, 1, math.inf),
-        )
-        self._damping = damping
-        self._growth = growth
-        self._sweeps = sweeps
+    task: InitVar[Task]
+    _: KW_ONLY
+    damping: float = between(0, 1, 0.85)
+    growth: float = between(0, 1_000, 0.1)
+    sweeps: int = at_least(1, 20)
+
+    SAVED = attributes(
+        _queue=PART, _from=numbers(np.int64), _to=numbers(np.int64), _pages=VALUE, _next=VALUE
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("pagerank", self)
         self._queue = PriorityQueue()
         self._from: list[LinkId] = []
         self._to: list[LinkId] = []
@@ -57,7 +59,7 @@ class PageRank:
     def learn(self, outcome: Outcome) -> None:
         self._pages += 1
         if self._pages >= self._next:
-            self._next = max(self._pages + 10, int(self._pages * (1 + self._growth)))
+            self._next = max(self._pages + 10, int(self._pages * (1 + self.growth)))
             self._rank()
 
     def _rank(self) -> None:
@@ -71,26 +73,10 @@ class PageRank:
         weights = 1.0 / out[source]
         matrix = sparse.csr_matrix((weights, (target, source)), shape=(size, size))
         rank = np.full(size, 1.0 / size)
-        for _ in range(self._sweeps):
+        for _ in range(self.sweeps):
             # The rank of pages without known links is shared by all.
             lost = rank[out == 0].sum() / size
-            rank = self._damping * (matrix @ rank + lost) + (1 - self._damping) / size
+            rank = self.damping * (matrix @ rank + lost) + (1 - self.damping) / size
         for link in list(self._queue):
             if link < size:
                 self._queue.push(link, self._queue.host(link), float(rank[link]))
-
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "from": np.array(self._from, dtype=np.int64),
-            "to": np.array(self._to, dtype=np.int64),
-            "pages": self._pages,
-            "next": self._next,
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._from = state["from"].tolist()
-        self._to = state["to"].tolist()
-        self._pages = state["pages"]
-        self._next = state["next"]

@@ -6,24 +6,32 @@ of Craw4LLM (2025). Card: docs/algorithms/parent-quality.md.
 
 from __future__ import annotations
 
-from spoor.errors import InputError
+from dataclasses import KW_ONLY, InitVar, dataclass
+
+from spoor.learn.parameters import check_parameters, one_of
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, Saved, attributes, rows
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
+from spoor.types import Choice, InLinks, LinkId, Outcome, Task
 
 JOINS = ("max", "mean", "first")
 
 
-class ParentQuality:
+@dataclass(eq=False)
+class ParentQuality(Saved):
     """Best-first by the judge's score of the pages that show a link.
 
     `join`: the best of them, their mean, or the first page's.
     """
 
-    def __init__(self, task: Task, *, join: str = "max") -> None:
-        if join not in JOINS:
-            raise InputError(f"parent-quality: join is {join!r}; there are: {', '.join(JOINS)}")
-        self._join = join
+    task: InitVar[Task]
+    _: KW_ONLY
+    join: str = one_of(JOINS, "max")
+
+    SAVED = attributes(_queue=PART, _parents=rows())
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("parent-quality", self)
         self._queue = PriorityQueue()
         self._parents: dict[LinkId, tuple[int, float]] = {}
         """Pages that show an open link, and the sum of their scores; for the mean."""
@@ -32,12 +40,12 @@ class ParentQuality:
         score, queue = seen.parent_score, self._queue
         for link, host in dict(zip(seen.links, seen.hosts, strict=True)).items():
             value = score
-            if self._join == "mean":
+            if self.join == "mean":
                 count, total = self._parents.get(link, (0, 0.0))
                 self._parents[link] = (count + 1, total + score)
                 value = (total + score) / (count + 1)
             elif link in queue:
-                value = max(score, queue.value(link)) if self._join == "max" else queue.value(link)
+                value = max(score, queue.value(link)) if self.join == "max" else queue.value(link)
             queue.push(link, host, value)
 
     def choose(self, offer: Offer) -> Choice:
@@ -49,13 +57,3 @@ class ParentQuality:
         # It may have been seen once more while it was in flight.
         self._queue.discard(outcome.choice.link)
         self._parents.pop(outcome.choice.link, None)
-
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "parents": [[link, *parents] for link, parents in self._parents.items()],
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._parents = {link: (count, total) for link, count, total in state["parents"]}

@@ -7,18 +7,18 @@ two estimators. Card: docs/algorithms/q-learning.md.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from spoor.learn.hashed_linear import HashedLinear, grams, join, split
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,
@@ -57,7 +57,8 @@ class Transition(NamedTuple):
     after: Sequence[Row]
 
 
-class QLearning:
+@dataclass(eq=False)
+class QLearning(Saved):
     """ε-greedy within a host that is drawn by the soft-max of the hosts' best Q.
 
     `gamma`: discount. `epsilon`: share of links taken at random. `alpha`: step size. `replay`:
@@ -66,42 +67,28 @@ class QLearning:
     `temperature` of the soft-max over hosts.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        gamma: float = 0.4,
-        epsilon: float = 0.2,
-        alpha: float = 0.1,
-        replay: int = 300,
-        batch: int = 32,
-        switch: int = 100,
-        temperature: float = 1.0,
-    ) -> None:
-        in_range(
-            "q-learning",
-            gamma=(gamma, 0, 1),
-            epsilon=(epsilon, 0, 1),
-            alpha=(alpha, 0, 1),
-            replay=(replay, 1, math.inf),
-            batch=(batch, 1, math.inf),
-            switch=(switch, 1, math.inf),
-            temperature=(temperature, 1e-6, math.inf),
-        )
+    task: InitVar[Task]
+    _: KW_ONLY
+    gamma: float = between(0, 1, 0.4)
+    epsilon: float = between(0, 1, 0.2)
+    alpha: float = between(0, 1, 0.1)
+    replay: int = at_least(1, 300)
+    batch: int = at_least(1, 32)
+    switch: int = at_least(1, 100)
+    temperature: float = at_least(1e-6, 1.0)
+
+    SAVED = attributes(_rng=GENERATOR, _online=PART, _target=PART, _queue=PART, _pages=VALUE)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("q-learning", self)
         self._rng = task.rng
-        self._gamma = gamma
-        self._epsilon = epsilon
-        self._alpha = alpha
-        self._batch = batch
-        self._switch = switch
-        self._temperature = temperature
         self._online = HashedLinear(BITS)
         self._target = HashedLinear(BITS)
         self._queue = PriorityQueue()
         self._rows: dict[LinkId, Row] = {}
         """Of links that are open or in flight, as they were first seen."""
         self._shown: dict[LinkId, list[Row]] = {}
-        self._memory: deque[Transition] = deque(maxlen=replay)
+        self._memory: deque[Transition] = deque(maxlen=self.replay)
         self._pages = 0
 
     # -- Q(s, a): a link as it stands on its page
@@ -133,17 +120,17 @@ class QLearning:
             except LookupError:
                 continue
         hosts = list(best)
-        logits = np.array([value for _, value in best.values()]) / self._temperature
+        logits = np.array([value for _, value in best.values()]) / self.temperature
         share = np.exp(logits - logits.max())
         share /= share.sum()
-        if self._rng.random() < self._epsilon:
+        if self._rng.random() < self.epsilon:
             link = offer.draw(self._rng, 1)[0]
         else:
             link = best[hosts[int(self._rng.choice(len(hosts), p=share))]][0]
-        probability = self._epsilon / len(offer)
+        probability = self.epsilon / len(offer)
         for at, (candidate, _) in enumerate(best.values()):
             if candidate == link:
-                probability += (1.0 - self._epsilon) * float(share[at])
+                probability += (1.0 - self.epsilon) * float(share[at])
         value = self._queue.value(link)
         self._queue.discard(link)
         return Choice(link, probability, (("Q of its letters and page", value),))
@@ -155,10 +142,10 @@ class QLearning:
         row = self._rows.pop(link)
         after = self._shown.pop(link, [])
         self._memory.append(Transition(link, row, outcome.reward, after))
-        drawn = self._rng.integers(len(self._memory), size=self._batch).tolist()
+        drawn = self._rng.integers(len(self._memory), size=self.batch).tolist()
         self._replay([self._memory[at] for at in drawn])
         self._pages += 1
-        if self._pages % self._switch == 0:
+        if self._pages % self.switch == 0:
             self._target.w[:] = self._online.w
             self._value_anew()
 
@@ -169,7 +156,7 @@ class QLearning:
             if transition.link == link:
                 self._memory[at] = transition._replace(reward=after.reward)
                 change = after.reward - transition.reward
-                self._online.step(transition.action, self._alpha * change)
+                self._online.step(transition.action, self.alpha * change)
                 self._value_anew()
 
     def _replay(self, batch: Sequence[Transition]) -> None:
@@ -182,10 +169,10 @@ class QLearning:
             if end > start:
                 # One estimator says which link is the best, the other what it is worth.
                 best = start + int(np.argmax(online[start:end]))
-                goal += self._gamma * float(target[best])
+                goal += self.gamma * float(target[best])
             start = end
             error = goal - self._online.value(transition.action)
-            self._online.step(transition.action, self._alpha * error)
+            self._online.step(transition.action, self.alpha * error)
 
     def _value_anew(self) -> None:
         links = list(self._queue)
@@ -198,10 +185,7 @@ class QLearning:
     def save(self) -> State:
         memory = list(self._memory)
         return {
-            "rng": generator_state(self._rng),
-            "online": self._online.save(),
-            "target": self._target.save(),
-            "queue": self._queue.save(),
+            **super().save(),
             "links": list(self._rows),
             "rows": join(self._rows.values()),
             "shown": [[link, join(rows)] for link, rows in self._shown.items()],
@@ -210,14 +194,10 @@ class QLearning:
             "rewards": [transition.reward for transition in memory],
             "after": [len(transition.after) for transition in memory],
             "after_rows": join(row for transition in memory for row in transition.after),
-            "pages": self._pages,
         }
 
     def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])
-        self._online.load(state["online"])
-        self._target.load(state["target"])
-        self._queue.load(state["queue"])
+        super().load(state)
         self._rows = dict(zip(state["links"], split(state["rows"]), strict=True))
         self._shown = {link: split(rows) for link, rows in state["shown"]}
         after = iter(split(state["after_rows"]))
@@ -225,14 +205,13 @@ class QLearning:
         self._memory.extend(
             Transition(link, action, reward, [next(after) for _ in range(count)])
             for link, action, reward, count in zip(
-                state.get("remembered", [NO_PARENT] * len(state["rewards"])),
+                state["remembered"],
                 split(state["actions"]),
                 state["rewards"],
                 state["after"],
                 strict=True,
             )
         )
-        self._pages = state["pages"]
 
 
 def _page_features(page: Page | None, score: float) -> set[int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import GENERATOR, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, State, Task
+from spoor.types import Choice, InLinks, Outcome, Task
 
 
-class Random:
+class Random(Saved):
     """Uniform over the links on offer."""
+
+    SAVED = attributes(_rng=GENERATOR)
 
     def __init__(self, task: Task) -> None:
         self._rng = task.rng
@@ -22,9 +24,3 @@ class Random:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {"rng": generator_state(self._rng)}
-
-    def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])

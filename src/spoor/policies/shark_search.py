@@ -6,43 +6,37 @@ application: tailored Web site mapping", Computer Networks 30, Fig. 2.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
+from dataclasses import KW_ONLY, InitVar, dataclass
 
-from spoor.learn.parameters import in_range
+from spoor.learn.link_words import content_stems
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PAIRS, PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, InLinks, LinkId, Outcome, State, Task
-from spoor.web.text import STOP_WORDS, cosine, stem, tokens
+from spoor.types import Anchor, Choice, InLinks, LinkId, Outcome, Task
+from spoor.web.text import cosine, tokens
 
 
-class SharkSearch:
+@dataclass(eq=False)
+class SharkSearch(Saved):
     """Potential score = γ · inherited + (1 − γ) · neighbourhood.
 
     `delta`: decay of what is inherited; `beta`: weight of the anchor against its context; `gamma`:
     weight of what is inherited. `context` words on either side of the anchor.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        delta: float = 0.5,
-        beta: float = 0.8,
-        gamma: float = 0.1,
-        context: int = 10,
-    ) -> None:
-        in_range(
-            "shark-search",
-            delta=(delta, 0, 1),
-            beta=(beta, 0, 1),
-            gamma=(gamma, 0, 1),
-            context=(context, 0, math.inf),
-        )
-        self._delta = delta
-        self._beta = beta
-        self._gamma = gamma
-        self._context = context
+    task: InitVar[Task]
+    _: KW_ONLY
+    delta: float = between(0, 1, 0.5)
+    beta: float = between(0, 1, 0.8)
+    gamma: float = between(0, 1, 0.1)
+    context: int = at_least(0, 10)
+
+    SAVED = attributes(_queue=PART, _inherited=PAIRS)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("shark-search", self)
         self._queue = PriorityQueue()
         self._topic = _unit(task.topic.text)
         self._inherited: dict[LinkId, float] = {}
@@ -51,9 +45,9 @@ class SharkSearch:
         relevance = seen.parent_score
         # The child of a relevant page inherits its relevance, that of another what it inherited.
         if relevance > 0:
-            inherited = self._delta * relevance
+            inherited = self.delta * relevance
         else:
-            inherited = self._delta * self._inherited.get(seen.parent, 0.0)
+            inherited = self.delta * self._inherited.get(seen.parent, 0.0)
         for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             potential = self._potential(inherited, seen.anchor(at))
             if link not in self._queue or potential > self._queue.value(link):
@@ -64,11 +58,11 @@ class SharkSearch:
         own = cosine(self._topic, _unit(anchor.text))
         around = 1.0
         if own == 0:
-            before = tokens(anchor.before)[-self._context :]
-            after = tokens(anchor.after)[: self._context]
+            before = tokens(anchor.before)[-self.context :]
+            after = tokens(anchor.after)[: self.context]
             around = cosine(self._topic, _unit(" ".join([*before, anchor.text, *after])))
-        neighbourhood = self._beta * own + (1 - self._beta) * around
-        return self._gamma * inherited + (1 - self._gamma) * neighbourhood
+        neighbourhood = self.beta * own + (1 - self.beta) * around
+        return self.gamma * inherited + (1 - self.gamma) * neighbourhood
 
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
@@ -78,18 +72,8 @@ class SharkSearch:
         # Its children have inherited by now: `observe` comes first.
         self._inherited.pop(outcome.choice.link, None)
 
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "inherited": [[link, value] for link, value in self._inherited.items()],
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._inherited = {int(link): float(value) for link, value in state["inherited"]}
-
 
 def _unit(text: str) -> dict[str, float]:
-    counts = Counter(stem([word for word in tokens(text) if word not in STOP_WORDS]))
+    counts = Counter(content_stems(text))
     norm = sum(n * n for n in counts.values()) ** 0.5
     return {word: n / norm for word, n in counts.items()} if norm else {}

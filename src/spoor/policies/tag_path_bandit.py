@@ -10,17 +10,28 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
+from dataclasses import KW_ONLY, InitVar, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.learn.bounded_dict import keep
-from spoor.learn.hashed_linear import HashedLinear, grams
-from spoor.learn.parameters import in_range
+from spoor.learn.bounded_dict import BoundedDict
+from spoor.learn.hashed_linear import HashedLinear, grams, logistic
+from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.randomized_queue import RandomizedQueue
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import (
+    GENERATOR,
+    PAIRS,
+    PART,
+    VALUE,
+    Form,
+    Saved,
+    attributes,
+    filled,
+    rows,
+)
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, State, Task
 
@@ -109,55 +120,47 @@ class Arms:
 # ---------------------------------------------------------------- URLs → targets
 
 
-class UrlClassifier:
+class UrlClassifier(Saved):
     """Which URLs are targets: logistic regression on their character 2-grams, learned in batches.
 
-    Says 0 until it has been told of targets and of others.
+    Says 0 until it has learned from targets and from others.
     """
+
+    SAVED = attributes(
+        _model=PART, _pending=Form(list, lambda old, saved: [(u, t) for u, t in saved]), _seen=VALUE
+    )
 
     def __init__(self, batch: int, rate: float) -> None:
         self._batch = batch
         self._rate = rate
         self._model = HashedLinear(URL_BITS)
-        self._told: list[tuple[str, bool]] = []
+        self._pending: list[tuple[str, bool]] = []
         self._seen = [0, 0]
 
     def chance(self, url: str) -> float:
         if not all(self._seen):
             return 0.0
-        return _logistic(self._model.value(self._row(url)))
+        return logistic(self._model.value(self._row(url)))
 
     def learn(self, url: str, target: bool) -> None:
-        self._told.append((url, target))
-        if len(self._told) >= self._batch:
-            for told, wanted in self._told:
-                row = self._row(told)
-                error = float(wanted) - _logistic(self._model.value(row))
+        self._pending.append((url, target))
+        if len(self._pending) >= self._batch:
+            for known, is_target in self._pending:
+                row = self._row(known)
+                error = float(is_target) - logistic(self._model.value(row))
                 self._model.step(row, self._rate * error)
-                self._seen[wanted] += 1
-            self._told.clear()
+                self._seen[is_target] += 1
+            self._pending.clear()
 
     def _row(self, url: str) -> NDArray[np.int32]:
         return self._model.row(grams(url.partition("://")[2], 2, 2))
-
-    def save(self) -> State:
-        told = [[url, target] for url, target in self._told]
-        return {"model": self._model.save(), "told": told, "seen": list(self._seen)}
-
-    def load(self, state: State) -> None:
-        self._model.load(state["model"])
-        self._told = [(url, target) for url, target in state["told"]]
-        self._seen = list(state["seen"])
-
-
-def _logistic(odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))
 
 
 # ---------------------------------------------------------------- the crawl
 
 
-class TagPathBandit:
+@dataclass(eq=False)
+class TagPathBandit(Saved):
     """The awake arm of the highest upper confidence bound, a link of it at random.
 
     `theta`: least cosine of a tag path with its cluster. `alpha`: weight of the uncertainty.
@@ -165,26 +168,36 @@ class TagPathBandit:
     classifier, links are chosen through the arms only.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        theta: float = 0.75,
-        alpha: float = 2.8284271247461903,
-        batch: int = 10,
-        rate: float = 0.5,
-    ) -> None:
-        in_range(
-            "tag-path-bandit",
-            theta=(theta, 0, math.inf),
-            alpha=(alpha, 0, math.inf),
-            batch=(batch, 0, math.inf),
-            rate=(rate, 0, math.inf),
-        )
+    task: InitVar[Task]
+    _: KW_ONLY
+    theta: float = at_least(0, 0.75)
+    alpha: float = at_least(0, 2.8284271247461903)
+    batch: int = at_least(0, 10)
+    rate: float = at_least(0, 0.5)
+
+    SAVED = attributes(
+        _rng=GENERATOR,
+        _arms=PART,
+        _urls=PART,
+        _urgent=PART,
+        _bags=Form(
+            lambda bags: [[arm, bag.save()] for arm, bag in bags.items()],
+            lambda old, saved: filled(
+                old, ((arm, RandomizedQueue.load(links)) for arm, links in saved)
+            ),
+        ),
+        _pulls=VALUE,
+        _tried=VALUE,
+        _found=VALUE,
+        _credit=PAIRS,
+        _done=rows(),
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("tag-path-bandit", self)
         self._rng = task.rng
-        self._alpha = alpha
-        self._arms = Arms(theta)
-        self._urls = UrlClassifier(batch, rate) if batch else None
+        self._arms = Arms(self.theta)
+        self._urls = UrlClassifier(self.batch, self.rate) if self.batch else None
         self._urgent = PriorityQueue()
         self._bags: dict[int, RandomizedQueue] = {}
         self._pulls = 0
@@ -192,7 +205,7 @@ class TagPathBandit:
         self._found: list[float] = []
         # The arm that an answer will be credited to, and that its links inherit.
         self._credit: dict[LinkId, int] = {}
-        self._done: dict[LinkId, tuple[int | None, str, float]] = {}
+        self._done = BoundedDict[LinkId, tuple[int | None, str, float]]()
         """Of the pages learned from last: arm, URL, reward."""
 
     def observe(self, seen: InLinks) -> None:
@@ -239,7 +252,7 @@ class TagPathBandit:
         n = self._tried[arm]
         if not n:
             return math.inf
-        return self._found[arm] / n + self._alpha * math.sqrt(math.log(max(1, self._pulls)) / n)
+        return self._found[arm] / n + self.alpha * math.sqrt(math.log(max(1, self._pulls)) / n)
 
     def _draw(self, arm: int, offer: Offer) -> LinkId | None:
         """A link of the arm that is on offer, removed."""
@@ -259,7 +272,7 @@ class TagPathBandit:
             url = outcome.page.url
             if self._urls:
                 self._urls.learn(url, outcome.reward > 0)
-            keep(self._done, outcome.choice.link, (arm, url, outcome.reward))
+            self._done[outcome.choice.link] = (arm, url, outcome.reward)
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
         """The arm's reward is put right; the classifier of URLs is told once more."""
@@ -271,30 +284,3 @@ class TagPathBandit:
         if self._urls:
             self._urls.learn(url, after.reward > 0)
         self._done[link] = (arm, url, after.reward)
-
-    def save(self) -> State:
-        return {
-            "rng": generator_state(self._rng),
-            "arms": self._arms.save(),
-            "urls": self._urls.save() if self._urls else None,
-            "urgent": self._urgent.save(),
-            "bags": [[arm, bag.save()] for arm, bag in self._bags.items()],
-            "pulls": self._pulls,
-            "tried": list(self._tried),
-            "found": list(self._found),
-            "credit": [[link, arm] for link, arm in self._credit.items()],
-            "done": [[link, *row] for link, row in self._done.items()],
-        }
-
-    def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])
-        self._arms.load(state["arms"])
-        if self._urls:
-            self._urls.load(state["urls"])
-        self._urgent.load(state["urgent"])
-        self._bags = {arm: RandomizedQueue.load(bag) for arm, bag in state["bags"]}
-        self._pulls = state["pulls"]
-        self._tried = list(state["tried"])
-        self._found = list(state["found"])
-        self._credit = dict(state["credit"])
-        self._done = {link: (arm, url, reward) for link, arm, url, reward in state.get("done", [])}

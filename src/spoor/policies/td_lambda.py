@@ -9,6 +9,7 @@ differs from the paper, and what it leaves open, stands in docs/algorithms/td-la
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,10 +18,11 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
-from spoor.learn.parameters import in_range
+from spoor.learn.parameters import between, check_parameters, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PAIRS, PART, Saved, attributes, rows
 from spoor.learn.temporal_difference import Learner, Network, Walks, learn_walks, walkable
-from spoor.learn.trained_model import pack_model, weights_of
+from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
 from spoor.types import (
     Anchor,
@@ -94,9 +96,7 @@ def train(
     ):
         if not isinstance(value, int) or value < least:
             raise InputError(f"{NAME}: {name} is a whole number from {least} on, not {value!r}")
-    for name, share in (("alpha", alpha), ("gamma", gamma), ("lam", lam)):
-        if not 0.0 <= share <= 1.0:
-            raise InputError(f"{NAME}: {name} lies in [0, 1], not {share!r}")
+    in_range(NAME, alpha=(alpha, 0, 1), gamma=(gamma, 0, 1), lam=(lam, 0, 1))
     useful: list[KnownWeb] = []
     left_out: list[KnownWeb] = []
     for web in webs:
@@ -225,7 +225,8 @@ def _spread(
 # ---------------------------------------------------------------- crawling mode (section 4)
 
 
-class TDLambda:
+@dataclass(eq=False)
+class TDLambda(Saved):
     """Best value first, by the mean of the trained networks.
 
     `scoring` `inherit`: a link has the value of the page that it stands on, the mean over its
@@ -238,23 +239,19 @@ class TDLambda:
     Raises InputError without a model, and for parameters that do not go together.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        scoring: str = "inherit",
-        add_reward: bool = False,
-        links: float = 0.0,
-    ) -> None:
-        if scoring not in SCORINGS:
-            raise InputError(f"{NAME}: scoring is {' or '.join(SCORINGS)}, not {scoring!r}")
-        in_range(NAME, links=(links, 0, 1))
-        weights = weights_of(task, NAME, FEATURES)
-        if weights is None or task.model is None:
-            raise InputError(
-                f"{NAME} needs --model MODEL; "
-                f"`spoor train {NAME} WEB... --target SPEC --out MODEL` makes one"
-            )
+    task: InitVar[Task]
+    _: KW_ONLY
+    scoring: str = one_of(SCORINGS, "inherit")
+    add_reward: bool = False
+    links: float = between(0, 1, 0.0)
+
+    SAVED = attributes(_queue=PART, _parents=rows(), _values=PAIRS)
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters(NAME, self)
+        links, scoring = self.links, self.scoring
+        weights = needed_weights(task, NAME, FEATURES)
+        assert task.model is not None
         if links and scoring == "look-ahead":
             raise InputError(f"{NAME}: links goes with scoring = 'inherit' only")
         if links and not weights["links"]:
@@ -263,7 +260,6 @@ class TDLambda:
             )
         self.look_ahead = scoring == "look-ahead"
         self._gamma = float(task.model["about"]["training"]["gamma"])
-        self._add_reward = add_reward
         self._keywords = Keywords(weights["keywords"])
         self._networks = [Network.load(state) for state in weights["networks"]]
         self._links: ValuesLinks | None = None
@@ -325,7 +321,7 @@ class TDLambda:
         # The networks stay as they were trained; a page looked at is scored once it is here.
         if self.look_ahead and outcome.page is not None:
             value = self._value(outcome.page)
-            if self._add_reward:
+            if self.add_reward:
                 value = outcome.reward + self._gamma * value
             self._values[outcome.choice.link] = value
 
@@ -347,17 +343,3 @@ class TDLambda:
         raising = [("a wanted page is near", word, by) for word, by in moved if by > 0]
         lowering = [("a wanted page is far", word, by) for word, by in reversed(moved) if by < 0]
         return raising + lowering
-
-    def save(self) -> State:
-        return {
-            "queue": self._queue.save(),
-            "parents": [[link, *scores] for link, scores in self._parents.items()],
-            "values": [[link, value] for link, value in self._values.items()],
-        }
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
-        self._parents = {
-            int(link): (float(total), int(parents)) for link, total, parents in state["parents"]
-        }
-        self._values = {int(link): float(value) for link, value in state["values"]}

@@ -6,21 +6,21 @@ Web crawling with reinforcement learning", arXiv 2112.07620. Card: docs/algorith
 
 from __future__ import annotations
 
-import math
 import zlib
+from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spoor.learn.dqn import DoubleDqn
-from spoor.learn.hashed_linear import HashedLinear, join, split
-from spoor.learn.parameters import in_range
+from spoor.learn.hashed_linear import HashedLinear, join, logistic, split
+from spoor.learn.link_words import content_stems, url_words
+from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.randomized_queue import RandomizedQueue
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes, rows
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
-from spoor.web.text import STOP_WORDS, stem, tokens
-from spoor.web.urls import words as url_words
+from spoor.web.text import stem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +173,8 @@ class Open(NamedTuple):
     words: Row
 
 
-class Tres:
+@dataclass(eq=False)
+class Tres(Saved):
     """Of one random link a leaf the one of highest Q; `warm` links of random leaves first.
 
     `depth`: of the tree at most. `gamma`: discount. `every`: answers between two steps of
@@ -181,39 +182,41 @@ class Tres:
     score from which on a page of a path counts as relevant.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        *,
-        warm: int = 300,
-        depth: int = 18,
-        gamma: float = 0.99,
-        alpha: float = 0.001,
-        batch: int = 60,
-        every: int = 3,
-        copy: int = 500,
-        relevant: float = 0.5,
-    ) -> None:
-        in_range(
-            "tres",
-            warm=(warm, 0, math.inf),
-            depth=(depth, 1, math.inf),
-            gamma=(gamma, 0, 1),
-            alpha=(alpha, 0, 1),
-            batch=(batch, 1, math.inf),
-            every=(every, 1, math.inf),
-            copy=(copy, 1, math.inf),
-            relevant=(relevant, 0, 1),
-        )
+    task: InitVar[Task]
+    _: KW_ONLY
+    warm: int = at_least(0, 300)
+    depth: int = at_least(1, 18)
+    gamma: float = between(0, 1, 0.99)
+    alpha: float = between(0, 1, 0.001)
+    batch: int = at_least(1, 60)
+    every: int = at_least(1, 3)
+    copy: int = at_least(1, 500)
+    relevant: float = between(0, 1, 0.5)
+
+    SAVED = attributes(
+        _rng=GENERATOR,
+        _dqn=PART,
+        _tree=PART,
+        _words=PART,
+        _hosts=rows(list),
+        _choices=VALUE,
+        _answers=VALUE,
+    )
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("tres", self)
         self._rng = task.rng
-        self._warm = warm
-        self._every = every
-        self._relevant = relevant
-        self._keywords = frozenset(_stems(task.topic.text))
+        self._keywords = frozenset(content_stems(task.topic.text))
         self._dqn = DoubleDqn(
-            len(FEATURES), HIDDEN, task.rng, gamma=gamma, alpha=alpha, batch=batch, copy=copy
+            len(FEATURES),
+            HIDDEN,
+            task.rng,
+            gamma=self.gamma,
+            alpha=self.alpha,
+            batch=self.batch,
+            copy=self.copy,
         )
-        self._tree = TreeFrontier(depth)
+        self._tree = TreeFrontier(self.depth)
         self._of: dict[LinkId, Open] = {}
         self._rows: dict[LinkId, Floats] = {}
         self._words = HashedLinear(BITS)
@@ -231,7 +234,7 @@ class Tres:
         for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
             if link in self._of:
                 continue
-            in_url, in_anchor = _url_stems(url), _stems(seen.anchor(at).text)
+            in_url, in_anchor = stem(url_words(url)), content_stems(seen.anchor(at).text)
             said = (*(f"URL {word}" for word in in_url), *(f"anchor {word}" for word in in_anchor))
             words = self._words.row(
                 {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
@@ -244,7 +247,7 @@ class Tres:
                     path.relevant / max(1, path.length),
                     float(not self._keywords.isdisjoint(in_url)),
                     float(not self._keywords.isdisjoint(in_anchor)),
-                    _logistic(self._words.value(words)),
+                    logistic(self._words.value(words)),
                     found / max(1, tried),
                     float(not tried),
                 ]
@@ -254,7 +257,7 @@ class Tres:
             self._tree.leaf(row).bag.add(link, host)
 
     def _further(self, path: Path, score: float) -> Path:
-        if score >= self._relevant:
+        if score >= self.relevant:
             return Path(0, path.relevant + 1, path.length + 1)
         last = NEVER if path.last == NEVER else path.last + 1
         return Path(last, path.relevant, path.length + 1)
@@ -274,7 +277,7 @@ class Tres:
             self._dqn.remember(row, reward, rows)
         self._waiting.clear()
         values = self._dqn.online.values(rows)
-        if self._choices < self._warm:
+        if self._choices < self.warm:
             at = int(self._rng.integers(len(drawn)))
         else:
             at = int(np.argmax(values))
@@ -295,10 +298,10 @@ class Tres:
         if outcome.judgement is not None:
             relevant = outcome.judgement.relevant
             counts[1] += relevant
-            error = float(relevant) - _logistic(self._words.value(opened.words))
+            error = float(relevant) - logistic(self._words.value(opened.words))
             self._words.step(opened.words, RATE * error)
         self._answers += 1
-        if self._answers % self._every == 0:
+        if self._answers % self.every == 0:
             self._dqn.step()
 
     # -- state
@@ -307,26 +310,18 @@ class Tres:
         opened = list(self._of.values())
         waiting = [row for row, _ in self._waiting]
         return {
-            "rng": generator_state(self._rng),
-            "dqn": self._dqn.save(),
-            "tree": self._tree.save(),
+            **super().save(),
             "links": list(self._of),
             "hosts_of": [one.host for one in opened],
             "paths": [list(one.path) for one in opened],
             "words_of": join(one.words for one in opened),
             "rows": np.array(list(self._rows.values())).reshape(-1, len(FEATURES)),
-            "words": self._words.save(),
-            "hosts": [[host, *counts] for host, counts in self._hosts.items()],
             "waiting": np.array(waiting).reshape(-1, len(FEATURES)),
             "rewards": [reward for _, reward in self._waiting],
-            "choices": self._choices,
-            "answers": self._answers,
         }
 
     def load(self, state: State) -> None:
-        restore_generator(self._rng, state["rng"])
-        self._dqn.load(state["dqn"])
-        self._tree.load(state["tree"])
+        super().load(state)
         links = state["links"]
         columns = (state["hosts_of"], state["paths"], split(state["words_of"]))
         self._of = {
@@ -334,21 +329,4 @@ class Tres:
             for link, host, path, words in zip(links, *columns, strict=True)
         }
         self._rows = dict(zip(links, state["rows"], strict=True))
-        self._words.load(state["words"])
-        self._hosts = {host: list(counts) for host, *counts in state["hosts"]}
         self._waiting = list(zip(state["waiting"], state["rewards"], strict=True))
-        self._choices = state["choices"]
-        self._answers = state["answers"]
-
-
-def _stems(text: str) -> list[str]:
-    return stem([word for word in tokens(text) if word not in STOP_WORDS])
-
-
-def _url_stems(url: str) -> list[str]:
-    parts = url_words(url)
-    return stem([*parts.directories, *parts.file, *parts.query])
-
-
-def _logistic(odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))

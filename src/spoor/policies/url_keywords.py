@@ -5,23 +5,25 @@ The keyword scorer of Crawl4AI's best-first deep crawl. Card: docs/algorithms/ur
 
 from __future__ import annotations
 
+from spoor.learn.link_words import content_words
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.saved import PART, Saved, attributes
 from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, State, Task
-from spoor.web.text import STOP_WORDS, tokens
+from spoor.types import Choice, InLinks, Outcome, Task
 
 
-class UrlKeywords:
+class UrlKeywords(Saved):
     """Highest share of keywords in the URL first; a tie goes to the link discovered first.
 
     The keywords are those of the topic, phrases whole; where it has none, the words of its name. A
     keyword counts wherever its letters stand in the URL, inside other words too.
     """
 
+    SAVED = attributes(_queue=PART)
+
     def __init__(self, task: Task) -> None:
-        named = [word for word in tokens(task.topic.text) if word not in STOP_WORDS]
         given = [word.lower() for word in task.topic.keywords if word.strip()]
-        self._keywords = tuple(dict.fromkeys(given or named))
+        self._keywords = tuple(dict.fromkeys(given or content_words(task.topic.text)))
         self._queue = PriorityQueue()
 
     def observe(self, seen: InLinks) -> None:
@@ -42,9 +44,3 @@ class UrlKeywords:
 
     def learn(self, outcome: Outcome) -> None:
         pass
-
-    def save(self) -> State:
-        return {"queue": self._queue.save()}
-
-    def load(self, state: State) -> None:
-        self._queue.load(state["queue"])
