@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ class BoundedDict(dict[K, V]):
 class Cache(dict[K, V]):
     """`cache[key]` is `make(key)`, worked out once; begun anew when it holds `limit` keys."""
 
-    def __init__(self, make: Callable[[Any], V], limit: int) -> None:
+    def __init__(self, make: Callable[[Any], V], limit: int = sys.maxsize) -> None:
         super().__init__()
         self._make = make
         self._limit = limit

@@ -1,0 +1,116 @@
+"""What a row of link features is made of: columns of hashed features, and plain numbers.
+
+Fields and their columns are fixed, so that a row of `MixedEffectsRegression` always has K numbers.
+Every field is there because a published crawler or an ablation of `trail` showed that it tells
+something: words near the link (Rennie and McCallum 1999), what leads from its parent to it, and
+links that stand in the same place of a page, which succeed or fail together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.learn.mixed_effects_regression import MixedEffectsRegression
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BITS = 20
+"""2^BITS slots for hashed features."""
+VERSION = "link-features 2"
+"""Changes with anything below that changes what a number means."""
+
+
+class Field(NamedTuple):
+    """Some columns of a row."""
+
+    name: str
+    columns: int
+    variance: float
+    """Prior variance of each weight."""
+
+
+FIELDS = (
+    Field("anchor", 8, 0.2),
+    Field("anchor pair", 4, 0.2),
+    Field("URL", 8, 0.2),
+    Field("URL kept", 4, 0.2),
+    Field("context", 8, 0.1),
+    Field("heading", 6, 0.1),
+    Field("title", 6, 0.1),
+    Field("place", 2, 0.2),
+    Field("shape", 6, 0.4),
+    Field("list", 1, 2.0),
+    Field("page", 1, 1.0),
+    Field("directory", 1, 1.0),
+    Field("pattern", 1, 1.0),
+    Field("tag path", 1, 0.5),
+    Field("host", 1, 0.5),
+)
+COLUMNS = sum(field.columns for field in FIELDS)
+GROUPS = ("list", "page", "directory", "pattern", "tag path", "host")
+"""Fields whose number is the identity of a group of links."""
+
+START = dict(
+    zip(
+        [field.name for field in FIELDS],
+        accumulate([field.columns for field in FIELDS], initial=0),
+        strict=False,
+    )
+)
+"""First column of each field."""
+
+
+class Dense(NamedTuple):
+    """A plain number of each row, with the prior of its weight."""
+
+    name: str
+    mean: float
+    variance: float
+
+
+DENSE = (
+    Dense("any link", -4.0, 1.0),
+    Dense("anchor like the topic", 3.0, 2.0),
+    Dense("URL like the topic", 2.0, 2.0),
+    Dense("URL kept like the topic", 1.0, 1.0),
+    Dense("context like the topic", 0.7, 1.0),
+    Dense("heading like the topic", 0.7, 1.0),
+    Dense("title like the topic", 0.5, 1.0),
+    Dense("vectors like the topic", 2.0, 1.0),
+    Dense("score of the page it stands on", 1.0, 1.0),
+    Dense("depth", -1.0, 0.1),
+    Dense("in navigation", 0.0, 0.5),
+)
+
+
+def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
+    """Prior variance of every column; next to nothing for the fields in `without`."""
+    left_out = set(without)
+    return np.array(
+        [
+            1e-9 if field.name in left_out else field.variance
+            for field in FIELDS
+            for _ in range(field.columns)
+        ],
+        dtype=np.float32,
+    )
+
+
+def new_model(without: Sequence[str] = ()) -> MixedEffectsRegression:
+    """A model over these columns that has learned nothing; InputError for an unknown field in
+    `without`."""
+    names = [field.name for field in FIELDS]
+    if unknown := sorted(set(without) - set(names)):
+        raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
+    return MixedEffectsRegression(
+        BITS,
+        variances(without),
+        np.array([dense.mean for dense in DENSE], dtype=np.float32),
+        np.array([dense.variance for dense in DENSE], dtype=np.float32),
+    )

@@ -1,0 +1,97 @@
+"""Groups of links that stand in the same place: what came of them, and which are valued anew."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.learn.priority_queue import PriorityQueue
+from spoor.policies.trail.columns import BITS, START
+from spoor.policies.trail.rows import joined, split_again
+from spoor.types import LinkId, State
+
+MEMBERS = 64
+"""Links of a group that are valued anew when one of them was tried."""
+SWEEP = 32
+"""Open links that are valued anew with every page, in turn."""
+
+NEAR = [START[field] for field in ("list", "directory", "pattern")]
+"""Columns of the groups whose links are valued anew together."""
+
+
+class Groups:
+    """Links tried and their reward by group, and the links of each group that were seen last."""
+
+    def __init__(self) -> None:
+        self.tried = np.zeros((1 << BITS, 2), dtype=np.float32)
+        """By group: links tried, their reward."""
+        self.members: dict[int, array[LinkId]] = {}
+        self.sweep = array("i")
+        """Open links in turn, from index `swept` on."""
+        self.swept = 0
+
+    def enter(self, links: Iterable[LinkId], groups: Iterable[Sequence[int]]) -> None:
+        """Each link into its groups."""
+        members = self.members
+        for link, numbers in zip(links, groups, strict=True):
+            for number in numbers:
+                group = members.get(number)
+                if group is None:
+                    members[number] = array("i", (link,))
+                    continue
+                if len(group) == MEMBERS:
+                    del group[0]
+                group.append(link)
+
+    def count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
+        """Credit each group among the slots of a page's rows once."""
+        self.tried[list(set(slots[:, START["list"] :].ravel().tolist()))] += (tried, reward)
+
+    def stale(self, groups: Iterable[int], queue: PriorityQueue) -> NDArray[np.int32]:
+        """Links that wait in the same groups, and a few others in turn; some more than once."""
+        links: list[NDArray[np.int32]] = []
+        for group in dict.fromkeys(groups):
+            members = self.members.get(group)
+            if members is None:
+                continue
+            seen = np.array(members)
+            waiting = seen[queue.among(seen)]
+            if not len(waiting):
+                del self.members[group]
+            elif len(waiting) < len(seen):
+                self.members[group] = array("i", waiting.tobytes())
+            links.append(waiting)
+        seen = np.array(self.sweep[self.swept : self.swept + SWEEP])
+        self.swept += len(seen)
+        waiting = seen[queue.among(seen)]
+        self.sweep.frombytes(waiting.tobytes())
+        if 2 * self.swept > len(self.sweep):
+            del self.sweep[: self.swept]
+            self.swept = 0
+        return np.concatenate([*links, waiting])
+
+    def save(self) -> State:
+        tried = np.flatnonzero(self.tried[:, 0])
+        return {
+            "members": {
+                "groups": np.fromiter(self.members, np.int32, len(self.members)),
+                "links": joined(self.members.values(), np.int32),
+                "counts": np.array([len(links) for links in self.members.values()], np.int32),
+            },
+            "tried": {"groups": tried, "counts": self.tried[tried]},
+            "sweep": np.array(self.sweep[self.swept :], dtype=np.int64),
+        }
+
+    def load(self, state: State) -> None:
+        members = state["members"]
+        links = split_again(members["links"], members["counts"])
+        self.members = {
+            group: array("i", part.tobytes())
+            for group, part in zip(members["groups"].tolist(), links, strict=True)
+        }
+        self.tried[:] = 0.0
+        self.tried[state["tried"]["groups"]] = state["tried"]["counts"]
+        self.sweep, self.swept = array("i", state["sweep"].tolist()), 0

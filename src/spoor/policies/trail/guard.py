@@ -1,0 +1,51 @@
+"""The guard against webs on which learning misleads: the learner beside the blind prior."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORGET = 0.98
+"""Discount of old losses, a page."""
+HEAD_START = 2.0
+"""Log-odds that the guard gives the learner before anything is known."""
+
+Floats = NDArray[np.float32]
+
+
+class Guard:
+    """Weighs the learner against the prior by how well each has predicted the rewards of late.
+
+    `prior`: dense weights before anything was learned, likeness to the topic and depth alone.
+    """
+
+    def __init__(self, prior: Floats, *, on: bool) -> None:
+        self.prior = prior
+        self.on = on
+        self.losses = [0.0, 0.0]
+        """Discounted log-loss of the learner, and of the prior."""
+
+    @property
+    def trust(self) -> float:
+        """Weight of the learner, in (0, 1); that of the prior is the rest."""
+        if not self.on:
+            return 1.0
+        learner, prior = self.losses
+        return 1.0 / (1.0 + math.exp(min(50.0, learner - prior - HEAD_START)))
+
+    def mix(self, mean: Floats, dense: Floats) -> Floats:
+        """The learner's log-odds of rows, and the prior's share in them."""
+        trust = self.trust
+        if trust < 1.0:
+            mean = np.float32(trust) * mean + np.float32(1.0 - trust) * (dense @ self.prior)
+        return mean
+
+    def compare(self, odds: Floats, dense: Floats, reward: float) -> None:
+        """Take in how well the learner's log-odds of a page's rows, and the prior's, predicted its
+        reward."""
+        predicted = (float(odds.max()), float((dense @ self.prior).max()))
+        for at, value in enumerate(predicted):
+            loss = math.log1p(math.exp(-abs(value))) + max(value, 0.0) - reward * value
+            self.losses[at] = FORGET * self.losses[at] + loss

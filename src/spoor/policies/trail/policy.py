@@ -1,0 +1,404 @@
+"""The crawl by trail: values, choices, rewards, corrections, and what shards share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, InitVar, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.learn.bounded_dict import BoundedDict
+from spoor.learn.merging import distinct
+from spoor.learn.parameters import at_least, between, check_parameters, in_range
+from spoor.learn.posterior_updates import (
+    InitialPosterior,
+    PosteriorUpdate,
+    apply_updates,
+    combine,
+    own_update,
+)
+from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.trained_model import weights_of
+from spoor.policies.trail.columns import (
+    BITS,
+    COLUMNS,
+    DENSE,
+    FIELDS,
+    GROUPS,
+    START,
+    VERSION,
+    new_model,
+)
+from spoor.policies.trail.features import LinkFeatures
+from spoor.policies.trail.groups import NEAR, Groups
+from spoor.policies.trail.guard import Guard
+from spoor.policies.trail.rows import FetchedPage, LinkRows, load_pages, save_pages
+from spoor.protocols import Offer
+from spoor.types import NO_PARENT, Choice, InLinks, Judgement, LinkId, Outcome, State, Task
+from spoor.web.text import Vectors
+
+CHECKS = 32
+"""Times that the best link is valued anew before it is taken, at most."""
+REASONS = 5
+"""Reasons of a choice."""
+MEMORY = 20_000
+"""Fetched pages whose links may still bring them credit."""
+
+_GROUP_COLUMNS = {START[field]: field for field in GROUPS}
+_WORDS = START["list"]
+"""So many first columns are of words and shapes."""
+_SHARED = np.array(
+    [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
+)
+"""Columns whose numbers mean the same to every shard: pages are numbered by each for itself."""
+_PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
+
+Slots = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+@dataclass(eq=False)
+class Trail:
+    """Highest estimated log-odds of a relevant page first; ties in the order of discovery.
+
+    `gamma`: discount of what a page leads to. `optimism`: standard deviations of the estimate that
+    are added to it. `grain`: values are rounded to it, since finer differences are noise and the
+    order of discovery is not. `in_links`: how often the same link is looked at; None: twice, and
+    with a model, which knows more words, three times. `capacity`: rows that are kept; links seen
+    beyond it are valued once. `without` leaves out fields (for ablations), `credit` and `guard` the
+    parts of these names.
+
+    Cost: about 15 µs a new in-link and 0.3 ms a page, whatever the number of open links. Memory:
+    276 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
+    known of an open link; 35 a link that is done with; 27 MB whatever there is to know, and 13 MB
+    for pages that may still bring credit.
+    """
+
+    task: InitVar[Task]
+    _: KW_ONLY
+    gamma: float = between(0, 1, 0.5)
+    optimism: float = at_least(0, 0.1)
+    grain: float = at_least(0, 0.5)
+    in_links: int | None = None
+    capacity: int = at_least(1, 500_000)
+    credit: bool = True
+    guard: bool = True
+    without: Sequence[str] = ()
+
+    def __post_init__(self, task: Task) -> None:
+        check_parameters("trail", self)
+        weights = weights_of(task, "trail", VERSION)
+        default = 2 if weights is None else 3
+        self._in_links = default if self.in_links is None else self.in_links
+        in_range("trail", in_links=(self._in_links, 1, math.inf))
+        vectors = task.vectors if isinstance(task.vectors, Vectors) else None
+        self._features = LinkFeatures(task.topic, BITS, vectors)
+        self._model = new_model(self.without)
+        self._guard = Guard(self._model.a.copy(), on=self.guard)
+        if weights is not None:
+            self._model.load(weights)
+            self._add_names(weights.get("names", ()))
+        self._initial = InitialPosterior(self._model)
+        self._received: PosteriorUpdate | None = None
+        """What other shards learned."""
+        self._queue = PriorityQueue()
+        self._rows = LinkRows(self.capacity)
+        self._groups = Groups()
+        self._fetched = BoundedDict[LinkId, FetchedPage](MEMORY)
+        self._newest: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
+        """The page observed last, and the links that it was the first to show."""
+
+    def _add_names(self, names: Iterable[tuple[int, str]]) -> None:
+        self._features.names.update((int(slot), str(name)) for slot, name in names)
+
+    # -- the value of a link
+
+    def observe(self, seen: InLinks) -> None:
+        links, hosts, first = seen.links, seen.hosts, seen.first
+        known = dict(zip(links, self._rows.known(links), strict=True))
+        room, in_links = self._rows.room(), self._in_links
+        read: list[int] = []
+        before: list[int] = []
+        for at, link in enumerate(links):
+            count = known[link]
+            if count >= in_links:
+                continue
+            if count < 0:
+                self._groups.sweep.append(link)
+                count = 0
+            known[link] = count + (len(read) < room)
+            read.append(at)
+            before.append(count)
+        self._newest = (seen.parent, [])
+        if not read:
+            return
+        urls = seen.urls
+        slots, dense = self._features.rows(
+            [(urls[at], hosts[at], seen.anchor(at)) for at in read],
+            seen.page,
+            seen.parent,
+            seen.parent_score,
+            seen.depth,
+        )
+        of_rows = [links[at] for at in read]
+        self._rows.enter(of_rows, before, slots[:room], dense[:room])
+        self._groups.enter(of_rows[:room], slots[:room, NEAR].tolist())
+        valued = {links[at]: hosts[at] for at in read[:room]}
+        new = [links[at] for at in read[:room] if first[at]]
+        self._newest = (seen.parent, new)
+        self._rows.parent[new] = seen.parent
+        for row, at in enumerate(read[room:], room):
+            if links[at] not in self._queue:
+                value = self._best(slots[row : row + 1], dense[row : row + 1]).item()
+                self._queue.push(links[at], hosts[at], value)
+        if valued:
+            again = len(read) > room or any(before)
+            values = self._values(list(valued)) if again else self._best(slots, dense)
+            self._queue.push_all(list(valued), list(valued.values()), values)
+
+    def _values(self, links: Sequence[LinkId]) -> Floats:
+        """The value of each link; the best of its in-links counts."""
+        return self._values_of(self._rows.of[list(links)])
+
+    def _values_of(self, in_links: Slots) -> Floats:
+        """The same of links whose rows these are, (L, at most `in_links`), −1 for none."""
+        here = in_links >= 0
+        rows = in_links[here]
+        first = None
+        if len(rows) > len(in_links):
+            ends = here.sum(axis=1).cumsum()
+            first = np.concatenate([[0], ends[:-1]])
+        return self._best(
+            self._rows.slots.take(rows, axis=0), self._rows.dense.take(rows, axis=0), first
+        )
+
+    def _best(
+        self,
+        slots: Slots,
+        dense: Floats,
+        first: NDArray[np.int64] | None = None,
+    ) -> Floats:
+        """The value of each row, or the best of those from each of `first` up to the next."""
+        odds, spread = self._log_odds(slots, dense)
+        best = odds + self.optimism * spread
+        return self._round(best if first is None else np.maximum.reduceat(best, first))
+
+    def _log_odds(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of rows, the guard's share of the prior in them."""
+        mean, variance = self._model.score(slots, dense)
+        return self._guard.mix(mean, dense), np.sqrt(variance)
+
+    @property
+    def trust(self) -> float:
+        """Weight of the learner against the blind prior, in (0, 1)."""
+        return self._guard.trust
+
+    def _round(self, values: Floats) -> Floats:
+        if not self.grain:
+            return values
+        rounded: Floats = np.rint(values / np.float32(self.grain)) * np.float32(self.grain)
+        return rounded
+
+    # -- the choice
+
+    def choose(self, offer: Offer) -> Choice:
+        # Values in the queue may be old; the best one is checked before it is believed.
+        for _ in range(CHECKS):
+            link, old = self._queue.peek(offer)
+            if not self._rows.of_link(link):
+                break
+            value = self._values([link]).item()
+            self._queue.push(link, self._queue.host(link), value)
+            if value >= old:
+                break
+        link, value = self._queue.pop(offer)
+        return Choice(link, 1.0, self._why(link, value))
+
+    def weigh(self, link: LinkId) -> Choice | None:
+        """What an open link is worth now, in log-odds, and why."""
+        if link not in self._queue:
+            return None
+        known = self._rows.of_link(link)
+        value = self._values([link]).item() if known else self._queue.value(link)
+        return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
+
+    def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
+        """What speaks for the link and against it, most telling first."""
+        rows = self._rows.of_link(link)
+        if not rows:
+            return (("its value when it was first seen", value),)
+        row = rows[0]
+        if len(rows) > 1:
+            odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
+            row = rows[int(np.argmax(odds))]
+        slots, dense = self._rows.slots[row], self._rows.dense[row]
+        shares, numbers = self._model.w[slots].tolist(), slots.tolist()
+        found = [at for at in _GROUP_COLUMNS if self._groups.tried[numbers[at], 0]]
+        found += [at for at, share in enumerate(shares[:_WORDS]) if share]
+        shares += (self._model.a * dense).tolist()
+        found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
+        found.sort(key=lambda at: -abs(shares[at]))
+        # Words are made for those that are shown, and for no others.
+        return tuple(
+            (self._column_name(at, numbers), round(shares[at], 4)) for at in found[:REASONS]
+        )
+
+    def _column_name(self, at: int, numbers: Sequence[int]) -> str:
+        """The column `at` of a row in words; the plain numbers come after the slots."""
+        if at >= COLUMNS:
+            return DENSE[at - COLUMNS].name
+        if at >= _WORDS:
+            return self._group_record(_GROUP_COLUMNS[at], numbers[at])
+        return self._features.names.get(numbers[at], "a word")
+
+    def _group_record(self, field: str, group: int) -> str:
+        tried, reward = self._groups.tried[group].tolist()
+        where = "this page" if field == "page" else f"the same {field}"
+        return f"links of {where}: {reward:.3g} of {tried:.0f} relevant"
+
+    # -- learning
+
+    def learn(self, outcome: Outcome) -> None:
+        link = outcome.choice.link
+        rows, parent = self._rows.of_link(link), self._rows.parent_of(link)
+        slots, dense = self._rows.slots[rows], self._rows.dense[rows]
+        self._rows.free(link, rows)
+        if outcome.judgement is None or not rows:
+            return
+        reward = min(1.0, max(0.0, outcome.reward))
+        self._guard.compare(self._model.odds(slots, dense), dense, reward)
+        worth = max(reward, self._leads_to(link))
+        self._update(slots, dense, worth)
+        self._fetched[link] = FetchedPage(slots, dense, worth)
+        touched = slots[:, NEAR].T.ravel().tolist()
+        self._groups.count(slots, reward)
+        if self.credit and reward >= 1.0 and parent in self._fetched:
+            # The page that showed a relevant one is worth γ at least, once.
+            source = self._fetched[parent]
+            if source.worth < self.gamma:
+                source.worth = self.gamma
+                self._update(source.slots, source.dense, self.gamma)
+        self._refresh(touched)
+
+    def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """What was learned of a page is moved to what a person says of it, and so is what its own
+        links inherit of its score."""
+        done = self._fetched.get(link)
+        if done is None:
+            return
+        was, now = (min(1.0, max(0.0, one.reward)) for one in (before, after))
+        change = max(now, 0.0 if done.worth == was else done.worth) - done.worth
+        for row, numbers in zip(done.slots, done.dense, strict=True):
+            self._model.correct(row, numbers, change, 1.0 / len(done.slots))
+        done.worth += change
+        self._groups.count(done.slots, now - was, tried=0.0)
+        self._refresh(done.slots[:, NEAR].T.ravel().tolist())
+        children = [child for child in self._rows.children(link) if child in self._queue]
+        self._rows.dense[self._rows.of[children, 0], _PARENT_SCORE] = after.score
+        self._queue.change(np.array(children, dtype=np.int64), self._values(children))
+
+    def _leads_to(self, link: LinkId) -> float:
+        """γ times the best chance among the links that this page was the first to show."""
+        page, new = self._newest
+        if page != link or not new or not self.gamma:
+            return 0.0
+        first = self._rows.of[new, 0]
+        rows = first[first >= 0]
+        if not len(rows):
+            return 0.0
+        odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
+        return self.gamma / (1.0 + math.exp(-float(odds.max())))
+
+    def _update(self, slots: Slots, dense: Floats, worth: float) -> None:
+        for row, numbers in zip(slots, dense, strict=True):
+            self._model.update(row, numbers, worth, 1.0 / len(slots))
+
+    def _refresh(self, groups: Iterable[int]) -> None:
+        """Value anew what stands in the same places as what was tried, and a few others in turn."""
+        links = self._rows.once(self._groups.stale(groups, self._queue))
+        self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)))
+
+    # -- what shards share
+
+    def share(self) -> State:
+        """What it learned itself of words, shapes, places and hosts: what `merge` needs, and a
+        small part of `save`. The lists and pages that links stand on are each shard's own."""
+        return {"learned": self._own().save(), "names": list(self._features.names.items())}
+
+    def merge(self, others: Sequence[State]) -> None:
+        """Go by what others learned, too: states of `share` or `save`, of policies made with the
+        same settings and model. It takes the place of what others shared before; what is its own
+        comes back to nobody. Open links are valued anew in their turn. O(what all learned)."""
+        own = self._own()
+        updates = distinct(own, map(self._own_of, others), PosteriorUpdate.same)
+        for state in others:
+            self._add_names(state.get("names", ()))
+        before, self._received = self._received, combine(updates, len(DENSE))
+        apply_updates(self._model, self._initial, own, self._received, before)
+
+    def _own(self) -> PosteriorUpdate:
+        return own_update(self._model, self._initial, self._received, _SHARED)
+
+    def _own_of(self, state: State) -> PosteriorUpdate:
+        if "learned" in state:
+            return PosteriorUpdate.load(state["learned"])
+        model = new_model()
+        model.prior = self._model.prior
+        model.load(state["model"])
+        return own_update(model, self._initial, _received(state), _SHARED)
+
+    # -- what it knows
+
+    def explain(self) -> Sequence[tuple[str, str, float]]:
+        """(field, word, weight): the plain numbers, then the words of most weight."""
+        model, names = self._model, self._features.names
+        learned: dict[str, list[tuple[str, float]]] = {}
+        for slot, name in names.items():
+            if model.w[slot]:
+                field, _, word = name.partition(" ‘")
+                learned.setdefault(field, []).append((word.rstrip("’"), float(model.w[slot])))
+        rows = [
+            (field.name, word, weight)
+            for field in FIELDS
+            for word, weight in sorted(learned.get(field.name, []), key=lambda item: -abs(item[1]))
+        ]
+        return [
+            *(("numbers", dense.name, float(a)) for dense, a in zip(DENSE, model.a, strict=True)),
+            *rows,
+        ]
+
+    def save(self) -> State:
+        links, counts, rows = self._rows.all()
+        return {
+            "model": self._model.save(),
+            "received": None if self._received is None else self._received.save(),
+            "names": [[slot, name] for slot, name in self._features.names.items()],
+            "queue": self._queue.save(),
+            "links": links,
+            "counts": counts,
+            "rows": {"slots": self._rows.slots[rows], "dense": self._rows.dense[rows]},
+            "parents": self._rows.parents(),
+            **self._groups.save(),
+            "done": save_pages(self._fetched),
+            "surprise": list(self._guard.losses),
+        }
+
+    def load(self, state: State) -> None:
+        self._model.load(state["model"])
+        self._received = _received(state)
+        self._features.remember({int(slot): str(name) for slot, name in state["names"]})
+        self._queue.load(state["queue"])
+        self._rows = LinkRows(self.capacity)
+        self._rows.load(state)
+        self._groups.load(state)
+        self._fetched.clear()
+        self._fetched.update(load_pages(state["done"]))
+        self._guard.losses = list(state["surprise"])
+        self._newest = (NO_PARENT, [])
+
+
+def _received(state: State) -> PosteriorUpdate | None:
+    """What a saved policy had received from others."""
+    return None if state["received"] is None else PosteriorUpdate.load(state["received"])

@@ -1,0 +1,190 @@
+"""The rows of features of open links and of fetched pages, in arrays."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.policies.trail.columns import COLUMNS, DENSE
+from spoor.types import NO_PARENT, LinkId, State
+
+_UNSEEN, _ROWLESS = -1, -2
+"""In the place of a link's first row: it is not known, or no room was left when it was seen."""
+
+
+def joined(parts: Iterable[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """The numbers of some arrays, one after the other."""
+    return np.frombuffer(b"".join(parts), dtype=kind)
+
+
+def split_again(whole: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
+    """Such an array taken apart again."""
+    return np.split(whole, counts.cumsum()[:-1]) if len(counts) else []
+
+
+def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
+    """Room for as many rows more, which takes no memory before they come."""
+    more = np.zeros((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
+    more[: len(rows)] = rows
+    return more
+
+
+class FetchedPage:
+    """A fetched page as its links were, for credit that comes late; of bytes, since two arrays of
+    a row take as much again for themselves."""
+
+    __slots__ = ("_dense", "_slots", "worth")
+
+    def __init__(self, slots: NDArray[np.int32], dense: NDArray[np.float32], worth: float) -> None:
+        self._slots = slots.tobytes()
+        self._dense = dense.tobytes()
+        self.worth = worth
+
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        return np.frombuffer(self._slots, dtype=np.int32).reshape(-1, COLUMNS)
+
+    @property
+    def dense(self) -> NDArray[np.float32]:
+        return np.frombuffer(self._dense, dtype=np.float32).reshape(-1, len(DENSE))
+
+
+class LinkRows:
+    """Rows of in-links, in arrays that grow to `capacity` rows, and what is known of each link by
+    its number. Many are looked up at once: one by one, in a large dictionary, each would wait for
+    memory, and take a hundred bytes of it."""
+
+    def __init__(self, capacity: int) -> None:
+        self.slots = np.zeros((1024, COLUMNS), dtype=np.int32)
+        self.dense = np.zeros((1024, len(DENSE)), dtype=np.float32)
+        self.of = np.full((1024, 1), _UNSEEN, dtype=np.int32)
+        """The rows of a link, oldest first, negative where there is none."""
+        self.parent = np.full(1024, NO_PARENT, dtype=np.int32)
+        """The page that was the first to show it."""
+        self._turn = np.zeros(1024, dtype=np.int32)
+        self._capacity = capacity
+        self._used = 0
+        self._free = array("i")
+
+    def room(self) -> int:
+        """Rows that may still be entered."""
+        return self._capacity - self._used + len(self._free)
+
+    def enter(
+        self,
+        links: Sequence[LinkId],
+        before: Sequence[int],
+        slots: NDArray[np.int32],
+        dense: NDArray[np.float32],
+    ) -> None:
+        """New rows of links that have so many before. There may be fewer rows than links: the rest
+        have to go without."""
+        count = len(slots)
+        old = self._free[len(self._free) - min(count, len(self._free)) :]
+        del self._free[len(self._free) - len(old) :]
+        used, self._used = self._used, self._used + count - len(old)
+        rows = np.array([*old, *range(used, self._used)], dtype=np.int32)
+        while self._used > len(self.slots):
+            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
+        self.slots[rows], self.dense[rows] = slots, dense
+        self._widen(max(links), max(before) + 1)
+        self.of[links[:count], before[:count]] = rows
+        rest = [link for link, had in zip(links[count:], before[count:], strict=True) if not had]
+        self.of[rest, 0] = _ROWLESS
+
+    def _widen(self, link: LinkId, rows: int) -> None:
+        """Room for this link, and for so many rows of each."""
+        links, most = self.of.shape
+        # The last is of no link: what lies beyond is cut to it.
+        if link < links - 1 and rows <= most:
+            return
+        more = 2 * (link + 1) - links if link >= links - 1 else 0
+        self.of = np.pad(self.of, ((0, more), (0, max(0, rows - most))), constant_values=_UNSEEN)
+        self.parent = np.pad(self.parent, (0, more), constant_values=NO_PARENT)
+        self._turn = np.zeros(len(self.of), dtype=np.int32)
+
+    def known(self, links: Sequence[LinkId]) -> list[int]:
+        """How many rows each of these has; −1 for one that is not known."""
+        of = self.of.take(np.array(links, dtype=np.int64), axis=0, mode="clip")
+        count: list[int] = ((of >= 0).sum(axis=1) - (of[:, 0] == _UNSEEN)).tolist()
+        return count
+
+    def of_link(self, link: LinkId) -> list[int]:
+        """Its rows, oldest first."""
+        if link >= len(self.of):
+            return []
+        return [row for row in self.of[link].tolist() if row >= 0]
+
+    def parent_of(self, link: LinkId) -> LinkId:
+        """The page that was the first to show it, or NO_PARENT."""
+        return self.parent.item(link) if link < len(self.parent) else NO_PARENT
+
+    def children(self, page: LinkId) -> list[LinkId]:
+        """Links that this page was the first to show, as far as they are still known."""
+        found: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
+        return found
+
+    def once(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Those of the links that have rows, each where it comes first."""
+        links = links[self.of.take(links * self.of.shape[1], mode="clip") >= 0]
+        turn = np.arange(len(links), dtype=np.int32)
+        self._turn[links[::-1]] = turn[::-1]
+        alone: NDArray[np.int32] = links[self._turn[links] == turn]
+        return alone
+
+    def free(self, link: LinkId, rows: Sequence[int]) -> None:
+        """The link, which has these rows, is known no more."""
+        if link < len(self.of):
+            self.of[link] = _UNSEEN
+            self.parent[link] = NO_PARENT
+            self._free.extend(rows)
+
+    def all(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Every link that is known, how many rows each has, and these, in this order."""
+        links = np.flatnonzero(self.of[:, 0] != _UNSEEN)
+        of = self.of[links]
+        return links, (of >= 0).sum(axis=1).astype(np.int32), of[of >= 0]
+
+    def parents(self) -> NDArray[np.int64]:
+        """(link, page that was the first to show it) of those that have one."""
+        links = np.flatnonzero(self.parent != NO_PARENT)
+        return np.column_stack([links, self.parent[links]])
+
+    def load(self, state: State) -> None:
+        """Go on from a state of `Trail.save`, where nothing is known yet."""
+        self._used = len(state["rows"]["slots"])
+        while len(self.slots) < self._used:
+            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
+        self.slots[: self._used] = state["rows"]["slots"]
+        self.dense[: self._used] = state["rows"]["dense"]
+        links, counts = state["links"], state["counts"]
+        self._widen(int(links.max(initial=0)), int(counts.max(initial=1)))
+        self.of[links[counts == 0], 0] = _ROWLESS
+        # The rows of a link follow one another.
+        before = np.arange(self._used) - np.repeat(counts.cumsum() - counts, counts)
+        self.of[np.repeat(links, counts), before] = np.arange(self._used)
+        self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
+
+
+def save_pages(pages: Mapping[LinkId, FetchedPage]) -> State:
+    """Fetched pages as arrays."""
+    rows = list(pages.values())
+    return {
+        "links": np.fromiter(pages, np.int64, len(pages)),
+        "worth": np.array([page.worth for page in rows]),
+        "slots": joined([page.slots for page in rows], np.int32),
+        "dense": joined([page.dense for page in rows], np.float32),
+        "counts": np.array([len(page.slots) for page in rows], np.int32),
+    }
+
+
+def load_pages(state: State) -> Iterator[tuple[LinkId, FetchedPage]]:
+    """What `save_pages` was given."""
+    slots = split_again(state["slots"].reshape(-1, COLUMNS), state["counts"])
+    dense = split_again(state["dense"].reshape(-1, len(DENSE)), state["counts"])
+    columns = (state["links"].tolist(), slots, dense, state["worth"].tolist())
+    return ((link, FetchedPage(*row)) for link, *row in zip(*columns, strict=True))
