@@ -110,7 +110,7 @@ def crawls(
             blocks = np.diff(marks).tolist()
             took[name].append(sum(blocks))
             least[name] = list(map(min, blocks, least.get(name, blocks)))
-            pairs = f", {len(made.pairs.size):,} pairs" if isinstance(made, Sarsa) else ""
+            pairs = f", {len(made._frontier.pairs.size):,} pairs" if isinstance(made, Sarsa) else ""
             said[name] = (
                 f"{crawl.counts.relevant:,} relevant, {crawl.frontier.open_count:,} open{pairs}"
             )

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spoor.learn.link_features import COLUMNS, DENSE, START, LinkFeatures
+from spoor.policies.trail.columns import COLUMNS, DENSE, START
+from spoor.policies.trail.features import LinkFeatures
 from spoor.types import Anchor, Page, Topic
 
 TOPIC = Topic(name="kiln glaze")

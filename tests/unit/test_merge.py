@@ -162,7 +162,7 @@ def test_trails_tell_one_another() -> None:
 
 @pytest.mark.parametrize("column", ["list", "page"])
 def test_groups_of_pages_stay_with_their_shard(column: str) -> None:
-    from spoor.learn.link_features import START
+    from spoor.policies.trail.columns import START
 
     told = crawled(1).share()["learned"]["columns"]
     assert START[column] not in told.tolist()

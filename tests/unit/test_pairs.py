@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.learn.pairs import Pairs
+from spoor.policies.sarsa.pairs import Pairs
 
 HOSTS = ["a.example", "b.example"]
 MOVES = st.lists(

@@ -17,15 +17,13 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.linear import ENCODINGS, GRID, Values
 from spoor.learn.relevance import Relevance, tenth
 from spoor.learn.state import pack, unpack
-from spoor.learn.topic_categories import find_categories
-from spoor.policies.sarsa import (
-    FIRST_VECTORS,
-    Sarsa,
-    change_bucket,
-)
+from spoor.policies.sarsa import Sarsa
+from spoor.policies.sarsa.categories import find_categories
+from spoor.policies.sarsa.relevance import FIRST_VECTORS
+from spoor.policies.sarsa.states import change_bucket
+from spoor.policies.sarsa.values import ENCODINGS, GRID, Values
 from spoor.replay_driver import Replay
 from spoor.testing.policies import check_policy
 from spoor.testing.worlds import TARGET, SmallWorld, random_web
@@ -369,10 +367,10 @@ def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given(
     world = random_web(np.random.default_rng(1), pages=120, wanted=0.3)
     policy = Sarsa(Task(np.random.default_rng(1), Topic("pottery")), categories=2)
     assert policy.relevance.source.startswith("counts of words")
-    assert policy.categories == {}
+    assert policy.relevance.categories == {}
     crawl_with(policy, world, pages=FIRST_VECTORS + 5)
     assert policy.relevance.source == f"word vectors: learned from {FIRST_VECTORS} texts"
-    assert len(policy.categories) == 2
+    assert len(policy.relevance.categories) == 2
     assert ("relevance is measured by", policy.relevance.source, 1.0) in policy.explain()
     # They go with the weights, which mean nothing without them.
     model = unpack(pack(policy.model()))
@@ -455,7 +453,7 @@ def test_weights_are_kept_from_task_to_task() -> None:
     ]
     # Without a topic of its own a task has the categories of the model.
     bare = Sarsa(Task(np.random.default_rng(0), Topic("pottery kiln"), model=model))
-    assert bare.categories == TOPIC.categories
+    assert bare.relevance.categories == TOPIC.categories
     with pytest.raises(InputError, match="not of 'sarsa'"):
         Sarsa(task(9, model={**model, "policy": "td-lambda", "weights": {}}))
     with pytest.raises(InputError, match="index"):

@@ -101,7 +101,7 @@ def test_where_learning_misleads_the_guard_goes_by_the_prior() -> None:
             labels = frozenset({"good"} if fetch.url in wanted else ())
             crawl.receive(Fetched(fetch.ticket, Page(fetch.url, labels=labels)), 0.0)
         found[guard] = crawl.counts.relevant
-        learner, blind = policy._surprise
+        learner, blind = policy._guard.losses
         assert learner > blind, "it was worse, and that was measured"
         assert policy.trust == 1.0 if not guard else policy.trust < 0.01
     assert found[True] >= 25
@@ -111,11 +111,11 @@ def test_where_learning_misleads_the_guard_goes_by_the_prior() -> None:
 def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
     _, policy = begun([link("x", n, "kiln") for n in range(3)] + [link("y", 9)])
     assert 0.8 < policy.trust < 1.0, "a head start"
-    policy._surprise = [60.0, 20.0]
+    policy._guard.losses = [60.0, 20.0]
     rows = policy._rows.all()[2]
     policy._model.w[1:] = 3.0
     odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
-    assert odds == pytest.approx(policy._rows.dense[rows] @ policy._blind, abs=1e-3)
+    assert odds == pytest.approx(policy._rows.dense[rows] @ policy._guard.prior, abs=1e-3)
 
 
 def test_a_correction_moves_what_stands_in_the_same_place_at_once() -> None:
@@ -157,11 +157,11 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     crawl.relabel(url, BAD, GOOD)
     assert moved > 0.05
     assert np.abs(policy._model.w - weights).max() < 0.35 * moved
-    counts = policy._tried.copy()
+    counts = policy._groups.tried.copy()
     assert counts.any()
     assert all(tried >= reward >= 0 for tried, reward in counts.tolist())
     crawl.relabel(url, GOOD, GOOD)
-    assert (policy._tried == counts).all()
+    assert (policy._groups.tried == counts).all()
 
 
 @pytest.mark.parametrize("capacity", [500_000, 700])
@@ -233,8 +233,8 @@ def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
         assert len(policy._rows.all()[0]) == crawl.frontier.open_count
         step(crawl)
     assert not len(policy._queue)
-    assert not policy._members
-    assert len(policy._sweep) == policy._swept == 0
+    assert not policy._groups.members
+    assert len(policy._groups.sweep) == policy._groups.swept == 0
     assert policy._rows.room() == 500_000, "all rows are free"
     saved = policy.save()
     assert not len(saved["links"])
