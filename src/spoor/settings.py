@@ -107,14 +107,14 @@ class Setting:
 
     def parsed(self, value: Any) -> Any:
         """A value as a text may stand for it, in the type of the setting where it can be read."""
-        if self.none is not None and value in (self.none, str(self.none)):
-            return None
         if not isinstance(value, str) or self.kind is str:
             return value
         if self.kind is tuple:
             return (value,)
         try:
-            return json.loads(value.lower() if self.kind is bool else value)
+            if self.kind in (bool, dict):
+                return json.loads(value.lower() if self.kind is bool else value)
+            return self.kind(value)
         except ValueError:
             return value
 
@@ -485,8 +485,11 @@ class Settings:
                 values[name] = None if one.none is not None and value == one.none else value
         command = values.pop("command", "crawl")
         known = described(cls)
-        known["command"].checked(command, f"{at}crawl.command")
-        return cls.of(values, command, lambda name: f"{at}{known[name].group.name}.{name}")
+        try:
+            known["command"].checked(command, "crawl.command")
+            return cls.of(values, command, lambda name: f"{known[name].group.name}.{name}")
+        except InputError as error:
+            raise InputError(f"{at}{error}") from None
 
     def changed(self, begun: Settings) -> Iterator[tuple[str, Any, Any]]:
         """(name, value then, value now) of what may not change when a run goes on and did."""

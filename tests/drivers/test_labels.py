@@ -12,7 +12,7 @@ import pytest
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.live import run as run_module
+from spoor.live import live_crawl as run_module
 from spoor.runs.database import reading
 from spoor.runs.labels import label
 from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served

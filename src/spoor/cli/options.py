@@ -23,14 +23,8 @@ def flag(name: str) -> str:
 
 def option(name: str) -> Any:
     """What typer needs to know of a setting."""
-    return _option(described(Settings)[name])
-
-
-def _option(one: Setting) -> Any:
-    # Of a switch that is on, typer itself makes `--name / --no-name`.
-    names = () if one.kind is bool and one.default else (one.flag,)
-    panel = ADVANCED if one.advanced or one.group.advanced else None
-    return typer.Option(*names, help=one.help, min=one.ge, max=one.le, rich_help_panel=panel)
+    one = described(Settings)[name]
+    return typer.Option(one.flag, help=one.help, min=one.ge, max=one.le)
 
 
 def takes_settings(
@@ -61,28 +55,44 @@ def takes_settings(
 
 
 def _parameter(one: Setting) -> inspect.Parameter:
-    """The parameter from which typer makes the option of a setting."""
-    default, kind = one.default, one.kind
+    """The parameter from which typer makes the option of a setting. Numbers come as texts, since
+    the setting says better than typer what is wrong with them."""
+    # Of a switch that is on, typer itself makes `--name / --no-name`.
+    names = () if one.kind is bool and one.default else (one.flag,)
+    panel = ADVANCED if one.advanced or one.group.advanced else None
+    default, kind, metavar = one.default, one.kind, None
     if one.kind in (dict, tuple):
         kind, default = list[str], None
     elif one.path:
         kind, default = Path, None
     elif one.time:
         kind, default = str, one.time
+    elif one.kind in (int, float):
+        kind, metavar = str, _range(one)
+        default = None if default is None else str(default)
+    made = typer.Option(*names, help=one.help, rich_help_panel=panel, metavar=metavar)
     hint: Any = kind if default is not None else kind | None
-    annotation: Any = Annotated[hint, _option(one)]
+    annotation: Any = Annotated[hint, made]
     return inspect.Parameter(
         one.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
     )
+
+
+def _range(one: Setting) -> str:
+    """The kind of a number, as typer writes it: `<int range> [x>=1]`."""
+    if one.ge is None:
+        return f"<{one.kind.__name__}>"
+    bounds = f"x>={one.ge:g}" if one.le is None else f"{one.ge:g}<=x<={one.le:g}"
+    return f"<{one.kind.__name__} range> [{bounds}]"
 
 
 def _value(one: Setting, value: Any) -> Any:
     """The value of a setting, from that of its option."""
     if one.kind is dict:
         return parse_params(value or [])
-    if value is None and one.none is None:
+    if value is None:
         return one.default
-    return value
+    return one.parsed(value) if one.kind in (int, float) and not one.time else value
 
 
 # ---------------------------------------------------------------- of several commands

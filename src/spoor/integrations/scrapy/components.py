@@ -63,11 +63,10 @@ def read_settings(settings: BaseSettings) -> Settings:
         for name in settings
         if name.startswith("SPOOR_") and name != "SPOOR_JUDGE"
     }
-    values = {
-        name: known[name].parsed(value) if name in known else value
-        for name, value in given.items()
-        if value is not None
-    }
+    for name in given.keys() & known.keys():
+        value = known[name].parsed(given[name])
+        given[name] = None if value == known[name].none else value
+    values = {name: value for name, value in given.items() if value is not None}
     return Settings.of(values, "scrapy", setting_name)
 
 
