@@ -221,7 +221,7 @@ def find(process: subprocess.Popen[str], kind: str, rng: random.Random) -> int |
 
 def rows(out: Path) -> list[tuple[str, float]]:
     with reading(out) as db:
-        return [tuple(row) for row in db.execute("SELECT url, at FROM pages")]
+        return [tuple(row) for row in db.execute("SELECT url, time FROM pages")]
 
 
 def urls(out: Path) -> set[str]:

@@ -1,12 +1,13 @@
 """Spoor: a focused web crawler that learns which links lead to what you want.
 
-`run` (a live crawl), `replay` and `plot` are what a notebook needs; `Crawl` and the protocols are
-what a driver or a plug-in is written against.
+`run` (a live crawl), `replay` and `plot` are what a notebook needs; `open` reads the folder of a
+run; `Crawl` and the protocols are what a driver or a plug-in is written against.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from spoor.frontier.memory import MemoryFrontier
     from spoor.notebook import Result, plot, replay, run
     from spoor.replay_driver import Replay
+    from spoor.runs.reader import Run
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
     from spoor.web.page import parse
     from spoor.web.urls import resolve
@@ -32,6 +34,7 @@ _HOME = {
     "PluginError": "spoor.errors",
     "Replay": "spoor.replay_driver",
     "Result": "spoor.notebook",
+    "Run": "spoor.runs.reader",
     "SpoorError": "spoor.errors",
     "Task": "spoor.types",
     "Topic": "spoor.types",
@@ -56,15 +59,27 @@ __all__ = [
     "PluginError",
     "Replay",
     "Result",
+    "Run",
     "SpoorError",
     "Task",
     "Topic",
+    "open",
     "parse",
     "plot",
     "replay",
     "resolve",
     "run",
 ]
+
+
+def open(path: str | Path) -> Run:  # noqa: A001 - as one opens a file
+    """A run in its folder, to read its settings, pages, journal and last checkpoint.
+
+    Raises InputError where there is none, or one of another format.
+    """
+    from spoor.runs.reader import Run
+
+    return Run(Path(path))
 
 
 def __getattr__(name: str) -> Any:

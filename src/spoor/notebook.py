@@ -14,12 +14,13 @@ from spoor.learn.state import read
 from spoor.live.live_crawl import LiveCrawl
 from spoor.registry import DEFAULT_POLICY
 from spoor.runs.assemble import make_crawl
-from spoor.runs.database import reading
 from spoor.runs.inputs import with_inputs
+from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.simulation.crawls import CrawlSetup, simulate_crawl
-from spoor.views.reading import harvest, report_of_run
+from spoor.views.report import write_report
+from spoor.views.sums import curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,10 +102,9 @@ def run(
             folder.close()
 
     figures = _outside_of_loops(crawl)
-    report_of_run(Path(out))
-    with reading(Path(out)) as db:
-        curve = harvest(db)
-    return Result(settings.policy, figures["fetched"], figures["found"], curve, figures)
+    write_report(Path(out))
+    points = curve(Run(Path(out)).verdicts())
+    return Result(settings.policy, figures["fetched"], figures["found"], points, figures)
 
 
 def _outside_of_loops(crawl: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import live_crawl as run_module
 from spoor.runs.database import reading
-from spoor.runs.labels import label
+from spoor.runs.reader import Run
 from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served
 
 PAGES = 150
@@ -50,10 +50,10 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
     path = begun(web, tmp_path / "run")
     yes = [url for url, (_, relevant, _) in pages_of(path).items() if relevant]
     no = [url for url, (_, relevant, _) in pages_of(path).items() if not relevant]
-    told = label(path, no[1], True)
+    told = Run(path).label(no[1], True)
     assert not told.running
     assert not told.was
-    assert not label(path, yes[0], False).running
+    assert not Run(path).label(yes[0], False).running
     score, relevant, why = pages_of(path)[no[1]]
     assert (score, relevant) == (1.0, True)
     assert why[0][0] == "a person said so"
@@ -85,7 +85,7 @@ def test_the_same_said_twice_changes_nothing_more(web: CountedWeb, tmp_path: Pat
     url = next(url for url, (_, relevant, _) in pages_of(path).items() if not relevant)
     digests = []
     for _ in range(2):
-        label(path, url, True)
+        Run(path).label(url, True)
         run = open_run(path, web.root, web.port, pages=40)
         digests.append((run.crawl.counts.relevant, _weights(run.crawl)))
         run.folder.close()
@@ -148,7 +148,7 @@ def test_a_running_crawl_takes_it_in(
         # The web is held back after some pages, until what was said has come in.
         if run.crawl.counts.pages >= 8 and not said:
             url = next(iter(pages_of(path)))
-            told = label(path, url, not pages_of(path)[url][1])
+            told = Run(path).label(url, not pages_of(path)[url][1])
             assert told.running
             said.append((url, told.relevant))
             web.going.clear()
@@ -185,11 +185,11 @@ def test_a_running_crawl_takes_it_in(
 def test_bad_labels(web: CountedWeb, tmp_path: Path) -> None:
     path = begun(web, tmp_path / "run")
     with pytest.raises(InputError, match="has no page"):
-        label(path, "http://nowhere.example/", True)
+        Run(path).label("http://nowhere.example/", True)
     with pytest.raises(InputError, match="no run"):
-        label(tmp_path / "nothing", web.root, True)
+        Run(tmp_path / "nothing").label(web.root, True)
     assert not (path / "labels.jsonl").exists()
     (path / "labels.jsonl").write_text('no line\n{"url": 3}\n[]\n', encoding="utf-8")
     before = pages_of(path)
-    label(path, web.root, not before[web.root][1])
+    Run(path).label(web.root, not before[web.root][1])
     assert pages_of(path)[web.root][1] is not before[web.root][1]

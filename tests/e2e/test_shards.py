@@ -20,15 +20,17 @@ from typing import Any
 
 import pytest
 
-from spoor.cli.explain import of_page
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.cluster import started
 from spoor.learn.state import unpack
 from spoor.runs.database import reading
+from spoor.runs.reader import Run
+from spoor.runs.rows import PageRow
 from spoor.testing.kills import CountedWeb, served
+from spoor.views.explain import of_page
 from spoor.views.live_page import LivePage
-from spoor.views.reading import RunReader, report_of_run
+from spoor.views.report import Reporter, write_report
 from spoor.web.urls import host, shard_of
 
 needs_ray = pytest.mark.skipif(
@@ -79,7 +81,7 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
     with reading(out) as db:
         rows = db.execute("SELECT * FROM pages ORDER BY seq").fetchall()
         assert [row["seq"] for row in rows] == list(range(1, PAGES + 1))
-        assert [row["at"] for row in rows] == sorted(row["at"] for row in rows)
+        assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
         assert max(Counter(row["url"] for row in rows).values()) == 1
     for row in rows:
         assert json.loads(row["path"])[0] == web.root
@@ -88,11 +90,11 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
     assert all(not batches for outbox in posts for _, _, batches in outbox["out"])
     found = [json.loads(line) for line in (out / "relevant.jsonl").read_text("utf-8").splitlines()]
     assert {row["url"] for row in found} == {row["url"] for row in rows if row["relevant"]}
-    report = report_of_run(out).read_text("utf-8")
+    report = write_report(out).read_text("utf-8")
     assert f"{PAGES:,}" in report
     page = of_page(out, rows[-1]["url"])
-    assert page["fetched"]
-    assert host(page["url"]) == page["host"]
+    assert isinstance(page, PageRow)
+    assert host(page.url) == page.host
 
 
 def test_a_run_in_shards_goes_on_in_shards(
@@ -218,8 +220,8 @@ def look_and_label(
     assert "within a second" in asked("label", str(out), one, "yes")
     with reading(out) as db:
         (number,) = db.execute("SELECT number FROM pages WHERE url = ?", (other,)).fetchone()
-    shown = RunReader(out).report(None, recent=True).recent
-    assert all(RunReader(out).url(row.number) == row.url for row in shown)
+    shown = Reporter(out).report(None, recent=True).recent
+    assert Run(out).numbered([row.number for row in shown]) == shown
     assert "within a second" in page.label(number, True)
 
     def taken_in() -> bool:
@@ -234,7 +236,7 @@ def look_and_label(
     exported = (out.parent / "pages.jsonl").read_text("utf-8")
     assert one in exported
     assert other in exported
-    assert "Shards</h2>" in report_of_run(out).read_text("utf-8")
+    assert "Shards</h2>" in write_report(out).read_text("utf-8")
 
     first = page.news({})
     sections = {part["id"]: part for part in first["sections"]}

@@ -27,12 +27,15 @@ from spoor.cli.main import run
 from spoor.http.world_server import serving
 from spoor.runs import snapshot as snapshot_module
 from spoor.runs.database import reading
-from spoor.runs.rows import rows_of
-from spoor.runs.snapshot import Snapshot, is_running, snapshot
+from spoor.runs.lock import is_running
+from spoor.runs.reader import Run
+from spoor.runs.schema import FORMAT
+from spoor.runs.snapshot import Snapshot, snapshot
+from spoor.views.html import in_words, render
 from spoor.views.live_page import LivePage
-from spoor.views.reading import RunReader, left, read_run, report_of_run, snippet
-from spoor.views.report import in_words, render
+from spoor.views.report import Reporter, left, report_of, write_report
 from spoor.views.server import Ui
+from spoor.views.snippets import snippet
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
@@ -101,7 +104,7 @@ def mine(stopped: Path, tmp_path: Path) -> Path:
 
 @contextmanager
 def shown(path: Path) -> Iterator[Ui]:
-    page = Ui(lambda token: LivePage(path, token))
+    page = Ui(path)
     with beside(lambda: serving(page)):
         yield page
 
@@ -151,13 +154,13 @@ def test_the_page_says_where_a_label_teaches_nothing(web: Loopback, tmp_path: Pa
 
 
 def test_a_report_says_what_the_issue_asks_for(stopped: Path) -> None:
-    report = read_run(stopped)
+    report = report_of(stopped)
     with reading(stopped) as db:
         found = [row[0] for row in db.execute("SELECT url FROM pages WHERE relevant")]
         asked_for = {row[0] for row in db.execute("SELECT url FROM pages")}
     assert {page.url for page in report.best} == set(found)
     assert all(page.path[0] == SEED and page.path[-1] == page.url for page in report.best)
-    assert all(any(hit for _, hit in page.snippet) for page in report.best)
+    assert all(any(hit for _, hit in report.snippets[page.number]) for page in report.best)
     assert report.lines["trail"][-1] == [12.0, float(len(found))]
     assert report.budget == 12
     assert report.snapshot is not None
@@ -187,7 +190,7 @@ def test_a_report_says_what_the_issue_asks_for(stopped: Path) -> None:
 def test_what_was_kept_out_is_told(web: Loopback, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert run(command(web.port, out, 100, "--pages-per-host", "41")) == 0
-    report = read_run(out)
+    report = report_of(out)
     assert [(row.kind, row.example) for row in report.refused] == [
         ("robots", "http://pots.example/private/x")
     ]
@@ -204,7 +207,7 @@ def test_what_was_trapped_is_told(tmp_path: Path) -> None:
     server = Loopback(lambda asked: reply(body))
     with beside(server.serving):
         assert run(command(server.port, tmp_path / "run", 30)) == 0
-    report = read_run(tmp_path / "run")
+    report = report_of(tmp_path / "run")
     assert report.snapshot is not None
     assert any("calendar" in group for group, _, _ in report.snapshot.traps)
     assert "taken for traps" in render(report)
@@ -214,8 +217,8 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     out = tmp_path / "run"
     assert run(command(web.port, out, 10)) == 0
     before = files(out)
-    reader = RunReader(out)
-    assert reader.pages == 10
+    reader = Reporter(out)
+    assert reader.sums.pages == 10
     assert not is_running(out)
     old = snapshot(out, links=40)
     first = reader.report(old)
@@ -223,7 +226,7 @@ def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> 
     assert run(command(web.port, out, 20)) == 0
     reader.refresh()
     again = reader.report(snapshot(out))
-    assert (again.hosts, again.lines) == (read_run(out).hosts, read_run(out).lines)
+    assert (again.hosts, again.lines) == (report_of(out).hosts, report_of(out).lines)
     assert again.budget == 20 != first.budget
     # What was fetched since a checkpoint is no next link, and how long ago that was is told.
     stale = reader.report(old)
@@ -259,7 +262,7 @@ def test_a_frontier_on_disk_is_read_as_well(
     assert known is not None
     assert (known.next, known.open_links, known.missing) == ([], None, "")
     assert known.learned == ways["disk"][3]
-    assert "they are shown once it stops" in render(RunReader(tmp_path / "disk").report(known))
+    assert "they are shown once it stops" in render(Reporter(tmp_path / "disk").report(known))
 
 
 def test_a_run_in_shards_is_read_whole(web: Loopback, tmp_path: Path) -> None:
@@ -271,33 +274,31 @@ def test_a_run_in_shards_is_read_whole(web: Loopback, tmp_path: Path) -> None:
         shard[2:2] = [f"http://{kind}.example/{kind}/{at}" for at in range(2, 10)]
         assert run(shard) == 0
     shutil.copy(out / "shard-0" / "spoor.toml", out)
-    report = read_run(out)
+    report = report_of(out)
     assert [(host.name, host.pages, host.relevant) for host in report.hosts] == [
         ("boats.example", 7, 0),
         ("pots.example", 7, 7),
     ]
-    assert [(group.name, group.relevant) for group in report.groups] == [
+    assert [(group.name, group.relevant) for group in report.directories] == [
         ("boats.example/boats/", 0),
         ("pots.example/pots/", 7),
     ]
-    assert report.groups[0].high < 0.25 < 0.75 < report.groups[1].low
+    assert report.directories[0].share[1] < 0.25 < 0.75 < report.directories[1].share[0]
     assert report.snapshot is not None
     assert {link.url.split("/")[2] for link in report.snapshot.next} == {
         "boats.example",
         "pots.example",
     }
     assert report.snapshot.open_links == 4
-    assert all(page.snippet for page in report.best), "archives are found"
-    assert len(list(rows_of(out, everything=True))) == 14
+    assert all(report.snippets[page.number] for page in report.best), "archives are found"
+    assert len(list(Run(out).pages())) == 14
     assert run(["export", str(out), "--out", str(tmp_path / "a.warc.gz")]) == 0
     page = LivePage(out, "token")
-    (boat, *_) = (
-        row for row in RunReader(out).report(None, recent=True).recent if not row.relevant
-    )
+    (boat, *_) = (row for row in Reporter(out).report(None, recent=True).recent if not row.relevant)
     assert "Noted as wanted" in page.label(boat.number, True)
     assert (out / "shard-1" / "labels.jsonl").exists()
     assert not (out / "shard-0" / "labels.jsonl").exists()
-    assert read_run(out).hosts[0].relevant == 1
+    assert report_of(out).hosts[0].relevant == 1
 
 
 def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path) -> None:
@@ -308,7 +309,7 @@ def test_a_run_of_a_lost_topic_still_has_a_report(web: Loopback, tmp_path: Path)
     asked[2:4] = ["--topic-file", str(topic)]
     assert run(asked) == 0
     topic.unlink()
-    report_of_run(out)
+    write_report(out)
     assert "This cannot be shown: cannot read topic file" in (out / "report.html").read_text()
 
 
@@ -324,9 +325,9 @@ def test_a_snippet_shows_where_the_topic_is() -> None:
     # What a site repeats tells nothing of this page, but where there is nothing else.
     repeated, said = "home kiln pots kiln shop about", set[str]()
     for text, first in ((repeated, "home"), (f"{repeated} {'one two ' * 9} a kiln burns", "…")):
-        pieces = snippet(text, frozenset({"kiln"}), size=5, said=said)
+        pieces = snippet(text, frozenset({"kiln"}), size=5, seen=said)
         assert pieces[0][0].startswith(first), pieces
-    assert "kiln" in dict(snippet(repeated, frozenset({"kiln"}), said=said))
+    assert "kiln" in dict(snippet(repeated, frozenset({"kiln"}), seen=said))
 
 
 def test_a_crawl_without_open_links_has_nothing_left() -> None:
@@ -446,7 +447,7 @@ def test_what_cannot_be_shown_is_told(
     for rest in mine.glob("state.db-*"):
         rest.unlink()
     assert "state.db cannot be read: " in told(str(mine))
-    (mine / "spoor.toml").write_text("[crawl]\nseeds = []\n")
+    (mine / "spoor.toml").write_text(f"format = {FORMAT}\n[crawl]\nseeds = []\n")
     assert "is no crawl" in told(str(mine))
 
 
@@ -656,7 +657,7 @@ def test_the_page_of_a_running_crawl_follows_it(
     asked = [sys.executable, "-m", "spoor", *command(web.port, out, 40)]
     asked[asked.index("--delay") + 1] = "0.6"
     with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as process:
-        while not (out / "spoor.toml").exists() or not RunReader(out).pages:
+        while not (out / "spoor.toml").exists() or not Reporter(out).sums.pages:
             assert process.poll() is None
         with shown(out) as live:
             tab = Tab(browser, live.url)

@@ -23,7 +23,7 @@ from spoor.errors import InputError
 from spoor.formats import export
 from spoor.formats.export import cell, identifier, warc, write
 from spoor.runs.database import reading
-from spoor.runs.rows import rows_of
+from spoor.runs.reader import Run
 
 SEED = "http://pots.example/"
 FORMULA = '=HYPERLINK("http://evil.example/","kiln")'
@@ -182,7 +182,7 @@ def test_without_an_archive_there_is_none(tmp_path: Path, capsys: Capture) -> No
 
 
 def test_a_damaged_archive_is_told(stopped: Path, tmp_path: Path) -> None:
-    rows = list(rows_of(stopped))
+    rows = [row.exported() for row in Run(stopped).pages(relevant=True)]
     (tmp_path / "pages.warc.gz").write_bytes((stopped / "pages.warc.gz").read_bytes()[:900])
     with pytest.raises(InputError, match="is damaged at"):
         warc(rows, io.BytesIO(), tmp_path)

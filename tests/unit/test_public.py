@@ -10,7 +10,7 @@ import spoor
 
 NAMES = """
     CallerError Choice Crawl InputError Judgement Link MemoryFrontier Outcome Page PluginError Replay
-    Result SpoorError Task Topic parse plot replay resolve run
+    Result Run SpoorError Task Topic open parse plot replay resolve run
 """.split()
 
 

@@ -56,7 +56,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.live.live_crawl import LiveCrawl
         from spoor.live.metrics import Download, crawl_metrics, exporters
         from spoor.runs.assemble import make_crawl
-        from spoor.views.reading import report_of_run
+        from spoor.views.report import write_report
 
         engine = make_crawl(settings)
         exporting = exporters(lambda: crawl_metrics(engine), settings.metrics, settings.otel)
@@ -82,7 +82,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         with shown:
             reason = run.run()
     summary = run.summary(reason)
-    report_of_run(path, engine)
+    write_report(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))
     return summary
 
@@ -92,12 +92,12 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.cli.shards import Screen, describe_shards
     from spoor.integrations.ray import crawl
     from spoor.runs.assemble import make_crawl
-    from spoor.views.reading import report_of_run
+    from spoor.views.report import write_report
 
     make_crawl(settings)  # raises what is wrong with its settings before a process starts
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
         summary = crawl(path, settings, watch=screen.show)
-    report_of_run(path)
+    write_report(path)
     typer.echo(
         json.dumps(summary) if as_json else describe(summary, path) + describe_shards(summary)
     )

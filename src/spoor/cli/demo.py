@@ -39,7 +39,7 @@ def demo(
     """Crawl a generated web over real HTTP, focused and breadth-first, and compare."""
     import shutil
 
-    from spoor.views.report import render
+    from spoor.views.html import render
     from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
     world = GeneratedWorld(GeneratedSettings(pages=PAGES, seed=seed))
@@ -110,9 +110,9 @@ def compare(out: Path, policies: list[str]) -> Any:
     """One report of several runs: curves of all, pages of the first."""
     from dataclasses import replace
 
-    from spoor.views.reading import read_run
+    from spoor.views.report import report_of
 
-    runs = {policy: read_run(out / policy) for policy in policies}
+    runs = {policy: report_of(out / policy) for policy in policies}
     first = runs[policies[0]]
     lines = {policy: run.lines[policy] for policy, run in runs.items()}
     found = {policy: int(line[-1][1]) for policy, line in lines.items()}

@@ -7,9 +7,6 @@ from typing import Annotated
 
 import typer
 
-from spoor.errors import InputError
-from spoor.runs import files
-
 
 def add(app: typer.Typer) -> None:
     app.command()(export)
@@ -33,12 +30,7 @@ def export(
     index: Annotated[str, typer.Option(help="Index of bulk lines.")] = "spoor",
 ) -> None:
     """Write the relevant pages of RUN to a file for another program."""
-    from spoor.formats import export as archive
-    from spoor.runs.rows import rows_of
+    from spoor.runs.reader import Run
 
-    kind = archive.format_of(out, kind)
-    if out.resolve().parent == run.resolve() and files.is_own(out.name):
-        raise InputError(f"{out} is the run's own; give another name")
-    rows = rows_of(run, everything=everything, text=text)
-    count = archive.write(rows, out, kind, index=index, folder=run)
+    count = Run(run).export(out, kind, everything=everything, text=text, index=index)
     typer.echo(f"{count} pages: {out}")

@@ -32,24 +32,24 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Say that the page URL of RUN is wanted or is not; its policy learns that where it can."""
-    from spoor.runs.labels import label as say
-    from spoor.views.reading import report_of_run
+    from spoor.runs.reader import Run
+    from spoor.views.report import write_report
 
-    told = say(run, url, verdict is Verdict.yes)
-    if not told.running:
-        report_of_run(run)
+    result = Run(run).label(url, verdict is Verdict.yes)
+    if not result.running:
+        write_report(run)
     if as_json:
-        typer.echo(json.dumps(asdict(told)))
+        typer.echo(json.dumps(asdict(result)))
         return
-    now, was = _word(told.relevant), _word(told.was)
-    typer.echo(f"{shown(told.url)}: {now}" + ("" if now == was else f", was {was}"))
-    if told.running:
+    now, was = _word(result.relevant), _word(result.was)
+    typer.echo(f"{shown(result.url)}: {now}" + ("" if now == was else f", was {was}"))
+    if result.running:
         typer.echo("  the crawl that is running takes it in within a second")
     else:
         typer.echo("  its results and report follow")
-    if not told.learned:
+    if not result.learned:
         typer.echo("  its policy does not learn from it: it cannot take a judgement back")
-    elif not told.running:
+    elif not result.running:
         typer.echo("  its policy learns it when the crawl goes on")
 
 

@@ -27,17 +27,14 @@ def ui(
     ] = True,
 ) -> None:
     """Show RUN as a page on this machine, until Ctrl-C."""
-    from spoor.views.live_page import LivePage
-    from spoor.views.server import Ui
-
-    asyncio.run(_serve(Ui(lambda token: LivePage(run, token)), port, for_seconds, browser))
+    asyncio.run(_serve(run, port, for_seconds, browser))
 
 
-async def _serve(page: object, port: int, seconds: float | None, browser: bool) -> None:
+async def _serve(run: Path, port: int, seconds: float | None, browser: bool) -> None:
     from spoor.http.world_server import serving
     from spoor.views.server import Ui
 
-    assert isinstance(page, Ui)
+    page = Ui(run)
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -68,10 +68,9 @@ from spoor.formats.warc_reader import Warc
 from spoor.frontier.memory import MemoryFrontier
 from spoor.protocols import LookAhead, Policy
 from spoor.replay_driver import Replay
-from spoor.runs import files
 from spoor.runs.assemble import judge_and_topic
-from spoor.runs.database import reading
-from spoor.runs.snapshot import open_urls, settings_of
+from spoor.runs.reader import Run
+from spoor.runs.snapshot import settings_of
 from spoor.types import (
     Failed,
     Fetch,
@@ -629,17 +628,14 @@ def _crawl(
 
 def read_log(path: Path) -> Log:
     """What a live run did, from its folder. Raises InputError for one without pages or archive."""
-    settings = settings_of(path)
-    with reading(path) as db:
-        rows = db.execute(
-            "SELECT url, score, relevant, probability FROM pages ORDER BY ticket"
-        ).fetchall()
-        failed = {row["url"] for row in db.execute("SELECT url FROM failures")}
+    settings, run = settings_of(path), Run(path)
+    rows = sorted(run.pages(), key=lambda row: row.ticket)
+    failed = {row.url for row in run.failures()}
     if not rows:
         raise InputError(f"{path}: the run has fetched nothing yet")
     pages: dict[str, Page] = {}
     redirects: dict[str, str] = {}
-    for file in files.archives(path):
+    for file in run.archives:
         for job in Warc(file).jobs():
             recording = job()
             if recording is None:
@@ -650,12 +646,12 @@ def read_log(path: Path) -> Log:
                 redirects[recording.url] = recording.reply.location
     taken = [
         Taken(
-            pages[row["url"]],
-            Judgement(row["score"], bool(row["relevant"]), float(row["relevant"])),
-            row["probability"],
+            pages[row.url],
+            Judgement(row.score, row.relevant, float(row.relevant)),
+            row.probability,
         )
         for row in rows
-        if row["url"] in pages
+        if row.url in pages
     ]
     if not taken:
         raise InputError(f"{path}: none of its pages is in its archive; crawl without --no-warc")
@@ -668,7 +664,7 @@ def read_log(path: Path) -> Log:
         settings.policy,
         settings.vectors,
         len(rows) - len(taken),
-        open_urls(path),
+        run.open_urls(),
         failed,
     )
 

@@ -16,7 +16,8 @@ from spoor.live.metrics import Download
 from spoor.protocols import HostClocks
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
-from spoor.runs.writer import BusyError, RunWriter
+from spoor.runs.lock import BusyError
+from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox

@@ -9,39 +9,37 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.schema import read_settings
-
-
-def noted(db: sqlite3.Connection, name: str) -> str | None:
-    """What a run's database notes under a name."""
-    row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if row is None else str(row[0])
+from spoor.runs.schema import check_format, read_settings
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database of a run, to look at only; whoever writes it is not disturbed. Of a run in
-    shards it is made of theirs, in O(pages).
+    """The database of a run, to look at only; whoever writes it is not disturbed. That of a run in
+    shards is made of theirs, in O(pages).
 
-    Raises InputError where there is none, or where it cannot be read.
+    Raises InputError where there is none, where it is of another format, or where it cannot be
+    read.
     """
     file = path / files.DATABASE
-    if not file.exists() and (folders := files.shards(path)):
+    if file.exists():
+        db = shards.connect(file)
+    elif folders := files.shards(path):
         db = shards.merged(folders)
-        try:
-            yield db
-        finally:
-            db.close()
-        return
-    if not file.exists():
-        if files.is_run(path) and read_settings(path).shards:
-            raise shards.just_begun(path)
+    elif files.is_run(path) and read_settings(path).shards:
+        raise shards.just_begun(path)
+    else:
         raise InputError(f"{path} is no run: it has no {files.DATABASE}")
-    db = sqlite3.connect(shards.to_look_at(file), uri=True)
-    db.row_factory = sqlite3.Row
     try:
+        if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
+            check_format(file, known)
         yield db
     except sqlite3.Error as error:
         raise InputError(f"{file} cannot be read: {error}") from error
     finally:
         db.close()
+
+
+def noted(db: sqlite3.Connection, name: str) -> str | None:
+    """The note under a name in the database of a run."""
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
 
@@ -21,7 +21,6 @@ from spoor.formats.warc_writer import Place
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Engine
 from spoor.runs import files
-from spoor.runs.writer import RunWriter
 from spoor.sharding import commands
 from spoor.types import (
     Deferred,
@@ -37,6 +36,9 @@ from spoor.types import (
 )
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
+
+if TYPE_CHECKING:
+    from spoor.runs.writer import RunWriter
 
 Event = list[Any]
 """Its kind, its moment, and what else went in or must come out again."""

@@ -22,16 +22,16 @@ arrays where it was of lists. 4: settings and states name their parts by the fie
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE pages (
-    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, at REAL,
+    seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, status INTEGER, time REAL,
     seconds REAL, size INTEGER, score REAL, relevant INTEGER, title TEXT, path TEXT, why TEXT,
     probability REAL, choice_why TEXT, warc_file TEXT, warc_offset INTEGER, warc_length INTEGER,
     ticket INTEGER NOT NULL UNIQUE, flags TEXT NOT NULL);
 CREATE TABLE failures (
     seq INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, kind TEXT, reason TEXT,
-    status INTEGER, at REAL, ticket INTEGER NOT NULL UNIQUE);
+    status INTEGER, time REAL, ticket INTEGER NOT NULL UNIQUE);
 CREATE TABLE journal (seq INTEGER PRIMARY KEY, events BLOB NOT NULL);
 CREATE TABLE checkpoints (
-    generation INTEGER PRIMARY KEY, at REAL, requests INTEGER, seq INTEGER NOT NULL,
+    generation INTEGER PRIMARY KEY, time REAL, requests INTEGER, seq INTEGER NOT NULL,
     settings TEXT NOT NULL, state BLOB NOT NULL);
 CREATE TABLE ends (
     seq INTEGER NOT NULL, pages INTEGER NOT NULL, failures INTEGER NOT NULL, warc TEXT NOT NULL);
@@ -73,9 +73,14 @@ def from_tables(path: Path, tables: dict[str, Any]) -> Settings:
     """The settings of the run in a folder, of what `to_tables` gave."""
     if "format" not in tables or not isinstance(tables.get("crawl"), dict):
         raise InputError(f"{path / files.SETTINGS} is damaged: it is not that of a run")
-    if (known := tables.pop("format")) != FORMAT:
+    check_format(path, tables.pop("format"))
+    return Settings.from_dict(tables, str(path / files.SETTINGS))
+
+
+def check_format(path: Path, known: object) -> None:
+    """Raises InputError where the format of a folder or database is not that of this version."""
+    if known != FORMAT:
         raise InputError(
             f"{path} is of run format {known}; this Spoor writes {FORMAT}; "
             "go on with the version that began it, or choose another --out"
         )
-    return Settings.from_dict(tables, str(path / files.SETTINGS))

@@ -1,8 +1,7 @@
-"""A run in shards, read whole: one database made of those of all its shards, to look at only."""
+"""A run in shards: its folder, and the databases of its shards merged into one to look at."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
@@ -14,58 +13,45 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
+from spoor.runs.lock import hold, open_lock
 from spoor.runs.schema import as_kept, read_settings, write_settings
 from spoor.settings import Settings
 
 NUMBER = 1 << 16
 """More than any run has shards."""
 
-_WHEN = {"pages": "at", "failures": "at"}
 
+def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
+    """Make the folder of a run in shards, or open it; held until `undo` closes.
 
-def merged(folders: Sequence[Path]) -> sqlite3.Connection:
-    """The tables that readers of a run look at, over all shards, in the order of time; `shard` says
-    which a row came from, and `number` which it is, however many come in between later. Files of
-    the archive are named from the run's folder.
-
-    `checkpoints` holds the newest of each shard, that of the shard with most pages last; its
-    `requests` and `generation` are those of the shards before it, too, so that the highest grows
-    with each. `meta` is the first shard's. Copies what it reads: O(pages), about 10 s for a
-    million. Raises InputError where no shard has begun.
+    Raises InputError where it cannot be written, is in use, or was begun without shards.
     """
-    db = sqlite3.connect("", uri=True)
-    db.row_factory = sqlite3.Row
     try:
-        for folder in folders:
-            _take_in(db, folder)
-        if not _columns(db, "main", "all_pages"):
-            raise just_begun(folders[0].parent)
-        for table, when in _WHEN.items():
-            names = _columns(db, "main", f"all_{table}")
-            rest = ", ".join(name for name in names if name not in ("seq", "shard"))
-            db.execute(
-                f"CREATE TABLE {table} AS SELECT row_number() OVER (ORDER BY {when}, shard, seq)"
-                f" AS seq, {rest}, shard, seq * {NUMBER} + shard AS number FROM all_{table}"
-            )
-            db.execute(f"DROP TABLE all_{table}")
-        _number_checkpoints(db)
-        db.commit()
-    except sqlite3.Error as error:
-        db.close()
-        raise InputError(f"{folders[0].parent} cannot be read: {error}") from error
-    except BaseException:
-        db.close()
-        raise
+        lock = undo.enter_context(open_lock(path))
+    except OSError as error:
+        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+    hold(lock, path)
+    if (path / files.DATABASE).exists():
+        raise InputError(f"{path} was begun without shards; go on without --shards")
+    known = read_settings(path) if files.is_run(path) else None
+    # What decides the crawl stays as it was begun; each shard compares it.
+    new = as_kept(path, settings)
+    new = new if known is None else new.with_fixed_of(known)
+    if new != known:
+        write_settings(path, new)
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """A database to look at only, whoever writes it."""
+    db = sqlite3.connect(_uri(file), uri=True)
+    db.row_factory = sqlite3.Row
     return db
 
 
-def _columns(db: sqlite3.Connection, schema: str, table: str) -> list[str]:
-    return [row["name"] for row in db.execute(f"PRAGMA {schema}.table_info({table})")]
-
-
-def just_begun(path: Path) -> InputError:
-    """Of a run in shards whose first one is not there yet."""
-    return InputError(f"{path} has only just begun; look again in a few seconds")
+def _uri(file: Path) -> str:
+    # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
+    still = "" if os.access(file.parent, os.W_OK) else "&immutable=1"
+    return f"{file.resolve().as_uri()}?mode=ro{still}"
 
 
 def has_begun(folder: Path) -> bool:
@@ -73,68 +59,85 @@ def has_begun(folder: Path) -> bool:
     file = folder / files.DATABASE
     if not file.exists():
         return False
-    with closing(sqlite3.connect(to_look_at(file), uri=True)) as db:
+    with closing(connect(file)) as db:
         return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone())
 
 
-def to_look_at(file: Path) -> str:
-    """The URI of a database that is read only, whoever writes it."""
-    # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
-    still = "" if os.access(file.parent, os.W_OK) else "&immutable=1"
-    return f"{file.resolve().as_uri()}?mode=ro{still}"
+def just_begun(path: Path) -> InputError:
+    """Of a run in shards whose first one is not there yet."""
+    return InputError(f"{path} has only just begun; look again in a few seconds")
 
 
-def _take_in(db: sqlite3.Connection, folder: Path) -> None:
-    shard = files.shard_number(folder)
-    if not has_begun(folder):
-        return
-    db.execute("ATTACH ? AS one", (to_look_at(folder / files.DATABASE),))
+def merged(folders: Sequence[Path]) -> sqlite3.Connection:
+    """The tables that readers of a run look at, over all shards, in the order of time; `shard` says
+    which a row came from, and `number` which it is, however many come in between later. Files of
+    the archive are named from the run's folder.
+
+    `checkpoints` holds generation and settings of the newest of each shard; `meta` is the first
+    shard's. Copies what it reads: O(pages), about 10 s for a million. Raises InputError where no
+    shard has begun.
+    """
+    with ExitStack() as undo:
+        db = sqlite3.connect("", uri=True)
+        undo.callback(db.close)
+        db.row_factory = sqlite3.Row
+        try:
+            begun = [folder for folder in folders if has_begun(folder)]
+            if not begun:
+                raise just_begun(folders[0].parent)
+            for folder in begun:
+                _copy(db, folder, first=folder == begun[0])
+            for table in ("pages", "failures"):
+                _number(db, table)
+            db.commit()
+        except sqlite3.Error as error:
+            raise InputError(f"{folders[0].parent} cannot be read: {error}") from error
+        undo.pop_all()
+    return db
+
+
+def _number(db: sqlite3.Connection, table: str) -> None:
+    """Make a table of the rows of all shards, in the order of time."""
+    columns = [row["name"] for row in db.execute(f"PRAGMA table_info(all_{table})")]
+    rest = ", ".join(name for name in columns if name not in ("seq", "shard"))
+    db.execute(
+        f"CREATE TABLE {table} AS SELECT row_number() OVER (ORDER BY time, shard, seq) AS seq,"
+        f" {rest}, shard, seq * {NUMBER} + shard AS number FROM all_{table}"
+    )
+    db.execute(f"DROP TABLE all_{table}")
+
+
+def _copy(db: sqlite3.Connection, folder: Path, *, first: bool) -> None:
+    """Copy the tables of a shard."""
+    number = files.shard_number(folder)
+    queries = {
+        "all_pages": f"SELECT *, {number} AS shard FROM one.pages",
+        "all_failures": f"SELECT *, {number} AS shard FROM one.failures",
+        "checkpoints": "SELECT generation, settings FROM one.checkpoints"
+        " ORDER BY generation DESC LIMIT 1",
+        "meta": "SELECT * FROM one.meta" + ("" if first else " WHERE 0"),
+    }
+    db.execute("ATTACH ? AS one", (_uri(folder / files.DATABASE),))
     try:
-        for table in (*_WHEN, "checkpoints", "meta"):
-            names = _columns(db, "one", table)
-            if not names:
-                continue
-            target = f"all_{table}" if table != "meta" else "meta"
-            taken = ", ".join(
-                f"'{folder.name}/' || warc_file AS warc_file" if name == "warc_file" else name
-                for name in names
+        for table, query in queries.items():
+            db.execute(
+                f"CREATE TABLE {table} AS {query}" if first else f"INSERT INTO {table} {query}"
             )
-            query = f"SELECT {taken}, {shard} AS shard FROM one.{table}"
-            if table == "checkpoints":
-                query += " WHERE generation = (SELECT max(generation) FROM one.checkpoints)"
-            if not _columns(db, "main", target):
-                db.execute(f"CREATE TABLE {target} AS {query}")
-            elif table != "meta":
-                columns = ", ".join([*names, "shard"])
-                db.execute(f"INSERT INTO {target} ({columns}) {query}")
+        moved = "UPDATE all_pages SET warc_file = ? || warc_file WHERE shard = ?"
+        db.execute(moved, (f"{folder.name}/", number))
         db.commit()
     finally:
         db.execute("DETACH one")
 
 
-def _number_checkpoints(db: sqlite3.Connection) -> None:
-    names = _columns(db, "main", "all_checkpoints")
-    db.execute("CREATE TABLE checkpoints AS SELECT * FROM all_checkpoints WHERE 0")
-    pages = dict(db.execute("SELECT shard, count(*) FROM pages GROUP BY shard").fetchall())
-    rows = db.execute(f"SELECT {', '.join(names)} FROM all_checkpoints").fetchall()
-    rows.sort(key=lambda row: pages.get(row["shard"], 0))
-    totals = dict.fromkeys(("generation", "requests"), 0)
-    for row in rows:
-        for name in totals:
-            totals[name] += row[name] or 0
-        values = [totals.get(name, row[name]) for name in names]
-        db.execute(f"INSERT INTO checkpoints VALUES ({', '.join('?' * len(names))})", values)
-    db.execute("DROP TABLE all_checkpoints")
-
-
 def write_results(path: Path) -> None:
-    """Write the results of the whole run, best first."""
+    """Write the relevant pages of all shards into the run's folder, best first."""
     lines: list[tuple[float, str]] = []
     for folder in files.shards(path):
         file = folder / files.RELEVANT
         if file.exists():
-            told = file.read_text("utf-8").splitlines()
-            lines += [(-float(json.loads(line)["score"]), line) for line in told]
+            rows = file.read_text("utf-8").splitlines()
+            lines += [(-float(json.loads(row)["score"]), row) for row in rows]
     write_whole(path / files.RELEVANT, "".join(f"{line}\n" for _, line in sorted(lines)))
 
 
@@ -146,31 +149,7 @@ def write_status(path: Path, status: Mapping[str, Any]) -> None:
 def read_status(path: Path) -> Mapping[str, Any] | None:
     """The state of a run's shards as it was written last; None where it was not."""
     with suppress(OSError, ValueError):
-        told = json.loads((path / files.SHARDS).read_text("utf-8"))
-        if isinstance(told, dict):
-            return told
+        status = json.loads((path / files.SHARDS).read_text("utf-8"))
+        if isinstance(status, dict):
+            return status
     return None
-
-
-def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
-    """Make the folder of a run in shards, or open it; held until `undo` closes.
-
-    Raises InputError where it cannot be written, is in use, or was begun without shards.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = undo.enter_context((path / files.LOCK).open("w"))
-    except OSError as error:
-        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(f"{path} is in use by another process; wait for it or end it") from None
-    if (path / files.DATABASE).exists():
-        raise InputError(f"{path} was begun without shards; go on without --shards")
-    known = read_settings(path) if files.is_run(path) else None
-    # What decides the crawl stays as it was begun; each shard compares it.
-    new = as_kept(path, settings)
-    new = new if known is None else new.with_fixed_of(known)
-    if new != known:
-        write_settings(path, new)

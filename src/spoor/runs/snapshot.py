@@ -1,12 +1,10 @@
-"""A run as it stood at its last checkpoint: what its policy has learned, and what it would ask for
-next.
+"""A run at its last checkpoint: what its policy has learned, and what it would ask for next.
 
 The state is loaded into a crawl of this process and that one is asked; the run is not touched.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -19,16 +17,19 @@ from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, FallsBack, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import judge_and_topic, make_crawl
-from spoor.runs.database import reading
-from spoor.runs.labels import labelled_since
+from spoor.runs.assemble import make_crawl
+from spoor.runs.database import noted, reading
+from spoor.runs.journal import events_of
+from spoor.runs.lock import is_running
+from spoor.runs.rows import Why
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import has_begun
 from spoor.settings import Settings
-from spoor.types import NO_PARENT, Choice, Judgement, State
+from spoor.types import NO_PARENT, Choice, Judgement
 from spoor.web.traps import closed_groups
 
 NEXT = 20
@@ -37,8 +38,9 @@ NEXT = 20
 _AT_LEISURE = 1e18
 """A moment so late that every host's delay is over, and any other delay adds nothing to it, s."""
 
-Why = Sequence[tuple[str, float]]
-"""Reasons in words, with their share."""
+AHEAD = 4
+"""Times as many links as are shown are asked for at a checkpoint: those that are fetched until the
+next one give place to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class HostClock:
 class Snapshot:
     """What a checkpoint says."""
 
-    at: float
+    time: float
     """Unix seconds."""
     requests: int = 0
     skipped: int = 0
@@ -89,6 +91,13 @@ class Snapshot:
     missing: str = ""
     """Why there is nothing of the policy."""
 
+    def estimate(self, verdicts: Sequence[bool | int]) -> Estimate | None:
+        """What is left, by the verdicts on all pages so far; None where nothing can be said."""
+        if self.open_links is None:
+            return None
+        requests = max(self.requests, len(verdicts))
+        return Harvest(map(bool, verdicts)).estimate(self.open_links, requests)
+
 
 def settings_of(path: Path) -> Settings:
     """The settings of a crawl. Raises InputError where there is none."""
@@ -98,30 +107,39 @@ def settings_of(path: Path) -> Settings:
     return replace(settings, folder=os.path.join(path, settings.folder))
 
 
-def crawl_of(path: Path) -> tuple[Crawl, str]:
-    """The crawl of a run's settings, nothing loaded, and what its topic is called. Raises
-    InputError where its topic, model or vectors are no longer to be had."""
-    settings = settings_of(path)
-    _, subject = judge_and_topic(settings)
-    called = (subject.topic.name or subject.topic.text) if subject else ""
-    return make_crawl(settings), called
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """The last that a run wrote."""
 
-    at: float
+    path: Path
+    """Of the run, or of one of its shards."""
+    time: float
     """Unix seconds."""
     state: dict[str, Any]
     labels: Sequence[tuple[str, Judgement, Judgement]]
-    """(URL, before, after) of what a person said of its pages since."""
+    """(URL, before, after) of the labels of its pages since."""
 
-    def load_into(self, crawl: Crawl) -> None:
-        """Bring a crawl of the run's settings to this point."""
+    def frontier(self, after: ExitStack) -> MemoryFrontier | None:
+        """A frontier to load the state into, with room for any number of requests to a host; None
+        for one on disk while the run goes on: its file is for the crawl alone then."""
+        if "digest" not in self.state["frontier"]:
+            return MemoryFrontier()
+        if is_running(self.path):
+            return None
+        on_disk = SqliteFrontier(self.path / files.FRONTIER)
+        after.callback(on_disk.close)
+        return on_disk
+
+    def load_into(self, crawl: Crawl, frontier: MemoryFrontier | None) -> None:
+        """Bring a crawl of the run's settings to this point; its policy only where the frontier is
+        not to be had."""
+        if frontier is None:
+            crawl.policy.load(self.state["policy"])
+            return
+        crawl.frontier = frontier
         crawl.load(self.state)
         for url, before, after in self.labels:
-            with suppress(CallerError):  # a page that was found since
+            with suppress(CallerError):  # a page that was fetched since
                 crawl.relabel(url, before, after)
 
 
@@ -129,56 +147,59 @@ def last_checkpoint(path: Path) -> Checkpoint | None:
     """The last checkpoint of a run; None before the first."""
     with reading(path) as db:
         row = db.execute(
-            "SELECT at, seq, state FROM checkpoints ORDER BY generation DESC LIMIT 1"
+            "SELECT time, seq, state FROM checkpoints ORDER BY generation DESC LIMIT 1"
         ).fetchone()
         if row is None:
             return None
-        labels = labelled_since(db, row["seq"])
-    return Checkpoint(row["at"], unpack(row["state"], source=f"{path / files.DATABASE}"), labels)
+        query = "SELECT events FROM journal WHERE seq > ? ORDER BY seq"
+        labelled = noted(db, "labels") is not None
+        entries = db.execute(query, (row["seq"],)).fetchall() if labelled else []
+    labels = [
+        (event[2], Judgement(*event[3]), Judgement(*event[4]))
+        for (entry,) in entries
+        for event in events_of(entry)
+        if event[0] == "label"
+    ]
+    state = unpack(row["state"], source=f"{path / files.DATABASE}")
+    return Checkpoint(path, row["time"], state, labels)
 
 
 def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Snapshot | None:
     """What the last checkpoint of a run says; None before the first.
 
     `crawl` is one of the run's settings to load the state into, whatever it has done before; None
-    makes one. Whatever is wrong with a policy, model or topic is told in `missing`: a report is
+    makes one. Whatever is wrong with a policy, model or topic is said in `missing`: a report is
     not to fail for it. Costs what opening the run costs.
     """
-    shards = files.shards(path)
-    if shards:
-        every = [snapshot(shard, links=links) for shard in filter(has_begun, shards)]
+    if files.shards(path):
+        every = [snapshot(shard, links=links) for shard in parts(path) if shard != path]
         return _together([one for one in every if one is not None], links)
-    found = last_checkpoint(path)
-    if found is None:
+    last = last_checkpoint(path)
+    if last is None:
         return None
-    state, link_filter = found.state, found.state["link_filter"]
+    counts, link_filter = last.state["counts"], last.state["link_filter"]
     known = Snapshot(
-        found.at,
-        state["counts"]["requests"],
-        state["counts"]["skipped"],
-        state["counts"]["pages"],
-        state["counts"]["failed"],
+        last.time,
+        counts["requests"],
+        counts["skipped"],
+        counts["pages"],
+        counts["failed"],
         traps=closed_groups(link_filter["traps"]) if link_filter and link_filter["traps"] else (),
     )
     with ExitStack() as after:
         try:
-            engine = crawl_of(path)[0] if crawl is None else crawl
-            frontier = _frontier(path, state["frontier"], after)
-            chosen: list[NextLink] = []
-            if frontier is None:
-                engine.policy.load(state["policy"])
-            else:
-                engine.frontier = frontier
-                found.load_into(engine)
+            engine = make_crawl(settings_of(path)) if crawl is None else crawl
+            frontier = last.frontier(after)
+            last.load_into(engine, frontier)
+            if frontier is not None:
                 known = replace(known, open_links=frontier.open_count, hosts=_clocks(frontier))
             rows = explained(engine)
-            if frontier is not None:
-                chosen = list(_choices(engine, frontier, links))
+            chosen = [] if frontier is None else list(_choices(engine, frontier, links))
         except SpoorError as error:
             return replace(known, missing=str(error))
         except Exception as error:  # a plug-in's, whose state says nothing to this version of it
-            what = f"{type(error).__name__}: {error}"
-            return replace(known, missing=f"this Spoor cannot load its state ({what})")
+            reason = f"{type(error).__name__}: {error}"
+            return replace(known, missing=f"this Spoor cannot load its state ({reason})")
     fault = engine.policy.fault() if isinstance(engine.policy, FallsBack) else ""
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
@@ -202,7 +223,7 @@ def _together(every: Sequence[Snapshot], links: int) -> Snapshot | None:
     known = [one.open_links for one in every if one.open_links is not None]
     return replace(
         busiest,
-        at=min(one.at for one in every),
+        time=min(one.time for one in every),
         requests=sum(one.requests for one in every),
         skipped=sum(one.skipped for one in every),
         pages=sum(one.pages for one in every),
@@ -214,19 +235,7 @@ def _together(every: Sequence[Snapshot], links: int) -> Snapshot | None:
     )
 
 
-def _frontier(path: Path, state: State, after: ExitStack) -> MemoryFrontier | None:
-    """A frontier to load this state into, with room for any number of requests to a host; None for
-    one on disk while the run goes on: its file is for the crawl alone then."""
-    if "digest" not in state:
-        return MemoryFrontier()
-    if is_running(path):
-        return None
-    found = SqliteFrontier(path / files.FRONTIER)
-    after.callback(found.close)
-    return found
-
-
-def _parts(path: Path) -> Sequence[Path]:
+def parts(path: Path) -> Sequence[Path]:
     """The folders that hold a run's states: its own, or those of its shards that have begun."""
     return [*filter(has_begun, files.shards(path))] or [path]
 
@@ -235,33 +244,19 @@ def open_urls(path: Path) -> frozenset[str] | None:
     """URLs that a run knew of and had not asked for at its last checkpoint; None where nobody can
     tell, before the first one or while they lie on the disk of a crawl that goes on."""
     every: set[str] = set()
-    for shard in _parts(path):
-        found = last_checkpoint(shard)
+    for part in parts(path):
+        last = last_checkpoint(part)
         with ExitStack() as after:
-            frontier = None if found is None else _frontier(shard, found.state["frontier"], after)
-            if found is None or frontier is None:
+            frontier = None if last is None else last.frontier(after)
+            if last is None or frontier is None:
                 return None
-            frontier.load(found.state["frontier"])
+            frontier.load(last.state["frontier"])
             every.update(map(frontier.url, frontier.open()))
     return frozenset(every)
 
 
 def _clocks(frontier: MemoryFrontier) -> dict[str, HostClock]:
     return {name: HostClock(frontier.delay(name), count) for name, count, *_ in frontier.hosts()}
-
-
-def is_running(path: Path) -> bool:
-    """Whether a process holds the run, or a shard of it."""
-    if any(map(is_running, files.shards(path))):
-        return True
-    try:
-        with (path / files.LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
@@ -279,16 +274,20 @@ def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[Next
         if not len(offer):
             return
         choice = crawl.policy.choose(offer)
-        yield _told(frontier, choice)
+        yield _next_link(frontier, choice)
         frontier.take(choice.link, _AT_LEISURE)
 
 
-def _told(frontier: MemoryFrontier, choice: Choice) -> NextLink:
-    seen = frontier.in_links(choice.link)
-    anchor = next((in_link.anchor.text for in_link in seen if in_link.anchor.text), "")
-    parent = seen[0].parent if seen else NO_PARENT
-    page = "" if parent == NO_PARENT else frontier.url(parent)
+def _next_link(frontier: MemoryFrontier, choice: Choice) -> NextLink:
+    in_links = frontier.in_links(choice.link)
+    anchor = next((in_link.anchor.text for in_link in in_links if in_link.anchor.text), "")
+    page = _page_of(frontier, in_links[0].parent) if in_links else ""
     return NextLink(frontier.url(choice.link), anchor, page, choice.why, choice.probability)
+
+
+def _page_of(frontier: MemoryFrontier, parent: int) -> str:
+    """URL of the page that a link was seen on; empty for a seed."""
+    return "" if parent == NO_PARENT else frontier.url(parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,19 +305,18 @@ class OpenLink:
 
 def open_link(path: Path, url: str) -> OpenLink | None:
     """An open link as it stood at the last checkpoint of a run; None where it is not one."""
-    for shard in _parts(path):
-        found = last_checkpoint(shard)
-        if found is None:
+    for part in parts(path):
+        last = last_checkpoint(part)
+        if last is None:
             continue
         with ExitStack() as after:
-            crawl = crawl_of(shard)[0]
-            frontier = _frontier(shard, found.state["frontier"], after)
+            crawl = make_crawl(settings_of(part))
+            frontier = last.frontier(after)
             if frontier is None:
                 raise InputError(f"{path} is going on, and its open links lie on disk; wait for it")
-            crawl.frontier = frontier
-            found.load_into(crawl)
+            last.load_into(crawl, frontier)
             link = frontier.find(url)
-            if link is None or not frontier.in_links(link):
+            if link is None or not (in_links := frontier.in_links(link)):
                 continue
             policy = crawl.policy
             choice = policy.weigh(link) if isinstance(policy, ValuesLinks) else None
@@ -326,12 +324,8 @@ def open_link(path: Path, url: str) -> OpenLink | None:
                 url,
                 frontier.depth(link),
                 [
-                    (
-                        "" if one.parent == NO_PARENT else frontier.url(one.parent),
-                        one.anchor.text,
-                        one.parent_score,
-                    )
-                    for one in frontier.in_links(link)
+                    (_page_of(frontier, one.parent), one.anchor.text, one.parent_score)
+                    for one in in_links
                 ],
                 () if choice is None else choice.why,
             )

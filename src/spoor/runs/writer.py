@@ -1,31 +1,40 @@
-"""The folder of a live run: settings, state, pages, results.
+"""Writes a live run: settings, state, pages, results.
 
-`state.db` (SQLite) is the truth: what was fetched, the journal of all that went into the crawl, two
+The database is the truth: what was fetched, the journal of all that went into the crawl, two
 generations of its state, and how far the WARC files reach. A commit brings the WARC records onto
-the disk first, then everything else in one transaction. `spoor.toml` says the settings and
-`relevant.jsonl` what was found, both for the reader; opening the folder cuts the WARC files back to
-the last commit and mends the rest, so that all agree whenever the process died.
+the disk first, then everything else in one transaction. The files of settings and results are for
+the reader; opening the folder cuts the WARC files back to the last commit and mends the rest, so
+that all agree whenever the process died.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoor.distribution import VERSION
 from spoor.errors import InputError, PausedError, SpoorError
-from spoor.files import write_whole
-from spoor.formats.warc_writer import ROTATE_AT, Captured, Place, WarcWriter, response_at
+from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
 from spoor.runs.database import noted
+from spoor.runs.exchanges import body_at, captured
+from spoor.runs.labels import read_labels
+from spoor.runs.lock import hold, open_lock
+from spoor.runs.recovery import (
+    check_database,
+    committed,
+    cut_archives,
+    damaged,
+    journal_after,
+    mend_results,
+    refuse_leftovers,
+    result_line,
+)
 from spoor.runs.schema import (
     FORMAT,
     TABLES,
@@ -63,25 +72,13 @@ POINTS = (
     "state committed",
     "log emptied",
 )
-"""Steps of opening, of a finish and of a checkpoint, told to the folder's `at` as they are reached:
-where a test may end the process."""
-
-
-@dataclass(slots=True)
-class _Ends:
-    """How far a run got."""
-
-    seq: int
-    """Of the journal."""
-    pages: int
-    failures: int
-    warc: dict[str, int]
-    """Where each WARC file ends."""
+"""Steps of opening, of a commit and of a checkpoint, passed to the writer's `at` when they are
+reached: where a test may end the process."""
 
 
 @dataclass(slots=True)
 class _Rows:
-    """What was fetched since the last commit."""
+    """Rows since the last commit."""
 
     pages: list[tuple[Any, ...]] = field(default_factory=list)
     failures: list[tuple[Any, ...]] = field(default_factory=list)
@@ -89,10 +86,6 @@ class _Rows:
     labels: list[tuple[float, int, str, int]] = field(default_factory=list)
     """(score, relevant, why, seq) of pages that a person judged otherwise."""
     notes: dict[str, str] = field(default_factory=dict)
-
-
-class BusyError(InputError):
-    """Another process holds the folder."""
 
 
 class RunWriter:
@@ -114,110 +107,77 @@ class RunWriter:
         self.path = path
         self.settings = settings
         self.at = at
-        self._rotate_at = rotate_at
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / files.LOCK).open("w")
+            self._lock = open_lock(path)
         except OSError as error:
             raise self._unwritable(error.strerror) from error
         with ExitStack() as undo:
             undo.callback(self._lock.close)
             try:
                 self._open(undo)
+                self._results = (path / files.RELEVANT).open("a", encoding="utf-8")
+                undo.callback(self._results.close)
+                self.at("results mended")
+                self._warc = (
+                    WarcWriter(path, files.WARC, software=user_agent(), rotate_at=rotate_at)
+                    if settings.warc
+                    else None
+                )
             except OSError as error:
                 raise self._unwritable(error.strerror) from error
             undo.pop_all()
-
-    def _open(self, undo: ExitStack) -> None:
-        path = self.path
-        if files.shards(path):
-            raise InputError(f"{path} is a run in shards; go on with --shards")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BusyError(f"{path} is in use by another process; wait for it or end it") from None
-        written = read_settings(path) if files.is_run(path) else None
-        if written is not None:
-            self.settings.refuse_change(written, path)
-        self.at("opened")
-        try:
-            self._db = sqlite3.connect(path / files.DATABASE)
-            undo.callback(self._db.close)
-            self.resumed = self._open_db()
-            if not self.resumed:
-                self._create()
-            begun = self._begun()
-            self.settings.refuse_change(begun, path)
-            self._ends = self._last_ends()
-        except sqlite3.OperationalError as error:  # read-only, full
-            raise self._unwritable(str(error)) from error
-        except sqlite3.Error as error:
-            raise self._damaged(str(error)) from error
-        if written != begun:
-            write_settings(path, begun)
-        self._cut_back()
-        self.at("warc cut")
         self._rows = _Rows()
-        self._mend_results()
-        self._results = (path / files.RELEVANT).open("a", encoding="utf-8")
-        undo.callback(self._results.close)
-        self.at("results mended")
-        self._warc: WarcWriter | None = None
-        if self.settings.warc:
-            self._warc = WarcWriter(
-                path, files.WARC, software=user_agent(), rotate_at=self._rotate_at
-            )
         self._place: Place | None = None
         self._after = 0
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
-        self._heard = int(self.told("labels") or 0)
-        """Bytes of `labels.jsonl` that were taken in."""
+        self._labels_read = int(noted(self._db, "labels") or 0)
+        """Bytes of the labels that were taken in."""
         self.ran_with = self.settings
 
     # -- opening
 
-    def _unwritable(self, what: str | None) -> SpoorError:
-        """A run that was begun pauses; where none was, the folder is what is wrong."""
-        with suppress(OSError):
-            if (self.path / files.DATABASE).exists():
-                return PausedError(_paused(self.path, what))
-        return InputError(f"cannot write the run folder {self.path}: {what}")
-
-    def _damaged(self, what: str) -> InputError:
-        file = self.path / files.DATABASE
-        return InputError(
-            f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
-        )
-
-    def _open_db(self) -> bool:
-        """Whether there is a run in it."""
-        db = self._db
-        db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=FULL")
-        # The log is emptied with each checkpoint of ours and never half-way: what is in the
-        # database itself then belongs together even where the log is lost.
-        db.execute("PRAGMA wal_autocheckpoint=0")
-        known = db.execute("PRAGMA user_version").fetchone()[0]
-        if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            return False
-        if known != FORMAT:
-            file = self.path / files.DATABASE
-            raise InputError(
-                f"{file} is of run format {known}; this Spoor writes {FORMAT}; "
-                "go on with the version that began it, or choose another --out"
-            )
-        problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if problem != "ok":
-            raise self._damaged(problem)
-        self.at("checked")
-        return True
+    def _open(self, undo: ExitStack) -> None:
+        """The database, and everything else as it was at the last commit."""
+        path = self.path
+        if files.shards(path):
+            raise InputError(f"{path} is a run in shards; go on with --shards")
+        hold(self._lock, path)
+        in_file = read_settings(path) if files.is_run(path) else None
+        if in_file is not None:
+            self.settings.refuse_change(in_file, path)
+        self.at("opened")
+        try:
+            self._db = sqlite3.connect(path / files.DATABASE)
+            undo.callback(self._db.close)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            # The log is emptied with each checkpoint of ours and never half-way: what is in the
+            # database itself then belongs together even where the log is lost.
+            self._db.execute("PRAGMA wal_autocheckpoint=0")
+            self.resumed = check_database(path, self._db)
+            if self.resumed:
+                self.at("checked")
+            else:
+                self._create()
+            begun = noted(self._db, "settings")
+            if begun is None:
+                raise damaged(path, "it holds no settings")
+            known = from_tables(path, json.loads(begun))
+            self.settings.refuse_change(known, path)
+            self._ends = committed(path, self._db)
+        except sqlite3.OperationalError as error:  # read-only, full
+            raise self._unwritable(str(error)) from error
+        except sqlite3.Error as error:
+            raise damaged(path, str(error)) from error
+        if in_file != known:
+            write_settings(path, known)
+        cut_archives(path, self._ends.warc)
+        self.at("warc cut")
+        mend_results(path, self._db)
 
     def _create(self) -> None:
-        left = [self.path / files.SETTINGS, *files.archives(self.path)]
-        for file in left:
-            if file.exists() and file.stat().st_size:
-                raise self._damaged(f"no state in it, but {file.name} is there")
+        refuse_leftovers(self.path)
         begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
         self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
@@ -226,50 +186,12 @@ class RunWriter:
         self._empty_log()
         self.at("created")
 
-    def _begun(self) -> Settings:
-        begun = noted(self._db, "settings")
-        if begun is None:
-            raise self._damaged("it holds no settings")
-        return from_tables(self.path, json.loads(begun))
-
-    def _last_ends(self) -> _Ends:
-        db = self._db
-        seq, pages, failures, warc = db.execute("SELECT * FROM ends").fetchone()
-        for table, rows in (("pages", pages), ("failures", failures)):
-            found = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
-            if found != (rows, rows):
-                raise self._damaged(f"its table {table} does not hold the {rows} rows committed")
-        return _Ends(seq, pages, failures, json.loads(warc))
-
-    def _cut_back(self) -> None:
-        """Drop what was archived after the last commit: it will be fetched again."""
-        for file in files.archives(self.path):
-            if file.name not in self._ends.warc:
-                file.unlink()
-        for name, end in self._ends.warc.items():
-            file = self.path / name
-            size = file.stat().st_size if file.exists() else 0
-            if size < end:
-                raise InputError(
-                    f"{file} is damaged: {size} of the {end} bytes committed are left; put it back "
-                    "from a copy or choose another --out"
-                )
-            if size > end:
-                os.truncate(file, end)
-
-    def _mend_results(self) -> None:
-        """Make `relevant.jsonl` say what the database says."""
-        rows = self._db.execute(
-            "SELECT url, score, title, path, why FROM pages WHERE relevant ORDER BY seq"
-        )
-        wanted = "".join(
-            _result(url, score, title, json.loads(path), json.loads(why))
-            for url, score, title, path, why in rows
-        ).encode()
-        file = self.path / files.RELEVANT
-        if file.exists() and file.read_bytes() == wanted:
-            return
-        write_whole(file, wanted)
+    def _unwritable(self, reason: str | None) -> SpoorError:
+        """A run that was begun pauses; where none was, the folder is what is wrong."""
+        with suppress(OSError):
+            if (self.path / files.DATABASE).exists():
+                return PausedError(_paused(self.path, reason))
+        return InputError(f"cannot write the run folder {self.path}: {reason}")
 
     def state(self, usable: Callable[[State], bool] = lambda state: True) -> dict[str, Any] | None:
         """The crawl's state at the last checkpoint, None before the first; `ran_with` then holds
@@ -279,22 +201,22 @@ class RunWriter:
         """
         from spoor.learn.state import unpack
 
-        found = self._generations()
-        for at, (seq, settings, blob) in enumerate(found, 1):
+        rows = self._generations()
+        for index, (seq, settings, blob) in enumerate(rows):
+            last = index == len(rows) - 1
             try:
                 state = unpack(blob, source=str(self.path / files.DATABASE))
             except InputError:
-                if at == len(found):
+                if last:
                     raise
-            else:
-                if at < len(found) and not usable(state):
-                    continue
+                continue
+            if last or usable(state):
                 self._after = seq
                 self.ran_with = Settings.from_dict(json.loads(settings))
                 self.at("state read")
                 return state
         if self._ends.seq:
-            raise self._damaged("it holds a journal without a state")
+            raise damaged(self.path, "it holds a journal without a state")
         return None
 
     def _generations(self) -> list[tuple[int, str, bytes]]:
@@ -303,28 +225,12 @@ class RunWriter:
 
     def tail(self) -> Iterator[bytes]:
         """The journal after the state that `state` gave."""
-        rows = self._db.execute(
-            "SELECT seq, events FROM journal WHERE seq > ? ORDER BY seq", (self._after,)
-        )
-        expected = self._after
-        for seq, events in rows:
-            expected += 1
-            if seq != expected:
-                break
-            yield events
-        else:
-            if expected == self._ends.seq:
-                return
-        raise self._damaged(f"entry {expected} of its journal is missing")
+        return journal_after(self.path, self._db, self._after, self._ends.seq)
 
-    # -- what a person says of its pages
-
-    def told(self, name: str) -> str | None:
-        """What was noted under a name."""
-        return noted(self._db, name)
+    # -- labels of people
 
     def note(self, name: str, value: str) -> None:
-        """Note what readers of the folder want to know; durable with the next commit."""
+        """Note something for readers of the run; durable with the next commit."""
         self._rows.notes[name] = value
 
     def verdicts(self) -> list[bool]:
@@ -332,35 +238,24 @@ class RunWriter:
         return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
     def has_labels(self) -> bool:
-        """Whether something was said since the last time; costs one look at a file's size."""
+        """Whether there are labels that were not taken in; costs one look at a file's size."""
         try:
-            return (self.path / files.LABELS).stat().st_size > self._heard
+            return (self.path / files.LABELS).stat().st_size > self._labels_read
         except OSError:
             return False
 
     def labels(self) -> list[tuple[str, bool]]:
-        """(URL, relevant) as said in `labels.jsonl` since the last time; what is not yet a whole
-        line is left for the next. That they were heard is durable with the next commit."""
-        try:
-            with (self.path / files.LABELS).open("rb") as file:
-                file.seek(self._heard)
-                whole = file.read().rpartition(b"\n")[0]
-        except OSError:
-            return []
-        if not whole:
-            return []
-        self._heard += len(whole) + 1
-        self.note("labels", str(self._heard))
-        said = []
-        for line in whole.splitlines():
-            with suppress(ValueError, KeyError, TypeError):
-                row = json.loads(line)
-                said.append((str(row["url"]), bool(row["relevant"])))
-        return said
+        """(URL, relevant) of the labels since the last call; a line that is not complete is left
+        for the next. That they were taken in is durable with the next commit."""
+        labels, end = read_labels(self.path, self._labels_read)
+        if end != self._labels_read:
+            self._labels_read = end
+            self.note("labels", str(end))
+        return labels
 
     def relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
         """Judge a page that was committed otherwise: (before, after); None where there is none, or
-        nothing new was said of it. Durable with the next commit."""
+        its judgement stays. Durable with the next commit."""
         row = self._db.execute(
             "SELECT seq, score, relevant, why FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1",
             (url,),
@@ -368,9 +263,9 @@ class RunWriter:
         if row is None:
             return None
         seq, score, was, why = row
-        for new, now, told, at in self._rows.labels:
-            if at == seq:
-                score, was, why = new, now, told
+        for new in self._rows.labels:
+            if new[-1] == seq:
+                score, was, why, _ = new
         after = Judgement(float(relevant), relevant, float(relevant))
         if (score, bool(was)) == (after.score, relevant):
             return None
@@ -386,38 +281,16 @@ class RunWriter:
         """Archive one exchange; where, if at all."""
         if self._warc is None:
             return None
-        captured = Captured(
-            exchange.url,
-            exchange.began,
-            _request(exchange),
-            _response(exchange),
-            _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
-        )
         try:
-            self._place = self._warc.write(captured)
+            self._place = self._warc.write(captured(exchange))
         except OSError as error:
             raise self._pause(error) from error
         self.at("exchange recorded")
         return self._place
 
     def body(self, place: Place, size: int) -> bytes:
-        """The body of an exchange that was archived whole, decompressed: so many bytes.
-
-        Raises InputError where the archive is damaged.
-        """
-        from spoor.web.content_encoding import decoded
-
-        head, raw = response_at(self.path, place)
-        encodings = [
-            value.strip()
-            for name, _, value in (line.partition(":") for line in head.split("\r\n"))
-            if name.lower() == "content-encoding"
-        ]
-        try:
-            return decoded(raw, encodings[0] if encodings else "", size)
-        except ValueError as error:
-            file = self.path / place.file
-            raise InputError(f"{file} is damaged at byte {place.offset}: {error}") from error
+        """The body of an exchange that was archived without a cut (`body_at`)."""
+        return body_at(self.path, place, size)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], at: float) -> None:
         """Note what came of a reply; it becomes durable with the next commit."""
@@ -462,7 +335,7 @@ class RunWriter:
             )
         )
         if judgement.relevant:
-            self._rows.results.append(_result(page.url, judgement.score, page.title, path, why))
+            self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, where nobody judged a page."""
@@ -538,7 +411,7 @@ class RunWriter:
             self._rows = _Rows()
             if rows.labels:
                 self._results.close()
-                self._mend_results()
+                mend_results(self.path, self._db)
                 self._results = (self.path / files.RELEVANT).open("a", encoding="utf-8")
             else:
                 self._results.writelines(rows.results)
@@ -548,7 +421,7 @@ class RunWriter:
     def _write_state(self, at: float, requests: int, settings: str, blob: bytes) -> None:
         db = self._db
         db.execute(
-            "INSERT INTO checkpoints (at, requests, seq, settings, state) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO checkpoints (time, requests, seq, settings, state) VALUES (?, ?, ?, ?, ?)",
             (at, requests, self._ends.seq, settings, blob),
         )
         newest = "SELECT max(generation) FROM checkpoints"
@@ -592,43 +465,7 @@ def _paused(path: Path, what: str | None) -> str:
     )
 
 
-def _result(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:
-    """A line of `relevant.jsonl`."""
-    line = {"url": url, "score": round(score, 4), "title": title, "path": path, "why": why}
-    return json.dumps(line, ensure_ascii=False) + "\n"
-
-
 _PERSON = "a person said so"
-
-_TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}
-
 
 _json = json.JSONEncoder(check_circular=False).encode
 """Of what cannot hold itself."""
-
-
-def _request(exchange: Exchange) -> bytes:
-    _, _, host, *rest = exchange.url.split("/", 3)
-    target = rest[0] if rest else ""
-    head = f"GET /{target} HTTP/1.1\r\nHost: {host}\r\n{_lines(exchange.request_headers)}\r\n"
-    return head.encode("utf-8", "replace")
-
-
-@lru_cache(maxsize=4)  # a run has one
-def _lines(headers: tuple[tuple[str, str], ...]) -> str:
-    return "".join(f"{name}: {value}\r\n" for name, value in headers)
-
-
-def _response(exchange: Exchange) -> bytes:
-    """The reply as received, except that chunking is undone: its header keeps its old value under
-    another name, as Common Crawl does."""
-    lines = [f"HTTP/1.1 {exchange.status} {exchange.reason}"]
-    for name, value in exchange.headers.items():
-        if name.lower() in _FRAMING:
-            name = f"X-Crawler-{name}"
-        lines.append(f"{name}: {value}")
-    lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
-    return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), exchange.raw))
-
-
-_FRAMING = frozenset(("transfer-encoding", "content-length"))

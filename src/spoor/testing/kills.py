@@ -31,7 +31,7 @@ from spoor.learn.state import pack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
-from spoor.runs.database import reading
+from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -167,15 +167,14 @@ def check_run(path: Path) -> set[str]:
     WARC records and results do not agree."""
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-    with reading(path) as db:
-        rows = db.execute("SELECT * FROM pages ORDER BY seq").fetchall()
-        failed = db.execute("SELECT count(*) FROM failures").fetchone()[0]
-        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    urls = [row["url"] for row in rows]
+    run = Run(path)
+    rows, failed = list(run.pages()), list(run.failures())
+    assert run.is_intact()
+    urls = [row.url for row in rows]
     twice = [url for url, times in Counter(urls).items() if times > 1]
     assert not twice, f"judged twice: {twice}"
     records, kinds = list[str](), WarcRecordType.response | WarcRecordType.metadata
-    for file in files.archives(path):
+    for file in run.archives:
         described = 0
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, record_types=kinds, verify_digests=True):
@@ -183,12 +182,12 @@ def check_run(path: Path) -> set[str]:
                     records.append(record.headers["WARC-Target-URI"])
                 else:
                     described += 1
-        assert described == sum(row["warc_file"] == file.name for row in rows) or failed, file
+        assert described == sum(row.warc_file == file.name for row in rows) or failed, file
     assert sorted(records) == sorted(urls) or failed, (
         f"{len(records)} WARC records of {len(urls)} pages"
     )
     results = (path / files.RELEVANT).read_text("utf-8").splitlines()
-    assert len(results) == sum(row["relevant"] for row in rows)
+    assert len(results) == sum(row.relevant for row in rows)
     return set(urls)
 
 

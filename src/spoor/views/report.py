@@ -1,109 +1,30 @@
-"""The report of a run: one page that opens without a network and asks nothing of anyone.
-
-The page that `spoor ui` shows is the same, with buttons and a script that keeps it up to date.
-"""
+"""The report of a run: what it shows, from its rows and its last checkpoint."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, select_autoescape
-from markupsafe import Markup
+from spoor.crawl import Crawl
+from spoor.errors import InputError
+from spoor.files import write_whole
+from spoor.runs import files
+from spoor.runs.reader import Run, policy_learns
+from spoor.runs.rows import PageRow
+from spoor.runs.snapshot import HostClock, Snapshot, settings_of
+from spoor.views.html import render
+from spoor.views.snippets import Snippet, Snippets
+from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
-from spoor.display import shown
-from spoor.runs.snapshot import Snapshot, Why
-from spoor.views.plots import GREY, curves
-
-SECTIONS = (
-    ("summary", "Summary"),
-    ("harvest", "Harvest"),
-    ("left", "What is left"),
-    ("best", "Best pages"),
-    ("recent", "Latest pages"),
-    ("next", "Next links"),
-    ("learned", "What it has learned"),
-    ("hosts", "Hosts"),
-    ("shards", "Shards"),
-    ("refused", "Kept out"),
-    ("failed", "What failed"),
-    ("settings", "Settings"),
-)
-"""Parts of a report, each with a template; one that has nothing to show is left out."""
-
-FEATURES = 8
-"""Of each group of what was learned."""
-
-GROUPS = 24
-
-_PLAIN = ("numbers",)
-"""Groups whose features say by themselves what they are."""
-
-_ANY = ("any link",)
-"""What every link has speaks neither for one nor against it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageRow:
-    """A page worth showing."""
-
-    number: int
-    """That the run knows it by: from 1 in the order of fetching, where it is in one process."""
-    url: str
-    title: str
-    score: float
-    relevant: bool = True
-    path: Sequence[str] = ()
-    """URLs from the seed to the page."""
-    why: Why = ()
-    """Of its score."""
-    chosen: Why = ()
-    """Why it was asked for."""
-    snippet: Sequence[tuple[str, bool]] = ()
-    """Pieces of its text; whether each is a word of the topic."""
-    label: bool | None = None
-    """What a person said of it: wanted or not; None where nobody did."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostRow:
-    """What one host gave."""
-
-    name: str
-    pages: int
-    relevant: int
-    failed: int
-    seconds: float
-    """Mean of a download."""
-    delay: float | None = None
-    """Seconds between two requests; None where nobody knows."""
-    open_links: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRow:
-    """What the pages of one directory were worth."""
-
-    name: str
-    pages: int
-    relevant: int
-    low: float
-    """Share that is relevant, in [0, 1]: 80 % posterior interval under Jeffreys' prior."""
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What failed in one way."""
-
-    kind: str
-    reason: str
-    times: int
-    example: str = ""
-    """One of the URLs."""
+RECENT = 20
+HOSTS = 100
+FAILURES = 30
+DIRECTORIES = 12
+LEAST = 3
+"""Pages of a directory of which something is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +46,7 @@ class RunReport:
     lead: str
     numbers: Sequence[tuple[str, str]]
     lines: Mapping[str, Sequence[Sequence[float]]]
-    """Name → [fetched, found] points."""
+    """Name → [pages fetched, relevant pages found] points."""
     caption: str = "Relevant pages found against pages fetched."
     budget: int | None = None
     """Pages."""
@@ -133,126 +54,152 @@ class RunReport:
     best: Sequence[PageRow] = ()
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
+    snippets: Mapping[int, Snippet] = field(default_factory=dict)
+    """Number of one of the best pages → the words that say most of the topic."""
+    labels: Mapping[str, bool] = field(default_factory=dict)
+    """URL → whether a person said that it is relevant."""
     learns: bool = True
     """Whether the policy learns from a page that is judged otherwise."""
     snapshot: Snapshot | None = None
     since: int = 0
     """Pages fetched since that snapshot."""
-    groups: Sequence[GroupRow] = ()
-    hosts: Sequence[HostRow] = ()
+    directories: Sequence[Directory] = ()
+    hosts: Sequence[Host] = ()
     more_hosts: int = 0
     """Left out."""
-    standing: Mapping[str, Any] | None = None
-    """How the shards of a run in shards stand (`spoor.runs.shards.standing`)."""
+    shards: Mapping[str, Any] | None = None
+    """The state of the shards of a run in shards (`Run.shard_status`)."""
     refused: Sequence[Failure] = ()
     """What robots.txt, the guard against traps and private addresses, and limits kept out."""
     failures: Sequence[Failure] = ()
     settings: Sequence[tuple[str, str]] = field(default_factory=list)
 
 
-def render(report: RunReport) -> str:
-    """The report as HTML; everything that came from outside is escaped, without control characters
-    and with the secrets of URLs masked."""
-    page = environment().get_template("report.html.jinja")
-    return page.render(report=report, sections=sections(report), live=None, digests={})
+class Reporter:
+    """Makes the report of a run again and again; each time only what was added is read.
+
+    Raises InputError, at once or later, where there is no crawl or it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.run = run = Run(path)
+        settings = settings_of(path)
+        try:
+            topic = run.topic()
+        except InputError:  # its file is gone
+            topic = None
+        names = (topic.name if topic else "", settings.topic, settings.topic_file)
+        self._topic = next(filter(None, names), ", ".join(settings.want))
+        self._snippets = Snippets(run, topic)
+        self.sums = Sums(run)
+
+    def refresh(self) -> tuple[int, ...]:
+        """Read what was added; returns numbers that change whenever anything did."""
+        return self.sums.refresh()
+
+    def report(self, known: Snapshot | None, *, recent: bool = False) -> RunReport:
+        """Everything read so far, with what the last checkpoint says."""
+        run, sums, settings = self.run, self.sums, self.run.settings
+        with run.at_once():
+            budget, stopped = run.budget(), run.noted("stopped")
+            best = run.numbered(sums.best)
+            latest = run.latest(RECENT) if recent else []
+            if known is not None:
+                known = run.still_open(known)
+        clocks = {} if known is None else known.hosts
+        hosts = sorted(
+            (_with_clock(host, clocks.get(host.name)) for host in sums.hosts.values()),
+            key=lambda host: (-host.pages, host.name),
+        )
+        directories = sorted(sums.directories.values(), key=lambda one: (-one.pages, one.name))
+        failures = sorted(sums.failures.values(), key=lambda one: -one.times)
+        seeds, ended = ", ".join(settings.seeds[:3]), f"; ended: {stopped}" if stopped else ""
+        return RunReport(
+            title=f"Crawl for “{self._topic}”",
+            lead=f"Policy {settings.policy}, from {seeds}{ended}",
+            numbers=_numbers(sums, known, budget),
+            lines={settings.policy: curve(sums.relevant)},
+            budget=budget,
+            left=left(sums.relevant, known),
+            best=best,
+            recent=latest,
+            snippets={page.number: self._snippets.of(page) for page in best},
+            labels=sums.labels,
+            learns=policy_learns(settings.policy),
+            snapshot=known,
+            since=0 if known is None else max(0, sums.pages - known.pages),
+            directories=[one for one in directories[:DIRECTORIES] if one.pages >= LEAST],
+            hosts=hosts[:HOSTS],
+            more_hosts=max(0, len(hosts) - HOSTS),
+            shards=run.shard_status(),
+            refused=[one for one in failures if one.kind in REFUSED][:FAILURES],
+            failures=[one for one in failures if one.kind not in REFUSED][:FAILURES],
+            settings=flat(replace(settings, folder="").to_dict()),
+        )
 
 
-def sections(report: RunReport, token: str = "") -> list[tuple[str, str, Markup]]:
-    """(id, heading, HTML) of each part that has something to show; with the buttons that need a
-    token where one is given."""
-    found = []
-    for name, heading in SECTIONS:
-        template = environment().get_template(f"{name}.html.jinja")
-        html = template.render(report=report, token=token, **_MORE.get(name, _nothing)(report))
-        if html.strip():
-            found.append((name, heading, Markup(html)))
-    return found
+def report_of(path: Path, crawl: Crawl | None = None) -> RunReport:
+    """The report of a run, from its folder. `crawl` is that of the run, if it is over: its state is
+    then that of the last checkpoint."""
+    reporter = Reporter(path)
+    return reporter.report(reporter.run.snapshot(crawl=crawl))
 
 
-def _nothing(report: RunReport) -> dict[str, object]:
-    return {}
+def write_report(path: Path, crawl: Crawl | None = None) -> Path:
+    """Write the report of a run (`report_of`) into its folder; returns its path."""
+    target = path / files.REPORT
+    write_whole(target, render(report_of(path, crawl)))
+    return target
 
 
-def _harvest(report: RunReport) -> dict[str, object]:
-    wide, narrow = (
-        # The picture is made by the plotting library, which escapes the names in it.
-        Markup(picture(report, size))
-        for size in ((8.6, 3.3), (4.3, 3.3))
-    )
-    return {"wide": wide, "narrow": narrow, "rows": _thinned(report.lines)}
+def _with_clock(host: Host, clock: HostClock | None) -> Host:
+    return host if clock is None else replace(host, delay=clock.delay, open_links=clock.open_links)
 
 
-def _learned(report: RunReport) -> dict[str, object]:
-    learned = {} if report.snapshot is None else report.snapshot.learned
-    groups = [(name, [*rows][:FEATURES], len(rows)) for name, rows in learned.items()]
-    return {"groups": groups[:GROUPS], "told": in_words(learned), "FEATURES": FEATURES}
+def _numbers(sums: Sums, known: Snapshot | None, budget: int) -> list[tuple[str, str]]:
+    """The figures of the summary."""
+    pages, relevant = sums.pages, sum(sums.relevant)
+    failed = sum(host.failed for host in sums.hosts.values())
+    numbers = [
+        (f"pages of {budget:,}", f"{pages:,}"),
+        ("relevant", f"{relevant:,}"),
+        ("harvest rate", f"{relevant / pages:.1%}" if pages else "–"),
+        ("failed", f"{failed:,}"),
+        ("hosts", f"{len(sums.hosts):,}"),
+    ]
+    if known is not None:
+        requests = pages + sum(failure.times for failure in sums.failures.values())
+        numbers[3:3] = [("requests", f"{max(known.requests, requests):,}")]
+        if known.open_links is not None:
+            numbers.append(("open links", f"{known.open_links:,}"))
+    return numbers
 
 
-_MORE = {"harvest": _harvest, "learned": _learned}
+def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
+    """What is thought to be left; None where nothing can be said."""
+    if known is None:
+        return None
+    if known.open_links == 0 and len(relevant) <= known.pages:
+        return Left("No link is left open: this crawl has come to all that its scope lets it see.")
+    estimate = known.estimate(relevant)
+    if estimate is None:
+        return None
+    lead = "Of crawls that stood like this one, 8 of 10 had their truth within these bounds."
+    rest, coming, cost = estimate.left, estimate.next, estimate.cost
+    numbers = [("relevant pages left", str(rest)), ("in the next hundred pages", str(coming))]
+    if math.isfinite(cost.middle):
+        numbers.append(("requests for each of these", f"about {cost.middle:,.0f}"))
+    found = estimate.found
+    return Left(lead, numbers, (found + rest.middle, found + rest.low, found + rest.high))
 
 
-def picture(report: RunReport, size: tuple[float, float]) -> str:
-    """The curves of a report as SVG that takes its ink from the page around it."""
-    svg = curves(
-        report.lines,
-        x="pages fetched",
-        y="relevant pages found",
-        size=size,
-        until=report.budget,
-        level=None if report.left is None else report.left.total,
-        salt=f"spoor {size}",
-    )
-    # Two pictures in one page may not share names; nothing refers to those of groups.
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace(GREY, "currentColor")
-    return svg.replace("<svg ", '<svg role="img" aria-labelledby="harvest-caption" ', 1)
-
-
-def _thinned(lines: Mapping[str, Sequence[Sequence[float]]]) -> list[tuple[str, int, int]]:
-    """Some ten points of each curve, for those who read and do not look."""
-    rows = []
-    for name, points in lines.items():
-        step = max(1, len(points) // 10)
-        some = [*points[step::step]]
-        if points and (not some or some[-1] != points[-1]):
-            some.append(points[-1])
-        rows += [(name, int(x), int(y)) for x, y in some]
+def flat(settings: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Nested settings as (dotted name, value) rows; empty ones are left out."""
+    rows: list[tuple[str, str]] = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            rows += flat(value, f"{above}{key}.")
+        elif value not in ("", [], None):
+            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            rows.append((f"{above}{key}", text))
     return rows
-
-
-def in_words(learned: Mapping[str, Why]) -> list[tuple[str, list[str]]]:
-    """What speaks most for a link and what against it, where both signs are used."""
-    rows = [
-        (weight, feature if group in _PLAIN else f"{group} ‘{feature}’")
-        for group, features in learned.items()
-        for feature, weight in features
-        if feature not in _ANY
-    ]
-    if not any(weight < 0 for weight, _ in rows):
-        return []
-    best = sorted(rows, key=lambda row: -row[0])[:4]
-    worst = sorted(rows, key=lambda row: row[0])[:4]
-    return [
-        ("Speaks most for a link", [name for weight, name in best if weight > 0]),
-        ("Speaks most against it", [name for weight, name in worst if weight < 0]),
-    ]
-
-
-@lru_cache(maxsize=1)
-def environment() -> Environment:
-    """The templates."""
-    made = Environment(
-        loader=PackageLoader("spoor.views"),
-        autoescape=select_autoescape(default=True),
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["abs"] = abs
-    made.filters["signed"] = lambda value: f"{value:+.3g}".replace("-", "−")
-    made.filters["count"] = lambda value: f"{value:,}"
-    made.filters["link"] = lambda url: url if url.startswith(("http://", "https://")) else "#"
-    return made
-
-
-def _shown(value: object) -> object:
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -12,12 +12,14 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from aiohttp import web
 
 from spoor.errors import InputError
+from spoor.views.live_page import LivePage
 
 MOST_FORM = 4_096
 """Bytes of a form."""
@@ -30,29 +32,15 @@ _POLICY = (
 T = TypeVar("T")
 
 
-class Content(Protocol):
-    """What is shown. Called in a thread, one call at a time; may raise InputError."""
-
-    def page(self, nonce: str) -> str:
-        """The whole page; its script carries the nonce."""
-        ...
-
-    def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
-        """What of the page has changed, as JSON values, for who has sections of these digests."""
-        ...
-
-    def label(self, number: int, relevant: bool) -> str:
-        """What a person says of a page; returns a sentence."""
-        ...
-
-
 class Ui:
-    """Answers for one run; `token` is made up where none is given."""
+    """Answers for one run. The page is made in a thread, one request at a time.
 
-    def __init__(self, make: Callable[[str], Content], token: str = "") -> None:
-        self.token = token or secrets.token_urlsafe(24)
+    Raises InputError as `LivePage` does."""
+
+    def __init__(self, run: Path) -> None:
+        self.token = secrets.token_urlsafe(24)
         self.port = 0
-        self._content = make(self.token)
+        self._page = LivePage(run, self.token)
         self._one = asyncio.Lock()
 
     @property
@@ -85,20 +73,20 @@ class Ui:
     async def _answer(self, request: web.BaseRequest, nonce: str) -> web.Response:
         if request.host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
             return _refused(421, "this is another host")
-        token, slash, what = request.path.removeprefix("/").partition("/")
+        token, slash, name = request.path.removeprefix("/").partition("/")
         if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
             return _refused(404, "open the address that `spoor ui` printed")
-        wanted = "POST" if what == "label" else "GET"
-        if what not in ("", "news", "label"):
+        method = "POST" if name == "label" else "GET"
+        if name not in ("", "news", "label"):
             return _refused(404, "there is no such page")
-        if request.method != wanted:
-            return web.Response(status=405, text=f"by {wanted} only", headers={"Allow": wanted})
-        if what == "label":
+        if request.method != method:
+            return web.Response(status=405, text=f"by {method} only", headers={"Allow": method})
+        if name == "label":
             return await self._label(request)
-        if what == "news":
-            have = {name: values[-1] for name, values in parse_qs(request.query_string).items()}
-            return _json(await self._ask(self._content.news, have))
-        page = await self._ask(self._content.page, nonce)
+        if name == "news":
+            have = {part: values[-1] for part, values in parse_qs(request.query_string).items()}
+            return _json(await self._ask(self._page.news, have))
+        page = await self._ask(self._page.page, nonce)
         return web.Response(text=page, content_type="text/html", charset="utf-8")
 
     async def _label(self, request: web.BaseRequest) -> web.Response:
@@ -118,9 +106,9 @@ class Ui:
         number, relevant = form.get("page", ""), form.get("relevant")
         if not number.isascii() or not number.isdigit() or relevant not in ("yes", "no"):
             return _refused(400, "a label says yes or no of a page")
-        said = await self._ask(self._content.label, int(number[:18]), relevant == "yes")
+        sentence = await self._ask(self._page.label, int(number[:18]), relevant == "yes")
         if "application/json" in request.headers.get("Accept", ""):
-            return _json({"said": said})
+            return _json({"said": sentence})
         return web.Response(status=303, headers={"Location": f"/{self.token}/#best"})
 
     async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
@@ -128,8 +116,8 @@ class Ui:
             return await asyncio.to_thread(call, *arguments)
 
 
-def _json(told: Mapping[str, Any]) -> web.Response:
-    return web.Response(text=json.dumps(told), content_type="application/json")
+def _json(value: Mapping[str, Any]) -> web.Response:
+    return web.Response(text=json.dumps(value), content_type="application/json")
 
 
 def _refused(status: int, why: str) -> web.Response:

@@ -42,23 +42,15 @@ def rows(file: Path) -> Iterator[Any]:
 
 
 def from_archives(sources: Sequence[Path], **settings: Any) -> EvolvingWorld:
-    """The web that archives hold (JSON lines, WARC, a run's folder of WARC files), each capture a
-    version. A capture that shows what the one before it showed changes nothing.
+    """The web that archives hold (JSON lines, WARC, a folder of WARC files as that of a run), each
+    capture a version. A capture that shows what the one before it showed changes nothing.
 
     Raises InputError for captures without a time.
     """
-    files = [
-        file
-        for source in sources
-        for file in (sorted(source.glob("pages*.warc.gz")) if _is_run(source) else [source])
-    ]
+    files = [file for source in sources for file in sorted(source.rglob("*.warc.gz")) or [source]]
     recordings = (job() for file in files for job in open_source(file).jobs())
     versions = captures(recording for recording in recordings if recording is not None)
     return EvolvingWorld(versions, **settings)
-
-
-def _is_run(path: Path) -> bool:
-    return (path / "spoor.toml").exists()
 
 
 def captures(recordings: Iterable[Recording]) -> list[Version]:

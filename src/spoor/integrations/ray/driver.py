@@ -30,7 +30,7 @@ from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import files
 from spoor.runs import shards as run_in_shards
-from spoor.runs.database import reading
+from spoor.runs.reader import Run
 from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 
@@ -154,7 +154,8 @@ class _Driver:
         exporting: Sequence[Exporter],
     ) -> None:
         self._rule = rule = StopRule(settings)
-        self._harvest = Harvest(_verdicts(path) if rule.estimates else ())
+        known = rule.estimates and files.shards(path)
+        self._harvest = Harvest(Run(path).verdicts() if known else ())
         self._ray = ray
         self._path = path.absolute()
         self._settings = settings
@@ -365,14 +366,6 @@ class _Driver:
                 for at in sorted(self._last)
             ],
         }
-
-
-def _verdicts(path: Path) -> list[bool]:
-    """Of all pages so far, in the order of time."""
-    if not files.shards(path):
-        return []
-    with reading(path) as db:
-        return [bool(row[0]) for row in db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
 
 def _summed(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -1,0 +1,72 @@
+"""Exchanges as they go into the archive of a run, and bodies as they come out of it again."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spoor.errors import InputError
+from spoor.formats.warc_writer import Captured, Place, response_at
+from spoor.web.content_encoding import decoded
+
+if TYPE_CHECKING:
+    from spoor.web.exchange import Exchange
+
+_TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}
+"""Why a body is cut off, by the words of WARC."""
+
+_FRAMING = frozenset(("transfer-encoding", "content-length"))
+
+
+def captured(exchange: Exchange) -> Captured:
+    """One exchange as the archive holds it."""
+    return Captured(
+        exchange.url,
+        exchange.began,
+        _request(exchange),
+        _response(exchange),
+        _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
+    )
+
+
+def body_at(path: Path, place: Place, size: int) -> bytes:
+    """The body of an exchange that was archived without a cut, decompressed: `size` bytes.
+
+    Raises InputError where the archive in the run's folder is damaged.
+    """
+    head, raw = response_at(path, place)
+    encodings = [
+        value.strip()
+        for name, _, value in (line.partition(":") for line in head.split("\r\n"))
+        if name.lower() == "content-encoding"
+    ]
+    try:
+        return decoded(raw, encodings[0] if encodings else "", size)
+    except ValueError as error:
+        file = path / place.file
+        raise InputError(f"{file} is damaged at byte {place.offset}: {error}") from error
+
+
+def _request(exchange: Exchange) -> bytes:
+    _, _, host, *rest = exchange.url.split("/", 3)
+    target = rest[0] if rest else ""
+    head = f"GET /{target} HTTP/1.1\r\nHost: {host}\r\n{_lines(exchange.request_headers)}\r\n"
+    return head.encode("utf-8", "replace")
+
+
+@lru_cache(maxsize=4)  # a run has one
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)
+
+
+def _response(exchange: Exchange) -> bytes:
+    """The reply as received, except that chunking is undone: its header keeps its old value under
+    another name, as Common Crawl does."""
+    lines = [f"HTTP/1.1 {exchange.status} {exchange.reason}"]
+    for name, value in exchange.headers.items():
+        if name.lower() in _FRAMING:
+            name = f"X-Crawler-{name}"
+        lines.append(f"{name}: {value}")
+    lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
+    return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), exchange.raw))

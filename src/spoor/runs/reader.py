@@ -1,0 +1,340 @@
+"""Reads a run: its settings, pages, journal and last checkpoint, while it goes on or after."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.errors import InputError
+from spoor.formats import export
+from spoor.formats.warc_reader import page_at
+from spoor.learn.harvest_estimate import Estimate
+from spoor.runs import files, snapshot
+from spoor.runs.assemble import topic_of_settings
+from spoor.runs.database import noted, reading
+from spoor.runs.journal import Event, events_of, label_event, packed
+from spoor.runs.labels import Label, read_labels, write_label
+from spoor.runs.lock import BusyError, is_running
+from spoor.runs.rows import FailureRow, PageRow, Why
+from spoor.runs.schema import read_settings
+from spoor.runs.shards import read_status, write_results
+from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.types import Topic
+from spoor.web.urls import canonical
+
+CHUNK = 1_000
+"""Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
+
+
+class Run:
+    """A run in its folder; one in shards reads as one.
+
+    Each call reads what is there at that moment; those within `at_once` read the same. Only `label`
+    and `export` write. Raises InputError, at once or later, where there is no run, where it is of
+    another format, or where it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = read_settings(path)
+        """As the run was begun with."""
+        self._db: sqlite3.Connection | None = None
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether it is a run in shards."""
+        return bool(files.shards(self.path))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process holds it, or a shard of it."""
+        return is_running(self.path)
+
+    def topic(self) -> Topic | None:
+        """The topic in words, where it has one. Raises InputError where its file is gone."""
+        source = topic_of_settings(snapshot.settings_of(self.path))
+        return None if source is None else source.topic
+
+    @property
+    def archives(self) -> list[Path]:
+        """The files of its archive, oldest first."""
+        folders = files.shards(self.path) or [self.path]
+        return [file for folder in folders for file in files.archives(folder)]
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Within it the database is opened once; for a run in shards that costs O(pages)."""
+        with self._read() as self._db:
+            try:
+                yield
+            finally:
+                self._db = None
+
+    @contextmanager
+    def _read(self) -> Iterator[sqlite3.Connection]:
+        if self._db is not None:
+            yield self._db
+            return
+        with reading(self.path) as db:
+            yield db
+
+    # -- rows
+
+    def pages(self, *, relevant: bool = False) -> Iterator[PageRow]:
+        """Pages in the order of fetching, a few at a time; only the `relevant` ones where asked.
+        What is fetched meanwhile is left out."""
+        return map(PageRow.of, self._rows("pages", where=" AND relevant" if relevant else ""))
+
+    def failures(self, after: int = 0) -> Iterator[FailureRow]:
+        """Requests that brought no page, from the one after number `after` on."""
+        return map(FailureRow.of, self._rows("failures", after))
+
+    def outcomes(self, after: int = 0) -> Iterator[sqlite3.Row]:
+        """(seq, number, url, host, score, relevant, seconds) of the pages after number `after`: at
+        a small part of the cost of `pages`."""
+        columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds"
+        return self._rows("pages", after, columns)
+
+    def verdicts(self) -> list[bool]:
+        """Whether each page was judged relevant, in the order of fetching."""
+        return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
+
+    def page(self, url: str) -> PageRow | None:
+        """The page of a canonical URL; None where it was not fetched."""
+        return next(iter(self._pages("url = ?", url)), None)
+
+    def failure(self, url: str) -> FailureRow | None:
+        """What failed at a canonical URL; None where nothing did."""
+        with self._read() as db:
+            row = db.execute("SELECT * FROM failures WHERE url = ?", (url,)).fetchone()
+        return None if row is None else FailureRow.of(row)
+
+    def numbered(self, numbers: Sequence[int]) -> list[PageRow]:
+        """Pages by their `number`, in this order; those that are not there are left out."""
+        marks = ", ".join("?" * len(numbers))
+        rows = {row.number: row for row in self._pages(f"{self._number} IN ({marks})", *numbers)}
+        return [rows[number] for number in numbers if number in rows]
+
+    def latest(self, count: int) -> list[PageRow]:
+        """The pages fetched last, newest first."""
+        return self._pages("1 ORDER BY seq DESC LIMIT ?", count)
+
+    def text(self, page: PageRow) -> str:
+        """What is visible of a page, out of the archive; empty where it was not archived."""
+        if page.warc_file is None or page.warc_offset is None or page.warc_length is None:
+            return ""
+        archived = page_at(self.path / page.warc_file, page.warc_offset, page.warc_length)
+        return "" if archived is None else archived.text
+
+    @property
+    def _number(self) -> str:
+        return "number" if self.in_shards else "seq"
+
+    def _pages(self, where: str, *values: object) -> list[PageRow]:
+        with self._read() as db:
+            rows = db.execute(f"SELECT * FROM pages WHERE {where}", values).fetchall()
+        return [PageRow.of(row) for row in rows]
+
+    def _rows(
+        self, table: str, after: int = 0, columns: str = "*", where: str = ""
+    ) -> Iterator[sqlite3.Row]:
+        """Rows in their order, those that are there now."""
+        with self._read() as db:
+            last = db.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
+        range_ = f"seq > ? AND seq <= ?{where} ORDER BY seq LIMIT {CHUNK}"
+        return self._chunks(f"SELECT {columns} FROM {table} WHERE {range_}", after, last)
+
+    def _chunks(self, query: str, after: int, last: int) -> Iterator[sqlite3.Row]:
+        with ExitStack() as own:
+            db = self._db
+            if db is None and self.in_shards:  # merged for us alone: no crawl waits for it
+                db = own.enter_context(reading(self.path))
+            while after < last:
+                with reading(self.path) if db is None else nullcontext(db) as opened:
+                    rows = opened.execute(query, (after, last)).fetchall()
+                if not rows:
+                    return
+                yield from rows
+                after = rows[-1]["seq"]
+
+    # -- what the run notes beside its rows
+
+    def is_intact(self) -> bool:
+        """Whether SQLite finds no fault in its database; O(its size)."""
+        with self._read() as db:
+            return bool(db.execute("PRAGMA integrity_check").fetchone()[0] == "ok")
+
+    def noted(self, name: str) -> str:
+        """A note of the writer, as `stopped`; empty where there is none."""
+        with self._read() as db:
+            return noted(db, name) or ""
+
+    def budget(self) -> int:
+        """Pages that it may fetch, by the settings that it goes on with."""
+        query = "SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1"
+        with self._read() as db:
+            row = db.execute(query).fetchone()
+        latest = self.settings if row is None else Settings.from_dict(json.loads(row["settings"]))
+        return latest.pages or self.settings.pages or 0
+
+    def shard_status(self) -> Mapping[str, Any] | None:
+        """The state of its shards as the coordinator wrote it last; None without shards."""
+        return read_status(self.path)
+
+    def revision(self) -> tuple[int, int, int]:
+        """Three numbers, of which one grows with the state of shards, with each checkpoint, and
+        with labels that are taken in."""
+        status = int((self.shard_status() or {"at": 0})["at"])
+        with self._read() as db:
+            newest = db.execute("SELECT coalesce(sum(generation), 0) FROM checkpoints").fetchone()
+        return status, int(newest[0]), self._labels_end()
+
+    def labels(self) -> dict[str, bool]:
+        """URL → relevant, as people labelled pages; those that were taken in."""
+        return dict(read_labels(self.path, end=self._labels_end())[0])
+
+    def _labels_end(self) -> int:
+        if not self.in_shards:
+            return int(self.noted("labels") or 0)
+        file = self.path / files.LABELS  # each takes in by itself what is its own
+        return file.stat().st_size if file.exists() else 0
+
+    def journal(self) -> Iterator[Event]:
+        """The events since the older of the two checkpoints that a run keeps, shard by shard."""
+        for path in parts(self.path):
+            with reading(path) as db:
+                entries = db.execute("SELECT events FROM journal ORDER BY seq").fetchall()
+            for (entry,) in entries:
+                yield from events_of(entry)
+
+    # -- the last checkpoint
+
+    def snapshot(self, links: int = NEXT, *, crawl: Crawl | None = None) -> Snapshot | None:
+        """What the last checkpoint says, with so many next links; None before the first. Costs
+        what opening the run costs. `crawl` is one of its settings to load the state into."""
+        return snapshot.snapshot(self.path, crawl=crawl, links=links)
+
+    def frontier(self, top: int = NEXT) -> Sequence[NextLink]:
+        """The open links that the policy would take first, with its reasons, at the last
+        checkpoint, without those that were fetched since."""
+        known = self.snapshot(AHEAD * top)
+        return () if known is None else self.still_open(known, top).next
+
+    def still_open(self, known: Snapshot, top: int = NEXT) -> Snapshot:
+        """A snapshot whose next links, at most `top`, leave out those that were asked for since."""
+        # In shards, rows of before and after their checkpoints are mixed.
+        pages, failed = (0, 0) if self.in_shards else (known.pages, known.failed)
+        done = {row["url"] for row in self._rows("pages", pages, "seq, url")}
+        done.update(row["url"] for row in self._rows("failures", failed, "seq, url"))
+        return replace(known, next=[link for link in known.next if link.url not in done][:top])
+
+    def learned(self) -> Mapping[str, Why]:
+        """Group → the features that its policy learned with their weights, most telling first."""
+        known = self.snapshot(0)
+        return {} if known is None else known.learned
+
+    def open_link(self, url: str) -> OpenLink | None:
+        """An open link by its canonical URL; None where it is not one."""
+        return snapshot.open_link(self.path, url)
+
+    def open_urls(self) -> frozenset[str] | None:
+        """All open links; None before the first checkpoint, and while they lie on the disk of a
+        crawl that goes on."""
+        return snapshot.open_urls(self.path)
+
+    def estimates(self) -> Estimate | None:
+        """What is left of the crawl, with intervals; None where nothing can be said."""
+        known = self.snapshot(0)
+        return None if known is None else known.estimate(self.verdicts())
+
+    # -- what goes out, and labels
+
+    def export(
+        self,
+        out: Path,
+        kind: str | None = None,
+        *,
+        everything: bool = False,
+        text: bool = False,
+        index: str = "spoor",
+    ) -> int:
+        """Write the relevant pages, or `everything`, to a file; returns how many.
+
+        `kind`: jsonl, csv, parquet, warc or bulk; None: as the file's name says. `text`: with the
+        visible text. `index`: of bulk lines. Raises InputError where the file cannot be written,
+        or is the run's own.
+        """
+        kind = export.format_of(out, kind)
+        if out.resolve().parent == self.path.resolve() and files.is_own(out.name):
+            raise InputError(f"{out} is the run's own; give another name")
+        rows = (
+            {**row.exported(), "text": self.text(row)} if text else row.exported()
+            for row in self.pages(relevant=not everything)
+        )
+        return export.write(rows, out, kind, index=index, folder=self.path)
+
+    def label(self, url: str, relevant: bool) -> Label:
+        """Judge a page otherwise: its crawl learns it.
+
+        Raises InputError where the run is no crawl, where it has no such page, or where it cannot
+        be written.
+        """
+        settings = snapshot.settings_of(self.path)
+        try:
+            url = canonical(url)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        for path in parts(self.path):
+            with reading(path) as db:
+                row = db.execute(
+                    "SELECT relevant FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1", (url,)
+                ).fetchone()
+            if row is not None:
+                break
+        else:
+            raise InputError(
+                f"{self.path} has no page {url}; its pages are those that were fetched"
+            )
+        write_label(path, url, relevant, time.time())
+        running = not _taken_in(path)
+        if path != self.path and not running:
+            write_results(self.path)
+        learns = policy_learns(settings.policy)
+        return Label(url, relevant, bool(row["relevant"]), running=running, learned=learns)
+
+
+def policy_learns(policy: str) -> bool:
+    """Whether a policy takes changed judgements in; one that is not installed here may."""
+    try:
+        return hasattr(registry.find("policies", policy), "relearn")
+    except InputError:
+        return True
+
+
+def _taken_in(path: Path) -> bool:
+    """Take in the labels since the crawl ended, as a journal that it goes through when it goes on;
+    False where it is running and does that itself."""
+    try:
+        writer = RunWriter(path, replace(read_settings(path), warc=False))
+    except BusyError:
+        return False
+    try:
+        events = []
+        for url, relevant in writer.labels():
+            changed = writer.relabel(url, relevant)
+            if changed is not None:
+                events.append(label_event(url, *changed, time.time()))
+        writer.commit(packed(events) if events else b"")
+    finally:
+        writer.close()
+    return True

@@ -1,0 +1,140 @@
+"""Why a run or a model does what it does: what it has learned, and why a page was fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spoor import registry
+from spoor.errors import InputError
+from spoor.learn.state import read
+from spoor.protocols import Explains
+from spoor.runs.reader import Run
+from spoor.runs.rows import FailureRow, PageRow, Why
+from spoor.runs.snapshot import NextLink, OpenLink
+from spoor.types import Task
+from spoor.web.urls import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a policy has learned."""
+
+    policy: str
+    features: str
+    """What its features are over."""
+    topic: str
+    about: Mapping[str, Any]
+    learned: Mapping[str, Why]
+    """Group → the features with most weight."""
+    next: Sequence[NextLink] = ()
+    """What a run would ask for next, best first."""
+
+
+def of_model(path: Path, top: int) -> Learned:
+    """The `top` features of each group that a model weighs. Raises InputError where it is no model,
+    or its policy cannot say."""
+    model = read(path)
+    if "policy" not in model:
+        raise InputError("this is a Spoor state, but no model; `spoor train` writes models")
+    task = Task(np.random.default_rng(0), model=model)
+    settings = model["about"].get("params", {})
+    policy = registry.build("policies", model["policy"], task, settings=settings)
+    if not isinstance(policy, Explains):
+        raise InputError(f"{model['policy']} can't say what it has learned")
+    groups = {
+        name: [(feature, weight) for _, feature, weight in rows][:top]
+        for name, rows in groupby(policy.explain(), key=lambda row: row[0])
+    }
+    return Learned(model["policy"], model["features"], model["topic"], model["about"], groups)
+
+
+def of_run(path: Path, top: int) -> Learned:
+    """The same of a run's policy at its last checkpoint, and the `top` links that it would ask for
+    next. Raises InputError where there is nothing to say."""
+    run = Run(path)
+    topic = run.topic()
+    policy = run.settings.policy
+    known = run.snapshot(top)
+    if known is None:
+        raise InputError(f"{path} has no state yet")
+    if known.missing:
+        raise InputError(known.missing)
+    if not known.learned and not known.next:
+        raise InputError(f"{policy} can't say what it has learned, and nothing is open")
+    return Learned(
+        policy,
+        "this run",
+        "" if topic is None else topic.name or topic.text,
+        {"requests": known.requests},
+        {name: rows[:top] for name, rows in known.learned.items()},
+        known.next,
+    )
+
+
+def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
+    """The row of a page or of a request that failed, or an open link as it waits. Raises InputError
+    where the run knows none of these."""
+    try:
+        url = canonical(url)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    run = Run(path)
+    with run.at_once():
+        row = run.page(url) or run.failure(url)
+    known = row or run.open_link(url)
+    if known is None:
+        raise InputError(f"{path} never asked for {url}, and does not wait for it either")
+    return known
+
+
+def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
+    """What `spoor explain --json` prints of a page."""
+    values = asdict(row)
+    if isinstance(row, OpenLink):
+        return {**values, "open": True}
+    if row.shard is None:
+        del values["shard"], values["number"]
+    values = {("at" if name == "time" else name): value for name, value in values.items()}
+    if isinstance(row, PageRow):
+        values |= {"relevant": int(row.relevant), "flags": " ".join(row.flags)}
+    return {**values, "fetched": isinstance(row, PageRow)}
+
+
+def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
+    """The same for a person; what came from outside is not made safe yet."""
+    if isinstance(row, OpenLink):
+        return [
+            row.url,
+            f"  open, {row.depth} links from a seed, at the last checkpoint",
+            *_reasons(row.why),
+            "  seen",
+            *(f"    {_seen(*in_link)}" for in_link in row.seen),
+        ]
+    if isinstance(row, FailureRow):
+        return [row.url, f"  did not come: {row.reason or row.kind}"]
+    verdict = "relevant" if row.relevant else "not relevant"
+    certain = row.probability is None or row.probability >= 1
+    return [
+        row.url,
+        f"  page {row.seq} of the run, {verdict}, score {row.score:.2f}",
+        *_reasons(row.why),
+        "  chosen because of",
+        *_reasons(row.choice_why),
+        *([] if certain else [f"    with probability {row.probability:.3g}"]),
+        "  path from the seed",
+        *(f"    {step}" for step in row.path),
+    ]
+
+
+def _reasons(why: Iterable[tuple[str, float]]) -> list[str]:
+    return [f"    {reason}  {share:+.3g}" for reason, share in why]
+
+
+def _seen(page: str, words: str, score: float) -> str:
+    return f"on {page} (score {score:.2f}), as ‘{words}’" if page else "as a seed"

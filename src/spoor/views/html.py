@@ -1,0 +1,156 @@
+"""A report as HTML: one page that opens without a network and asks nothing of anyone.
+
+The page that `spoor ui` shows is the same, with buttons and a script that keeps it up to date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+
+from spoor.display import shown
+from spoor.runs.rows import Why
+from spoor.views.plots import GREY, curves
+
+if TYPE_CHECKING:
+    from spoor.views.report import RunReport
+
+SECTIONS = (
+    ("summary", "Summary"),
+    ("harvest", "Harvest"),
+    ("left", "What is left"),
+    ("best", "Best pages"),
+    ("recent", "Latest pages"),
+    ("next", "Next links"),
+    ("learned", "What it has learned"),
+    ("hosts", "Hosts"),
+    ("shards", "Shards"),
+    ("refused", "Kept out"),
+    ("failed", "What failed"),
+    ("settings", "Settings"),
+)
+"""Parts of a report, each with a template; one that has nothing to show is left out."""
+
+FEATURES = 8
+"""Of each group of what was learned."""
+
+GROUPS = 24
+
+_PLAIN = ("numbers",)
+"""Groups whose features say by themselves what they are."""
+
+_ANY = ("any link",)
+"""What every link has speaks neither for one nor against it."""
+
+
+def render(report: RunReport) -> str:
+    """The report as HTML; everything that came from outside is escaped, without control characters
+    and with the secrets of URLs masked."""
+    page = environment().get_template("report.html.jinja")
+    return page.render(report=report, sections=sections(report), live=None, digests={})
+
+
+def sections(report: RunReport, token: str = "") -> list[tuple[str, str, Markup]]:
+    """(id, heading, HTML) of each part that has something to show; with the buttons that need a
+    token where one is given."""
+    found = []
+    for name, heading in SECTIONS:
+        template = environment().get_template(f"{name}.html.jinja")
+        html = template.render(report=report, token=token, **_MORE.get(name, _nothing)(report))
+        if html.strip():
+            found.append((name, heading, Markup(html)))
+    return found
+
+
+def _nothing(report: RunReport) -> dict[str, object]:
+    return {}
+
+
+def _harvest(report: RunReport) -> dict[str, object]:
+    wide, narrow = (
+        # The picture is made by the plotting library, which escapes the names in it.
+        Markup(picture(report, size))
+        for size in ((8.6, 3.3), (4.3, 3.3))
+    )
+    return {"wide": wide, "narrow": narrow, "rows": _thinned(report.lines)}
+
+
+def _learned(report: RunReport) -> dict[str, object]:
+    learned = {} if report.snapshot is None else report.snapshot.learned
+    groups = [(name, [*rows][:FEATURES], len(rows)) for name, rows in learned.items()]
+    return {"groups": groups[:GROUPS], "told": in_words(learned), "FEATURES": FEATURES}
+
+
+_MORE = {"harvest": _harvest, "learned": _learned}
+
+
+def picture(report: RunReport, size: tuple[float, float]) -> str:
+    """The curves of a report as SVG that takes its ink from the page around it."""
+    svg = curves(
+        report.lines,
+        x="pages fetched",
+        y="relevant pages found",
+        size=size,
+        until=report.budget,
+        level=None if report.left is None else report.left.total,
+        salt=f"spoor {size}",
+    )
+    # Two pictures in one page may not share names; nothing refers to those of groups.
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace(GREY, "currentColor")
+    return svg.replace("<svg ", '<svg role="img" aria-labelledby="harvest-caption" ', 1)
+
+
+def _thinned(lines: Mapping[str, Sequence[Sequence[float]]]) -> list[tuple[str, int, int]]:
+    """Some ten points of each curve, for those who read and do not look."""
+    rows = []
+    for name, points in lines.items():
+        step = max(1, len(points) // 10)
+        some = [*points[step::step]]
+        if points and (not some or some[-1] != points[-1]):
+            some.append(points[-1])
+        rows += [(name, int(x), int(y)) for x, y in some]
+    return rows
+
+
+def in_words(learned: Mapping[str, Why]) -> list[tuple[str, list[str]]]:
+    """What speaks most for a link and what against it, where both signs are used."""
+    rows = [
+        (weight, feature if group in _PLAIN else f"{group} ‘{feature}’")
+        for group, features in learned.items()
+        for feature, weight in features
+        if feature not in _ANY
+    ]
+    if not any(weight < 0 for weight, _ in rows):
+        return []
+    best = sorted(rows, key=lambda row: -row[0])[:4]
+    worst = sorted(rows, key=lambda row: row[0])[:4]
+    return [
+        ("Speaks most for a link", [name for weight, name in best if weight > 0]),
+        ("Speaks most against it", [name for weight, name in worst if weight < 0]),
+    ]
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The templates."""
+    made = Environment(
+        loader=PackageLoader("spoor.views"),
+        autoescape=select_autoescape(default=True),
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["abs"] = abs
+    made.filters["signed"] = lambda value: f"{value:+.3g}".replace("-", "−")
+    made.filters["count"] = lambda value: f"{value:,}"
+    made.filters["link"] = lambda url: url if url.startswith(("http://", "https://")) else "#"
+    return made
+
+
+def _shown(value: object) -> object:
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,87 @@
+"""The words of a page that say most of a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from spoor.runs.reader import Run
+from spoor.runs.rows import PageRow
+from spoor.types import Topic
+from spoor.web.text import STOP_WORDS, stem, tokens
+
+SNIPPET = 44
+"""Words of a snippet."""
+
+MOST_KEPT = 1_000
+
+_MOST = 300
+"""Characters of its words, about: those of programs are long."""
+
+Snippet = Sequence[tuple[str, bool]]
+"""Pieces of text; whether each is a word of the topic."""
+
+
+class Snippets:
+    """Snippets of the pages of a run, out of its archive; those made before are kept."""
+
+    def __init__(self, run: Run, topic: Topic | None) -> None:
+        self._run = run
+        self._terms = terms_of(topic)
+        self._made: dict[int, Snippet] = {}
+        self._seen: set[str] = set()
+        """Words around those of the topic, on the pages of these."""
+
+    def of(self, page: PageRow) -> Snippet:
+        """That of one page; empty where it was not archived."""
+        if page.number not in self._made:
+            if len(self._made) > MOST_KEPT:
+                self._made.clear()
+                self._seen.clear()
+            text = self._run.text(page)
+            self._made[page.number] = snippet(text, self._terms, seen=self._seen) if text else ()
+        return self._made[page.number]
+
+
+def terms_of(topic: Topic | None) -> frozenset[str]:
+    """Stems of the words of a topic."""
+    words = [] if topic is None else tokens(topic.text)
+    return frozenset(stem(word for word in words if word not in STOP_WORDS))
+
+
+def snippet(
+    text: str, terms: frozenset[str], size: int = SNIPPET, seen: set[str] | None = None
+) -> list[tuple[str, bool]]:
+    """The `size` words of a text that hold most of the terms, in pieces: (piece, whether it is one
+    of the terms). The first such place; where none is, the beginning. A term between the same two
+    words as on another page, which `seen` remembers, counts only where no other is: it stands in
+    what a site repeats."""
+    words = text.split()[:20_000]
+    hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
+    telling = hits
+    if seen is not None:
+        around = {
+            index: " ".join(words[max(0, index - 1) : index + 2])
+            for index, hit in enumerate(hits)
+            if hit
+        }
+        fresh = [hit and around[index] not in seen for index, hit in enumerate(hits)]
+        seen.update(around.values())
+        telling = fresh if any(fresh) else hits
+    totals = [0, *accumulate(telling)]
+    begins = range(max(1, len(words) - size + 1))
+    begin = max(begins, key=lambda start: totals[min(start + size, len(words))] - totals[start])
+    if totals[-1]:
+        # A few words before the first of them.
+        begin = max(0, min(telling.index(True, begin) - 6, len(words) - size))
+    pieces = [("… ", False)] if begin else []
+    end, room = begin, _MOST
+    while end < min(begin + size, len(words)) and room > 0:
+        word, hit = words[end], hits[end]
+        if pieces and pieces[-1][1] == hit:
+            pieces[-1] = (f"{pieces[-1][0]} {word}", hit)
+        else:
+            pieces.append((word, hit))
+        room -= len(word) + 1
+        end += 1
+    return [*pieces, *([("…", False)] if end < len(words) else [])]

@@ -1,0 +1,146 @@
+"""Sums over the rows of a run, kept up to date while it goes on."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from spoor.runs.reader import Run
+
+BEST = 50
+
+REFUSED = frozenset({"robots", "blocked", "skipped"})
+"""Kinds of failures that are not the host's: we would not, or may not, ask."""
+
+
+@dataclass(slots=True)
+class Host:
+    """What one host gave."""
+
+    name: str
+    pages: int = 0
+    relevant: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    """Of all its downloads."""
+    delay: float | None = None
+    """Seconds between two requests; None where nobody knows."""
+    open_links: int | None = None
+
+
+@dataclass(slots=True)
+class Directory:
+    """What the pages of one directory were worth."""
+
+    name: str
+    pages: int = 0
+    relevant: int = 0
+
+    @property
+    def share(self) -> tuple[float, float]:
+        """Of relevant pages, in [0, 1]: 80 % of the posterior under Jeffreys' prior Beta(½, ½)."""
+        from scipy.special import betaincinv
+
+        ends = betaincinv(self.relevant + 0.5, self.pages - self.relevant + 0.5, [0.1, 0.9])
+        return float(ends[0]), float(ends[1])
+
+
+@dataclass(slots=True)
+class Failure:
+    """What failed in one way."""
+
+    kind: str
+    reason: str
+    example: str
+    """One of the URLs."""
+    times: int = 0
+
+
+class Sums:
+    """Sums over the pages and failures of a run that were read so far."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._clear()
+        self._labels_end = 0
+        self.labels: dict[str, bool] = {}
+        """URL → what a person said last."""
+        self.refresh()
+
+    def _clear(self) -> None:
+        self.pages = self.failed = 0
+        """Rows that were read."""
+        self.relevant = bytearray()
+        """Of each page: 1 or 0."""
+        self.hosts: dict[str, Host] = {}
+        self.directories: dict[str, Directory] = {}
+        self.failures: dict[tuple[str, str], Failure] = {}
+        self._best: list[tuple[float, int, int]] = []
+        """A heap of (score, -seq, number) of the best relevant pages."""
+
+    def refresh(self) -> tuple[int, ...]:
+        """Add the rows that are new; returns numbers that change whenever anything did: of pages,
+        relevant ones, failures, and the run's revision."""
+        with self.run.at_once():
+            revision = self.run.revision()
+            # Pages that were read may be judged otherwise by a new label; rows of shards come in
+            # the order of time, late ones in between.
+            if revision[-1] != self._labels_end:
+                self._labels_end, self.labels = revision[-1], self.run.labels()
+                self._clear()
+            elif self.run.in_shards:
+                self._clear()
+            for seq, number, url, host, score, relevant, seconds in self.run.outcomes(self.pages):
+                self._add(seq, number, url, host, score, relevant, seconds or 0.0)
+            for row in self.run.failures(self.failed):
+                self.failed = row.seq
+                key = row.kind, row.reason
+                self.failures.setdefault(key, Failure(*key, row.url)).times += 1
+                if row.kind not in REFUSED:
+                    self.hosts.setdefault(row.host, Host(row.host)).failed += 1
+        return self.pages, sum(self.relevant), self.failed, *revision
+
+    def _add(
+        self,
+        seq: int,
+        number: int,
+        url: str,
+        host: str,
+        score: float,
+        relevant: int,
+        seconds: float,
+    ) -> None:
+        self.pages = seq
+        self.relevant.append(relevant)
+        row = self.hosts.setdefault(host, Host(host))
+        row.pages += 1
+        row.relevant += relevant
+        row.seconds += seconds
+        name = directory(url)
+        group = self.directories.setdefault(name, Directory(name))
+        group.pages += 1
+        group.relevant += relevant
+        if relevant:
+            push = heapq.heappush if len(self._best) < BEST else heapq.heappushpop
+            push(self._best, (score, -seq, number))
+
+    @property
+    def best(self) -> list[int]:
+        """Numbers of the best relevant pages, best first."""
+        return [number for *_, number in sorted(self._best, reverse=True)]
+
+
+def curve(relevant: Sequence[int]) -> list[list[float]]:
+    """[pages fetched, relevant pages found], thinned to some hundreds of points."""
+    totals = [0, *accumulate(relevant)]
+    step = max(1, len(totals) // 400)
+    points = [[float(index), float(totals[index])] for index in range(0, len(totals), step)]
+    return [*points, [float(len(relevant)), float(totals[-1])]]
+
+
+def directory(url: str) -> str:
+    """Host and path of a URL up to its last slash."""
+    rest = url.partition("://")[2].partition("?")[0]
+    return rest[: rest.rfind("/") + 1]
