@@ -447,7 +447,7 @@ def test_what_cannot_be_shown_is_told(
     for rest in mine.glob("state.db-*"):
         rest.unlink()
     assert "state.db cannot be read: " in told(str(mine))
-    (mine / "spoor.toml").write_text(f"format = {FORMAT}\n[crawl]\nseeds = []\n")
+    (mine / "spoor.toml").write_text(f"format = {FORMAT}\n[crawl]\ncommand = 'watch'\nseeds = []\n")
     assert "is no crawl" in told(str(mine))
 
 
