@@ -31,6 +31,7 @@ from spoor.learn.state import pack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
+from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -134,10 +135,9 @@ def open_run(
     topic: str = TOPIC,
     **more: Any,
 ) -> LiveCrawl:
-    """A run of the web served at this port. `at` is told each point of `folder.POINTS` as it is
-    reached. The caller closes the run's folder."""
-    settings = Settings(
-        seeds=(root,),
+    """A run of the web served at this port. `at` is called with each of `runs.writer.POINTS`
+    that is reached. The caller closes the run's folder."""
+    given = Settings(
         topic=topic,
         policy=policy,
         pages=pages,
@@ -148,6 +148,7 @@ def open_run(
         traps=traps,
         **more,
     )
+    settings = with_inputs(given, [root])
     crawl = make_crawl(settings)
     folder = RunWriter(path, settings, at=lambda point: at(point, crawl))
     try:
