@@ -29,25 +29,31 @@ Spell = Callable[[str], str]
 """From the name of a setting to what a place calls it: `--per-host`, `SPOOR_PER_HOST`."""
 
 
+LIVE = ("crawl", "watch")
+SCRAPY = ("crawl", "scrapy")
+EVERYWHERE = ("crawl", "watch", "scrapy")
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Settings that belong together: a table of a run's `spoor.toml`."""
 
     name: str
     help: str
+    commands: tuple[str, ...] = ("crawl",)
+    """Where its settings apply, if they say nothing else."""
     fixed: bool = False
     """A run that goes on must have the same values."""
     advanced: bool = False
     """Their options stand in a panel of their own."""
 
 
+_MAY = "may change when a run goes on."
 CRAWL = Group("crawl", "What decides the crawl; a run goes on with the same only.", fixed=True)
-POLITENESS = Group("politeness", "How hosts are asked; may change when a run goes on.")
-LIMITS = Group(
-    "limits", "Limits of one request and its reply; may change when a run goes on.", advanced=True
-)
-BUDGET = Group("budget", "When it ends; may change when a run goes on.")
-PROCESS = Group("process", "How it is run; may change when a run goes on.")
+POLITENESS = Group("politeness", f"How hosts are asked; {_MAY}", LIVE)
+LIMITS = Group("limits", f"Limits of one request and its reply; {_MAY}", LIVE, advanced=True)
+BUDGET = Group("budget", f"When it ends; {_MAY}")
+PROCESS = Group("process", f"How it is run; {_MAY}")
 GROUPS = (CRAWL, POLITENESS, LIMITS, BUDGET, PROCESS)
 
 
@@ -66,8 +72,8 @@ class Setting:
     """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
     none: int | None = None
     """What stands for None in TOML and in Scrapy."""
-    commands: tuple[str, ...] = ("crawl",)
-    """Where it applies: crawl, watch, scrapy."""
+    commands: tuple[str, ...] = ()
+    """Where it applies: crawl, watch, scrapy; as its group, where nothing is said."""
     option: str = ""
     """Of the command line, where it is called otherwise than by its name."""
     inner: bool = False
@@ -169,6 +175,7 @@ _KINDS = {
 
 def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa: A002
     """A field of `Settings`; `more` are those of `Setting`."""
+    more.setdefault("commands", group.commands)
     return field(default=default, metadata={"setting": Setting(group, help, **more)})
 
 
@@ -218,10 +225,6 @@ def endpoint(text: str) -> tuple[str, int] | None:
 _HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
 _ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)
 
-LIVE = ("crawl", "watch")
-SCRAPY = ("crawl", "scrapy")
-EVERYWHERE = ("crawl", "watch", "scrapy")
-
 
 def user_agent(contact: str = "") -> str:
     """`Spoor/VERSION (+CONTACT)`: an operator must be able to reach whoever crawls."""
@@ -240,7 +243,9 @@ class Settings:
     """
 
     command: str = setting(
-        *("crawl", CRAWL, "What it is: a crawl, a watch, or a crawl inside Scrapy."),
+        "crawl",
+        CRAWL,
+        "A crawl, a watch, or a crawl inside Scrapy.",
         choices=EVERYWHERE,
         commands=EVERYWHERE,
         inner=True,
@@ -258,7 +263,7 @@ class Settings:
         commands=SCRAPY,
     )
     policy: str = setting(
-        *(DEFAULT_POLICY, CRAWL, "See `spoor policies`."), commands=SCRAPY, in_scrapy="best-first"
+        DEFAULT_POLICY, CRAWL, "See `spoor policies`.", commands=SCRAPY, in_scrapy="best-first"
     )
     fleet: str = setting(
         "change-rate",
@@ -302,15 +307,15 @@ class Settings:
     least: float = setting(
         0.0, BUDGET, "End when the next 100 pages will find fewer.", ge=0, option="--yield"
     )
-    delay: float = setting(
-        1.0, POLITENESS, "Seconds between two requests to a host.", ge=0, commands=LIVE
+    delay: float = setting(1.0, POLITENESS, "Seconds between two requests to a host.", ge=0)
+    per_host: int = setting(1, POLITENESS, "Requests to a host at a time.", ge=1)
+    per_domain: int = setting(
+        0, POLITENESS, "Requests to a domain at a time; 0: no limit.", ge=0, commands=("crawl",)
     )
-    per_host: int = setting(1, POLITENESS, "Requests to a host at a time.", ge=1, commands=LIVE)
-    per_domain: int = setting(0, POLITENESS, "Requests to a domain at a time; 0: no limit.", ge=0)
     per_address: int = setting(
-        0, POLITENESS, "Requests to an address at a time; 0: no limit.", ge=0
+        0, POLITENESS, "Requests to an address at a time; 0: no limit.", ge=0, commands=("crawl",)
     )
-    in_flight: int = setting(16, POLITENESS, "Requests in flight in all.", ge=1, commands=LIVE)
+    in_flight: int = setting(16, POLITENESS, "Requests in flight in all.", ge=1)
     frontier: str = setting(
         "auto",
         PROCESS,
@@ -333,24 +338,18 @@ class Settings:
     sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
-        (),
-        POLITENESS,
-        "A host whose loopback or private address may be connected to.",
-        form=_HOST,
-        commands=LIVE,
+        (), POLITENESS, "A host whose loopback or private address may be connected to.", form=_HOST
     )
     connect_to: str = setting(
-        "",
-        POLITENESS,
-        "ADDRESS:PORT that every host stands for (a served web).",
-        form=_ENDPOINT,
-        commands=LIVE,
+        "", POLITENESS, "ADDRESS:PORT that every host stands for (a served web).", form=_ENDPOINT
     )
     contact: str = setting(
         "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE
     )
-    robots: bool = setting(True, POLITENESS, "Obey robots.txt.", commands=LIVE)
-    noai: bool = setting(False, POLITENESS, "Leave out pages that ask for it (noai, noml).")
+    robots: bool = setting(True, POLITENESS, "Obey robots.txt.")
+    noai: bool = setting(
+        False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
+    )
     warc: bool = setting(True, PROCESS, "Write pages.warc.gz.", commands=LIVE)
     metrics: str = setting(
         "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs."
@@ -369,11 +368,7 @@ class Settings:
         advanced=True,
     )
     agent: str = setting(
-        "",
-        POLITENESS,
-        "User-Agent in place of Spoor/VERSION (+CONTACT).",
-        commands=LIVE,
-        advanced=True,
+        "", POLITENESS, "User-Agent in place of Spoor/VERSION (+CONTACT).", advanced=True
     )
     robots_max_age: float = setting(
         86_400.0,
@@ -391,32 +386,24 @@ class Settings:
         commands=EVERYWHERE,
         advanced=True,
     )
-    timeout: float = setting(30.0, LIMITS, "Seconds of a whole exchange.", ge=0.01, commands=LIVE)
-    connect_timeout: float = setting(10.0, LIMITS, "Seconds to connect.", ge=0.01, commands=LIVE)
+    timeout: float = setting(30.0, LIMITS, "Seconds of a whole exchange.", ge=0.01)
+    connect_timeout: float = setting(10.0, LIMITS, "Seconds to connect.", ge=0.01)
     body_limit: int = setting(
         10 * MIB,
         LIMITS,
         "Bytes of a body, decompressed; the rest is cut off, and the page says so.",
         ge=1,
-        commands=LIVE,
     )
     ratio_limit: float = setting(
-        200.0,
-        LIMITS,
-        "Decompressed bytes for each one received, beyond the first MiB.",
-        ge=1,
-        commands=LIVE,
+        200.0, LIMITS, "Decompressed bytes for each one received, beyond the first MiB.", ge=1
     )
-    header_limit: int = setting(
-        256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1, commands=LIVE
-    )
+    header_limit: int = setting(256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1)
     accept: tuple[str, ...] = setting(
         ("text/*", "application/xhtml+xml", "application/xml"),
         LIMITS,
         "A media type whose bodies are downloaded; of others the headers are enough.",
-        commands=LIVE,
     )
-    verify_tls: bool = setting(True, LIMITS, "Verify certificates.", commands=LIVE)
+    verify_tls: bool = setting(True, LIMITS, "Verify certificates.")
     files: Mapping[str, str] = setting(
         None, CRAWL, "Fingerprints of the files that it goes by, by name.", inner=True
     )
@@ -533,7 +520,10 @@ def _described(settings: Any) -> dict[str, Setting]:
     hints = get_type_hints(settings)
     return {
         one.name: replace(
-            one.metadata["setting"], name=one.name, kind=_kind(hints[one.name]), default=one.default
+            one.metadata["setting"],
+            name=one.name,
+            kind=_kind(hints[one.name]),
+            default=one.default,
         )
         for one in fields(settings)
     }
