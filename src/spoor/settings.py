@@ -7,14 +7,9 @@ keywords of `spoor.run`, the `SPOOR_*` settings of Scrapy, the messages to shard
 
 from __future__ import annotations
 
-import ipaddress
-import json
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
@@ -22,217 +17,31 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 from spoor.distribution import VERSION
 from spoor.errors import InputError
 from spoor.registry import DEFAULT_POLICY, nearest
-
-MIB = 1 << 20
+from spoor.setting import (
+    BUDGET,
+    CRAWL,
+    ENDPOINT,
+    EVERYWHERE,
+    GROUPS,
+    HOST,
+    LIMITS,
+    LIVE,
+    MIB,
+    POLITENESS,
+    PROCESS,
+    SCRAPY,
+    Setting,
+    setting,
+)
 
 Spell = Callable[[str], str]
 """From the name of a setting to what a place calls it: `--per-host`, `SPOOR_PER_HOST`."""
-
-
-LIVE = ("crawl", "watch")
-SCRAPY = ("crawl", "scrapy")
-EVERYWHERE = ("crawl", "watch", "scrapy")
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Settings that belong together: a table of a run's `spoor.toml`."""
-
-    name: str
-    help: str
-    commands: tuple[str, ...] = ("crawl",)
-    """Where its settings apply, if they say nothing else."""
-    fixed: bool = False
-    """A run that goes on must have the same values."""
-    advanced: bool = False
-    """Their options stand in a panel of their own."""
-
-
-_MAY = "may change when a run goes on."
-CRAWL = Group("crawl", "What decides the crawl; a run goes on with the same only.", fixed=True)
-POLITENESS = Group("politeness", f"How hosts are asked; {_MAY}", LIVE)
-LIMITS = Group("limits", f"Limits of one request and its reply; {_MAY}", LIVE, advanced=True)
-BUDGET = Group("budget", f"When it ends; {_MAY}")
-PROCESS = Group("process", f"How it is run; {_MAY}")
-GROUPS = (CRAWL, POLITENESS, LIMITS, BUDGET, PROCESS)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """All that is known of one field of `Settings`."""
-
-    group: Group
-    help: str
-    ge: float | None = None
-    """The least value."""
-    le: float | None = None
-    """The greatest value."""
-    choices: tuple[str, ...] = ()
-    form: tuple[str, Callable[[str], bool]] | None = None
-    """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
-    none: int | None = None
-    """What stands for None in TOML and in Scrapy."""
-    commands: tuple[str, ...] = ()
-    """Where it applies: crawl, watch, scrapy; as its group, where nothing is said."""
-    option: str = ""
-    """Of the command line, where it is called otherwise than by its name."""
-    inner: bool = False
-    """Not for a user to set: it has no option, no keyword and no setting of Scrapy."""
-    advanced: bool = False
-    """Its option stands in a panel of its own."""
-    path: bool = False
-    """A text that names a file."""
-    time: str = ""
-    """Seconds, written with a unit; this is the default."""
-    in_scrapy: Any = ...
-    """Its default in Scrapy, where that differs."""
-    name: str = ""
-    kind: type = str
-    """bool, int, float, str, tuple (of texts) or dict."""
-    default: Any = None
-
-    @property
-    def flag(self) -> str:
-        """Its option: `--per-host`."""
-        return self.option or f"--{self.name.replace('_', '-')}"
-
-    @property
-    def allowed(self) -> str:
-        """Its values, in words."""
-        if self.form is not None:
-            return self.form[0]
-        if self.choices:
-            *others, last = map(repr, self.choices)
-            return f"{', '.join(others)} or {last}"
-        if self.time:
-            return "a time, as in 90s, 30m, 12h or 7d"
-        words = _KINDS[self.kind]
-        if self.ge is not None:
-            words += f" from {self.ge:g} " + ("on" if self.le is None else f"to {self.le:g}")
-        return words
-
-    def parsed(self, value: Any) -> Any:
-        """A value as a text may stand for it, in the type of the setting where it can be read."""
-        if not isinstance(value, str) or self.kind is str:
-            return value
-        if self.kind is tuple:
-            return (value,)
-        try:
-            if self.kind in (bool, dict):
-                return json.loads(value.lower() if self.kind is bool else value)
-            return self.kind(value)
-        except ValueError:
-            return value
-
-    def checked(self, given: Any, key: str) -> Any:
-        """The value in its own type. Raises InputError, which calls the setting `key`, where it is
-        of another type or out of range."""
-        value: Any = {} if given is None and self.kind is dict else given
-        if value is None and self.none is not None:
-            return None
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if self.time and isinstance(value, str):
-            value = seconds(value, key)
-        elif self.kind is float and (whole or isinstance(value, Real)):
-            value = value if isinstance(value, bool) else float(value)
-        elif self.kind is int and whole:
-            value = int(value)
-        elif self.kind is str and isinstance(value, os.PathLike):
-            value = os.fspath(value)
-        elif self.kind is tuple and isinstance(value, list):
-            value = tuple(value)
-        elif self.kind is dict and isinstance(value, Mapping):
-            value = dict(value)
-        kind: Any = self.kind
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise InputError(f"{key} {value!r} is not {self.allowed}")
-        if self.choices and value not in self.choices:
-            raise InputError(
-                f"unknown {self.name} {value!r}{nearest(value, list(self.choices))}; "
-                f"it is {self.allowed}"
-            )
-        # Written so that what is no number at all is in no range.
-        low, high = self.ge, self.le
-        if self.kind in (int, float) and not (
-            (low is None or value >= low) and (high is None or value <= high) and value == value
-        ):
-            raise InputError(f"{key} {value!r} is not {self.allowed}")
-        for text in value if self.kind is tuple else [value] if self.form else []:
-            if not isinstance(text, str) or (text and self.form and not self.form[1](text)):
-                raise InputError(f"{key} {text!r} is not {self.allowed}")
-        return value
-
-
-_KINDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    tuple: "a list of texts",
-    dict: "a table of names and values",
-}
-
-
-def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa: A002
-    """A field of `Settings`; `more` are those of `Setting`."""
-    more.setdefault("commands", group.commands)
-    return field(default=default, metadata={"setting": Setting(group, help, **more)})
-
-
-# ---------------------------------------------------------------- forms of texts
-
-
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def seconds(text: str, key: str) -> float:
-    """Seconds of `90s`, `30m`, `12h`, `7d` or a bare number of seconds. Raises InputError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", text.strip())
-    if match is None:
-        raise InputError(f"{key} {text!r} is no time; write 90s, 30m, 12h or 7d")
-    return float(match[1]) * UNITS[match[2] or "s"]
-
-
-def is_address(name: str) -> bool:
-    """Whether a host is an address and no name."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def normal_host(name: str) -> str:
-    """A host's name or address in one spelling."""
-    name = name.strip().strip("[]").rstrip(".").lower()
-    return str(ipaddress.ip_address(name)) if is_address(name) else name
-
-
-def is_host(text: str) -> bool:
-    """Whether a text can be a host: an address, or a name without scheme, port and path."""
-    name = normal_host(text)
-    return is_address(name) or (bool(name) and not any(mark in name for mark in ":/@[]?# \t"))
-
-
-def endpoint(text: str) -> tuple[str, int] | None:
-    """(address, port) of `ADDRESS:PORT`; None where it is none."""
-    address, _, port = text.rpartition(":")
-    address = "127.0.0.1" if address == "localhost" else address.strip("[]")
-    number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else 0
-    return (normal_host(address), number) if is_address(address) and 0 < number < 1 << 16 else None
-
-
-_HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
-_ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)
 
 
 def user_agent(contact: str = "") -> str:
     """`Spoor/VERSION (+CONTACT)`: an operator must be able to reach whoever crawls."""
     name = f"Spoor/{VERSION}"
     return f"{name} (+{contact})" if contact else name
-
-
-# ---------------------------------------------------------------- the settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,10 +147,10 @@ class Settings:
     sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
-        (), POLITENESS, "A host whose loopback or private address may be connected to.", form=_HOST
+        (), POLITENESS, "A host whose loopback or private address may be connected to.", form=HOST
     )
     connect_to: str = setting(
-        "", POLITENESS, "ADDRESS:PORT that every host stands for (a served web).", form=_ENDPOINT
+        "", POLITENESS, "ADDRESS:PORT that every host stands for (a served web).", form=ENDPOINT
     )
     contact: str = setting(
         "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE

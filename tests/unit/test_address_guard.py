@@ -26,7 +26,8 @@ from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import Settings, is_host
+from spoor.setting import is_host
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 from spoor.web.urls import canonical
 from spoor.wrappers.sitemaps_first import SitemapsFirst

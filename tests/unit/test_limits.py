@@ -25,7 +25,8 @@ from spoor.http.client import Client
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.settings import MIB, Settings
+from spoor.setting import MIB
+from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.content_encoding import _inflater
 from spoor.web.exchange import READ_OF_ENDLESS, Exchange

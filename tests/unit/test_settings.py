@@ -19,7 +19,8 @@ from spoor.cli.settings import markdown
 from spoor.errors import InputError
 from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
-from spoor.settings import Setting, Settings, described
+from spoor.setting import Setting
+from spoor.settings import Settings, described
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 

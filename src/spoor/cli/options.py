@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from spoor.registry import parse_params
-from spoor.settings import Setting, Settings, described
+from spoor.setting import Setting
+from spoor.settings import Settings, described
 
 ADVANCED = "Limits and details"
 """The panel of options that few need."""

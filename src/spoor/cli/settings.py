@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from spoor.settings import GROUPS, Setting, Settings, described
+from spoor.setting import GROUPS, Setting
+from spoor.settings import Settings, described
 
 HEAD = """# Settings
 

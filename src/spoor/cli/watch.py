@@ -16,7 +16,8 @@ from spoor.cli.options import AsJson, takes_settings
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.runs import files
-from spoor.settings import Settings, seconds
+from spoor.setting import seconds
+from spoor.settings import Settings
 
 
 def add(app: typer.Typer) -> None:

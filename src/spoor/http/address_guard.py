@@ -14,7 +14,8 @@ from typing import Any
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from spoor.settings import Settings, endpoint, is_address, normal_host
+from spoor.setting import endpoint, is_address, normal_host
+from spoor.settings import Settings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

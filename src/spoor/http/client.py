@@ -11,7 +11,8 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
-from spoor.settings import MIB, Settings
+from spoor.setting import MIB
+from spoor.settings import Settings
 from spoor.web.content_encoding import Inflater, inflaters_of
 from spoor.web.exchange import Exchange
 
