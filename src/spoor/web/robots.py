@@ -1,4 +1,4 @@
-"""robots.txt by RFC 9309: text → rules. Pure; who fetches it stands in the drivers.
+"""robots.txt by RFC 9309: text → rules. Pure; `spoor.politeness` says when it is fetched.
 
 Patterns are matched by Protego. Grouping is done here first, because it must hold to the letter:
 a line that is neither a user agent nor a rule never ends a group, and a group is ours when its

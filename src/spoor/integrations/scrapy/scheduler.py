@@ -219,8 +219,10 @@ class Scheduler(BaseScheduler):
                 continue
             if isinstance(answer, Sleep):
                 self._wake_at(answer.until)
-            elif isinstance(answer, Finished) and self._budget_is_spent():
-                self._close("spoor_pages")
+            elif isinstance(answer, Finished):
+                budget = self.crawl.pages
+                if budget is not None and self.crawl.counts.pages >= budget:
+                    self._close("spoor_pages")
             return None
 
     # -- what the middlewares tell
@@ -370,9 +372,6 @@ class Scheduler(BaseScheduler):
         slot = self._crawler.engine._slot
         if slot is not None:
             slot.nextcall.schedule()
-
-    def _budget_is_spent(self) -> bool:
-        return self.crawl.pages is not None and self.crawl.counts.pages >= self.crawl.pages
 
     def _close(self, reason: str) -> None:
         if self._closing is None:
