@@ -38,7 +38,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.integrations.scrapy.components import ComponentsOwner
+from spoor.integrations.scrapy.components import Components, ComponentsOwner
 from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
@@ -72,8 +72,6 @@ if TYPE_CHECKING:
     from scrapy.http import Request, Response
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
-
-    from spoor.integrations.scrapy.components import Components
 
 logger = logging.getLogger(__name__)
 
