@@ -21,10 +21,10 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
 from spoor.lab.whatif import Log, Taken, estimate
-from spoor.protocols import Judge
+from spoor.protocols import Judge, KnownWorld
 from spoor.replay_driver import Replay
 from spoor.types import Task, Topic
-from spoor.worlds.folders import KnownWorld, open_scope
+from spoor.worlds.folders import open_scope
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 SHARE = 1 / 3

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Redirected,
         Reply,
         State,
+        WebGraph,
     )
 
 
@@ -275,6 +276,10 @@ class HostClocks(Protocol):
         ...
 
 
+class LiveFrontier(Frontier, HostClocks, Protocol):
+    """What a live crawl needs of its frontier."""
+
+
 @runtime_checkable
 class OnDisk(Protocol):
     """A frontier in a file of its own; `save` returns only what names the state in that file."""
@@ -403,6 +408,40 @@ class World(Protocol):
     """Answers a fetch without a network."""
 
     def answer(self, fetch: Fetch) -> Fetched | Redirected | Failed: ...
+
+
+class KnownWorld(World, Protocol):
+    """A world all of whose pages are known, as replays and the lab need it.
+
+    One of another package is made as `factory(folder)`; `factory.marker` is the name of the file
+    by which its folders are recognised. A factory may have the keyword-only parameters `site` (only
+    pages recorded with this site) and `absent` (links to what is not recorded stay in its pages).
+    """
+
+    def __len__(self) -> int:
+        """Pages."""
+        ...
+
+    def roots(self) -> Sequence[str]:
+        """URLs of pages where crawls may begin."""
+        ...
+
+    def sites(self) -> Mapping[str, int]:
+        """Site → number of its pages; pages without a site may be left out."""
+        ...
+
+    def page(self, url: str) -> Page:
+        """The page that answers at this URL. Raises InputError where there is none."""
+        ...
+
+    def pages(self) -> Iterator[Page]:
+        """Every page, in the order of the graph's."""
+        ...
+
+    def graph(self, targets: Judge | None = None) -> WebGraph:
+        """Pages and the links among them; the targets are the pages that the judge calls
+        relevant."""
+        ...
 
 
 OPTIONAL: Mapping[type, Sequence[type]] = {

@@ -1,8 +1,8 @@
 """Names → plug-ins. Imports nothing until asked.
 
-Built-in plug-ins stand in the tables below; an outside package adds its own by an entry point
-in the group `spoor.policies`, `spoor.trainers`, `spoor.judges`, `spoor.frontiers`, `spoor.fleets`
-or `spoor.worlds`, and is then an equal.
+Built-in plug-ins are in the table below; another package adds its own by an entry point in the
+group `spoor.KIND`, where KIND is a key of that table. How the plug-ins of each kind are made and
+used is on the page docs/guides/add-a-plug-in.md; `spoor.testing` checks them.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "worlds": {
         "evolving": "spoor.worlds.evolving:EvolvingWorld",
+        "generated": "spoor.worlds.generated:GeneratedWorld",
         "recorded": "spoor.worlds.recorded:RecordedWorld",
     },
 }
@@ -95,13 +96,18 @@ LAB_ONLY = frozenset({"oracle"})
 
 
 def names(kind: str) -> list[str]:
-    """All names of a kind, outside ones included, sorted."""
-    outside = {entry.name for entry in entry_points(group=f"spoor.{kind}")}
-    return sorted(BUILT_IN[kind].keys() | outside)
+    """All names of a kind, those of other packages included, sorted."""
+    return sorted([*BUILT_IN[kind], *outside(kind)])
+
+
+def outside(kind: str) -> list[str]:
+    """Names of a kind that other packages have added, sorted."""
+    added = {entry.name for entry in entry_points(group=f"spoor.{kind}")}
+    return sorted(added - BUILT_IN[kind].keys())
 
 
 def find(kind: str, name: str) -> Callable[..., Any]:
-    """The factory that stands under this name.
+    """The factory of this name.
 
     Raises InputError for an unknown name (the nearest one is offered), PluginError for an entry
     that does not import.

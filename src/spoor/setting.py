@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.registry import nearest
+from spoor.registry import nearest, outside
 
 MIB = 1 << 20
 
@@ -55,6 +55,8 @@ class Setting:
     le: float | None = None
     """The greatest value."""
     choices: tuple[str, ...] = ()
+    plugins: str = ""
+    """Kind of plug-ins of other packages whose names are choices, too."""
     form: tuple[str, Callable[[str], bool]] | None = None
     """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
     none: int | None = None
@@ -134,10 +136,12 @@ class Setting:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise InputError(f"{key} {value!r} is not {self.allowed}")
         if self.choices and value not in self.choices:
-            raise InputError(
-                f"unknown {self.name} {value!r}{nearest(value, list(self.choices))}; "
-                f"it is {self.allowed}"
-            )
+            added = outside(self.plugins) if self.plugins else []
+            if value not in added:
+                raise InputError(
+                    f"unknown {self.name} {value!r}{nearest(value, [*self.choices, *added])}; "
+                    f"it is {self.allowed}"
+                )
         # Written so that what is no number at all is in no range.
         low, high = self.ge, self.le
         if self.kind in (int, float) and not (

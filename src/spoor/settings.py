@@ -130,6 +130,7 @@ class Settings:
         PROCESS,
         "memory, disk, or auto: on disk from 10,000 open links on.",
         choices=("auto", "memory", "disk"),
+        plugins="frontiers",
     )
     scope: str = setting(
         "domain",

@@ -201,7 +201,8 @@ def test_every_optional_protocol_is_in_the_list() -> None:
     found = {
         value
         for value in vars(protocols).values()
-        if getattr(value, "_is_runtime_protocol", False) and value.__module__ == protocols.__name__
+        if "_is_runtime_protocol" in getattr(value, "__dict__", {})
+        and value.__module__ == protocols.__name__
     }
     listed = [protocol for optional in OPTIONAL.values() for protocol in optional]
     assert found == set(listed)

@@ -17,7 +17,7 @@ from spoor.policies.sarsa import UPDATES, Sarsa
 from spoor.replay_driver import Replay
 from spoor.settings import Settings
 from spoor.testing.policies import TOPIC
-from spoor.testing.worlds import SmallWorld
+from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Fetched, Outcome, Task
 from spoor.worlds.company import CompanySite, recordings
 

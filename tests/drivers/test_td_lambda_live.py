@@ -16,7 +16,7 @@ from spoor.policies.td_lambda import TDLambda, train
 from spoor.replay_driver import Replay
 from spoor.settings import Settings
 from spoor.testing.policies import TOPIC
-from spoor.testing.worlds import SmallWorld
+from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Fetched, KnownWeb, Outcome, State, Task
 from spoor.worlds.company import LABEL, CompanySite, recordings
 

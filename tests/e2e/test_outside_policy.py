@@ -49,7 +49,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(folder / "site"), "PYTHONUNBUFFERED": "1"}
+    paths = (str(folder / "site"), os.environ.get("PYTHONPATH", ""))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
 
 
 def run(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:

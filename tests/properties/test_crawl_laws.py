@@ -19,7 +19,7 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Frontier, OpenLinks, Policy, UsesOpenLinks
-from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
     Choice,
     Deferred,

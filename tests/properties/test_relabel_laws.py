@@ -14,7 +14,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.replay_driver import Replay
-from spoor.testing.worlds import TARGET, random_web
+from spoor.testing.small_worlds import TARGET, random_web
 from spoor.types import Judgement, Task, Topic
 
 YES, NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)

@@ -20,7 +20,7 @@ from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.sharding.page_budget import PageBudget
 from spoor.sharding.worker import Worker
-from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
 from spoor.web.urls import shard_of
 

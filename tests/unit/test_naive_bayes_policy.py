@@ -31,7 +31,7 @@ from spoor.policies.naive_bayes import (
     train,
 )
 from spoor.replay_driver import Replay
-from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, InLinks, KnownWeb, Link, Page, State, Task, Topic
 
 S = "http://s.example"

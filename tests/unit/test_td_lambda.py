@@ -20,7 +20,7 @@ from spoor.replay_driver import Replay
 from spoor.simulation.crawls import CrawlSetup, PreparedWeb, simulate_crawl
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
-from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetched, KnownWeb, Link, Page, State, Task, WebGraph
 from spoor.worlds.company import LABEL, CompanySite, recordings
 

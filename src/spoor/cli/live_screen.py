@@ -15,8 +15,8 @@ from rich.text import Text
 from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import shown
-from spoor.frontier.memory import MemoryFrontier
 from spoor.learn.harvest_estimate import Estimate, in_words
+from spoor.protocols import HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
 NEXT = 5
@@ -136,7 +136,7 @@ class _Panel(Screen):
         left = self._estimate()
         if left is not None:
             table.add_row("left", "; ".join(in_words(left)))
-        if isinstance(frontier, MemoryFrontier):
+        if isinstance(frontier, HostClocks):
             table.add_row("hosts", _hosts(frontier))
         if self._said:
             table.add_row("", Text(self._said))
@@ -149,7 +149,7 @@ def _why(choice: Choice) -> str:
     return shown("; ".join(f"{reason} {share:+.2f}" for reason, share in choice.why[:3]))
 
 
-def _hosts(frontier: MemoryFrontier) -> str:
+def _hosts(frontier: HostClocks) -> str:
     """How many hosts have open links, how many of these wait, and which have most."""
     rows = [row for row in frontier.hosts() if row[1]]
     busiest = sorted(rows, key=lambda row: -row[1])[:3]

@@ -1,10 +1,11 @@
 """Target specifications: `label:X`, `url:REGEX`, `type:MIME-GLOB`, `text:WORDS`, `query:WORDS`,
-`match:REGEX`, `topic:FILE`."""
+`match:REGEX`, `topic:FILE`, and `NAME:VALUE` for the judge NAME of another package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import Label, MediaType, TextPattern, UrlPattern
@@ -39,12 +40,16 @@ def judge_of(specs: Sequence[str]) -> Judge:
 
 def _one(spec: str) -> Judge:
     kind, colon, value = spec.partition(":")
-    if kind not in KINDS or not colon:
-        have = ", ".join(f"{name}:…" for name in KINDS)
-        raise InputError(f"target {spec!r} is of no known kind{nearest(kind, KINDS)}; write {have}")
+    names = [*KINDS, *(() if kind in KINDS else registry.outside("judges"))]
+    if kind not in names or not colon:
+        have = ", ".join(f"{name}:…" for name in names)
+        raise InputError(f"target {spec!r} is of no known kind{nearest(kind, names)}; write {have}")
     if not value.strip():
         raise InputError(f"target {spec!r} says nothing after the colon")
-    return KINDS[kind](value.strip())
+    if kind in KINDS:
+        return KINDS[kind](value.strip())
+    judge: Judge = registry.build("judges", kind, value.strip())
+    return judge
 
 
 def judge_and_topic(

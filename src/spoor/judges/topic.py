@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AnyOf
@@ -36,7 +37,7 @@ class TopicFile:
 
     topic: Topic
     method: str = "keywords"
-    """One of METHODS."""
+    """One of METHODS, or the name of another package's judge."""
     threshold: float | None = None
     """The method's own where None."""
     stemmed: bool = True
@@ -124,12 +125,18 @@ def read_topic(path: Path | str) -> TopicFile:
         raise InputError(f"{path}: not a TOML file: {error}") from error
     _check(data, _KEYS, str(path))
     relevant = data.get("relevant", {})
-    _check(relevant, _RELEVANT, f"{path}: [relevant]")
+    method = relevant.get("method", _usual_method(data, relevant))
+    if method not in METHODS and method in registry.outside("judges"):
+        settings = {key: value for key, value in relevant.items() if key != "method"}
+        registry.check("judges", method, settings)
+        relevant = {}
+    else:
+        _check(relevant, _RELEVANT, f"{path}: [relevant]")
+        _check_method(method, relevant, path)
+        settings = {key: relevant[key] for key in METHODS[method] if key in relevant}
     for key in ("keywords", "example_urls", "example_texts", "patterns", "url_patterns"):
         if not all(isinstance(item, str) for item in data.get(key, [])):
             raise InputError(f"{path}: {key!r} must be a list of strings")
-    method = relevant.get("method", _usual_method(data, relevant))
-    _check_method(method, relevant, path)
     threshold = relevant.get("threshold")
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"{path}: 'threshold' lies in (0, 1], as scores do, not {threshold!r}")
@@ -160,7 +167,7 @@ def read_topic(path: Path | str) -> TopicFile:
         relevant.get("fields", {}),
         patterns,
         urls,
-        {key: relevant[key] for key in METHODS[method] if key in relevant},
+        settings,
         path,
     )
 
@@ -180,7 +187,8 @@ def _usual_method(data: Mapping[str, Any], relevant: Mapping[str, Any]) -> str:
 
 def _check_method(method: str, relevant: Mapping[str, Any], path: Path) -> None:
     if method not in METHODS:
-        offer, have = nearest(method, list(METHODS)), ", ".join(METHODS)
+        names = [*METHODS, *registry.outside("judges")]
+        offer, have = nearest(str(method), names), ", ".join(names)
         raise InputError(f"{path}: unknown method {method!r}{offer}; there are: {have}")
     for key in relevant:
         owners = [name for name, keys in METHODS.items() if key in keys]
@@ -244,10 +252,18 @@ def judge_of_topic(source: TopicFile) -> Judge:
     if source.example_urls:
         judges.append(UrlPattern("^(?:" + "|".join(map(re.escape, source.example_urls)) + ")$"))
     if source.method != "patterns":
-        judges.insert(0, _MADE[source.method](source))
+        judges.insert(0, _judge_by_method(source))
     if not judges:
         raise InputError(f"{source.path}: method 'patterns' needs 'patterns' or 'url_patterns'")
     return judges[0] if len(judges) == 1 else AnyOf(judges)
+
+
+def _judge_by_method(source: TopicFile) -> Judge:
+    if source.method in METHODS:
+        return _MADE[source.method](source)
+    text = source.topic.text
+    judge: Judge = registry.build("judges", source.method, text, settings=source.settings)
+    return judge
 
 
 def _keyword_judge(source: TopicFile) -> Judge:

@@ -16,6 +16,7 @@ from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.display import shown
+from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
@@ -23,6 +24,7 @@ from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk, UsesOpenLinks
 from spoor.runs import files
+from spoor.runs.assemble import BUILT_IN_FRONTIERS
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -99,6 +101,11 @@ class LiveCrawl:
 
     def _continue(self, state: State) -> None:
         """Load the last checkpoint, and do again what was done since then."""
+        before, now = self.folder.ran_with.frontier, self.folder.settings.frontier
+        if before != now and not {before, now} <= {*BUILT_IN_FRONTIERS}:
+            raise InputError(
+                f"{self.folder.path} was begun with --frontier {before}; go on with the same"
+            )
         if "digest" in state["frontier"]:
             self.crawl.frontier = self._on_disk()
             self._frontier_states.append(state["frontier"])
@@ -135,7 +142,7 @@ class LiveCrawl:
         """Move it to disk where the settings say so, or where it became too large for memory: its
         choices are the same on either."""
         old, store = self.crawl.frontier, self.folder.settings.frontier
-        if isinstance(old, OnDisk) or store == "memory":
+        if isinstance(old, OnDisk) or store not in ("auto", "disk"):
             return
         if store == "auto" and old.open_count < IN_MEMORY:
             return

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.errors import InputError
+from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges import spec
 from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
-from spoor.protocols import Judge, Outbox, Policy
+from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.settings import Settings
 from spoor.types import Task, Topic
 from spoor.web.link_filter import CrawlFilter
@@ -65,6 +66,23 @@ def located(settings: Settings) -> Settings:
     )
 
 
+BUILT_IN_FRONTIERS = ("auto", "memory", "disk")
+"""What `--frontier` may be beside the name of another package's frontier. One that is to lie on
+disk, or may, begins in memory."""
+
+
+def make_frontier(name: str, *, delay: float, per_host: int) -> LiveFrontier:
+    """An empty frontier: `name` is what `--frontier` was. Raises InputError as the registry does,
+    PluginError for one that a live crawl cannot use."""
+    politeness: dict[str, Any] = {"delay": delay, "per_host": per_host}
+    if name in BUILT_IN_FRONTIERS:
+        return MemoryFrontier(**politeness)
+    frontier: LiveFrontier = registry.build("frontiers", name, settings=politeness)
+    if not isinstance(frontier, HostClocks):
+        raise PluginError(name, "configure", "or hosts() is missing; a live crawl needs both")
+    return frontier
+
+
 def task_of(settings: Settings, subject: TopicFile | None) -> Task:
     """What the policy of a crawl is given. Raises InputError for a model or vectors that cannot be
     read."""
@@ -99,7 +117,7 @@ def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:
     return Crawl(
         SitemapsFirst(safe) if settings.sitemaps else safe,
         judge,
-        MemoryFrontier(delay=settings.delay, per_host=settings.per_host),
+        make_frontier(settings.frontier, delay=settings.delay, per_host=settings.per_host),
         pages=settings.pages if outbox is None else 0,
         link_filter=CrawlFilter(
             Scope.of(settings.seeds, settings.scope, settings.max_depth),

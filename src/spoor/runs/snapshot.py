@@ -15,13 +15,12 @@ from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError, SpoorError
-from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.learn.state import unpack
-from spoor.protocols import Explains, FallsBack, ValuesLinks
+from spoor.protocols import Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl
+from spoor.runs.assemble import make_crawl, make_frontier
 from spoor.runs.database import noted, reading
 from spoor.runs.journal import events_of
 from spoor.runs.lock import is_running
@@ -119,18 +118,18 @@ class Checkpoint:
     labels: Sequence[tuple[str, Judgement, Judgement]]
     """(URL, before, after) of the labels of its pages since."""
 
-    def frontier(self, after: ExitStack) -> MemoryFrontier | None:
+    def frontier(self, after: ExitStack) -> LiveFrontier | None:
         """A frontier to load the state into, with room for any number of requests to a host; None
         for one on disk while the run goes on: its file is for the crawl alone then."""
         if "digest" not in self.state["frontier"]:
-            return MemoryFrontier()
+            return make_frontier(read_settings(self.path).frontier, delay=0.0, per_host=0)
         if is_running(self.path):
             return None
         on_disk = SqliteFrontier(self.path / files.FRONTIER)
         after.callback(on_disk.close)
         return on_disk
 
-    def load_into(self, crawl: Crawl, frontier: MemoryFrontier | None) -> None:
+    def load_into(self, crawl: Crawl, frontier: LiveFrontier | None) -> None:
         """Bring a crawl of the run's settings to this point; its policy only where the frontier is
         not to be had."""
         if frontier is None:
@@ -255,7 +254,7 @@ def open_urls(path: Path) -> frozenset[str] | None:
     return frozenset(every)
 
 
-def _clocks(frontier: MemoryFrontier) -> dict[str, HostClock]:
+def _clocks(frontier: LiveFrontier) -> dict[str, HostClock]:
     return {name: HostClock(frontier.delay(name), count) for name, count, *_ in frontier.hosts()}
 
 
@@ -264,7 +263,7 @@ def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
     return list(crawl.policy.explain()) if isinstance(crawl.policy, Explains) else []
 
 
-def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[NextLink]:
+def _choices(crawl: Crawl, frontier: LiveFrontier, most: int) -> Iterator[NextLink]:
     """What would be chosen next if every host were free, and stayed so: only the policy has a
     say."""
     for name, *_ in frontier.hosts():
@@ -278,14 +277,14 @@ def _choices(crawl: Crawl, frontier: MemoryFrontier, most: int) -> Iterator[Next
         frontier.take(choice.link, _AT_LEISURE)
 
 
-def _next_link(frontier: MemoryFrontier, choice: Choice) -> NextLink:
+def _next_link(frontier: LiveFrontier, choice: Choice) -> NextLink:
     in_links = frontier.in_links(choice.link)
     anchor = next((in_link.anchor.text for in_link in in_links if in_link.anchor.text), "")
     page = _page_of(frontier, in_links[0].parent) if in_links else ""
     return NextLink(frontier.url(choice.link), anchor, page, choice.why, choice.probability)
 
 
-def _page_of(frontier: MemoryFrontier, parent: int) -> str:
+def _page_of(frontier: LiveFrontier, parent: int) -> str:
     """URL of the page that a link was seen on; empty for a seed."""
     return "" if parent == NO_PARENT else frontier.url(parent)
 

@@ -18,12 +18,12 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.garbage import few_collections
 from spoor.judges.spec import judge_of, words_of
-from spoor.protocols import LookAhead
+from spoor.protocols import KnownWorld, LookAhead
 from spoor.replay_driver import Replay
 from spoor.simulation.metrics import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.types import LinkId, State, Task, Topic, WebGraph
 from spoor.web.text import Vectors
-from spoor.worlds.folders import KnownWorld, check_labels, open_scope
+from spoor.worlds.folders import check_labels, open_scope
 
 ORACLE_LIMIT = 200_000
 """Reachable pages up to which the oracle is run beside a policy."""

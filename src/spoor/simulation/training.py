@@ -11,8 +11,9 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError
 from spoor.judges.spec import judge_of, words_of
+from spoor.protocols import KnownWorld
 from spoor.types import KnownWeb, Page, State, Task, Topic
-from spoor.worlds.folders import KnownWorld, open_web
+from spoor.worlds.folders import open_web
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""

@@ -10,5 +10,6 @@ and where. They are deterministic, need no network and no test framework, and ta
 from spoor.testing.frontiers import check_frontier
 from spoor.testing.judges import check_judge
 from spoor.testing.policies import check_policy
+from spoor.testing.worlds import check_world
 
-__all__ = ["check_frontier", "check_judge", "check_policy"]
+__all__ = ["check_frontier", "check_judge", "check_policy", "check_world"]

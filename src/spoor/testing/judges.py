@@ -12,7 +12,7 @@ import numpy as np
 from spoor.errors import SpoorError
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Judge, Stateful
-from spoor.testing.worlds import random_web
+from spoor.testing.small_worlds import random_web
 from spoor.types import Anchor, Judgement, Link, Page
 
 

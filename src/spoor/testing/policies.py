@@ -23,7 +23,7 @@ from spoor.learn.state import generator_state, pack, unpack
 from spoor.protocols import Explains, Mergeable, Policy, Relearns, ValuesLinks, World
 from spoor.sharding.outbox import Outbox
 from spoor.testing.shuffled import Shuffled
-from spoor.testing.worlds import TARGET, SmallWorld, random_web
+from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Judgement, Link, LinkBatch, Page, Reply, State, Task, Topic
 
 TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))

@@ -6,36 +6,49 @@ webs as experiments do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
-from spoor.errors import InputError
-from spoor.protocols import Judge
+from spoor import registry
+from spoor.errors import InputError, PluginError
+from spoor.protocols import KnownWorld
 from spoor.registry import nearest
-from spoor.types import Fetch, Page, Reply, WebGraph
-from spoor.worlds.generated import FILE as GENERATED
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 
 
-class KnownWorld(Protocol):
-    """A world whose pages and links are all known."""
-
-    def answer(self, fetch: Fetch) -> Reply: ...
-    def graph(self, targets: Judge | None = None) -> WebGraph: ...
-    def roots(self) -> Sequence[str]: ...
-    def sites(self) -> Mapping[str, int]: ...
-    def page(self, url: str) -> Page: ...
-    def pages(self) -> Iterator[Page]: ...
-    def __len__(self) -> int: ...
-
-
 def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> KnownWorld:
-    """The world in a folder, recorded or generated. Raises InputError where there is none."""
-    if (path / GENERATED).exists():
+    """The world in a folder: generated, recorded or of another package, as the marker file in it
+    says. Raises InputError where there is none, PluginError for a plug-in that cannot be imported
+    and might be the one."""
+    if (path / GeneratedWorld.marker).exists():
         return GeneratedWorld.open(path)
+    if not (path / RecordedWorld.marker).exists():
+        world = _outside_world(path, {"site": site, "absent": absent})
+        if world is not None:
+            return world
     return RecordedWorld(path, site=site, absent=absent)
+
+
+def _outside_world(path: Path, settings: Mapping[str, object]) -> KnownWorld | None:
+    """The world of another package whose marker is in the folder."""
+    broken: list[PluginError] = []
+    for name in registry.outside("worlds") if path.is_dir() else ():
+        try:
+            factory = registry.find("worlds", name)
+        except PluginError as error:
+            broken.append(error)
+            continue
+        marker = getattr(factory, "marker", "")
+        if marker and (path / marker).exists():
+            known = registry.parameters(factory)
+            world: KnownWorld = factory(
+                path, **{key: value for key, value in settings.items() if key in known}
+            )
+            return world
+    if broken:
+        raise broken[0]
+    return None
 
 
 def open_scope(

@@ -111,6 +111,8 @@ class GeneratedSettings:
 class GeneratedWorld:
     """The web of some settings. Raises InputError for settings that make none."""
 
+    marker = FILE
+
     def __init__(self, settings: GeneratedSettings | None = None, *, seconds: float = 0.0) -> None:
         self.settings = settings or GeneratedSettings()
         self._check()

@@ -86,6 +86,8 @@ class RecordedWorld:
     Raises InputError for a folder that is no web or is damaged, and for an unknown site.
     """
 
+    marker = "web.json"
+
     def __init__(
         self,
         path: str | Path,
@@ -441,7 +443,7 @@ def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _header(path: Path) -> dict[str, Any]:
-    file = path / "web.json"
+    file = path / RecordedWorld.marker
     if not file.exists():
         raise InputError(
             f"{path}: no recorded web (there is no web.json); `spoor web import SRC... {path}` "

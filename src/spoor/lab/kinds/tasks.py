@@ -34,11 +34,12 @@ from spoor.lab.digests import data_digest, policy_digest
 from spoor.lab.experiment import Contender, Experiment, check_keys, data_folder, packaged, read
 from spoor.lab.webs import web_folder
 from spoor.learn.relevance import Recurring
+from spoor.protocols import KnownWorld
 from spoor.replay_driver import Replay
 from spoor.simulation.metrics import breadth_first_order, curve
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
 from spoor.web.text import Vectors
-from spoor.worlds.folders import KnownWorld, open_web
+from spoor.worlds.folders import open_web
 
 POINTS = 101
 """At most so many points of a curve."""
