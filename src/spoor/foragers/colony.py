@@ -12,14 +12,24 @@ from spoor.foragers.forager import Forager, random_weight
 from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
-from spoor.learn.state import generator_state, restore_generator
+from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.types import State
 
 
-class Colony:
+class Colony(Saved):
     """Algorithm 9, as a crew of a `Fleet`: which URL is visited next, and what its pages bring."""
 
     expands = False
+
+    SAVED = attributes(
+        agent=PART,
+        turn=VALUE,
+        multiplied=VALUE,
+        deleted=VALUE,
+        _numbers=VALUE,
+        _starts=VALUE,
+        _rng=GENERATOR,
+    )
 
     def __init__(
         self, seeds: Sequence[int], known: Known, settings: FleetSettings, rng: np.random.Generator
@@ -100,23 +110,12 @@ class Colony:
 
     def save(self) -> State:
         return {
-            "agent": self.agent.save(),
+            **super().save(),
             "foragers": [forager.save() for forager in self.foragers],
-            "turn": self.turn,
             "ends_at": None if self.ends_at == -math.inf else self.ends_at,
-            "multiplied": self.multiplied,
-            "deleted": self.deleted,
-            "numbers": self._numbers,
-            "starts": self._starts,
-            "rng": generator_state(self._rng),
         }
 
     def load(self, state: State) -> None:
-        self.agent.load(state["agent"])
+        super().load(state)
         self.foragers = [Forager.revive(saved, self.settings) for saved in state["foragers"]]
-        self.turn = state["turn"]
         self.ends_at = -math.inf if state["ends_at"] is None else state["ends_at"]
-        self.multiplied, self.deleted = state["multiplied"], state["deleted"]
-        self._numbers = state["numbers"]
-        self._starts = list(state["starts"])
-        restore_generator(self._rng, state["rng"])

@@ -14,14 +14,21 @@ from numpy.typing import NDArray
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
 from spoor.foragers.settings import DAY, FleetSettings
-from spoor.types import State
+from spoor.learn.saved import ARRAY, PART, QUEUE, VALUE, Form, Saved, attributes
+
+MARKED = Form(
+    lambda marked: np.array(sorted(marked), dtype=np.int64).reshape(-1, 2),
+    lambda old, saved: {(page, version) for page, version in saved.tolist()},
+)
 
 
-class _Submits:
+class _Submits(Saved):
     """What both have: a page that is new is sent to the agent once. `abreast` pages make a step,
     so that as many hosts can be asked at a time."""
 
     expands = True
+
+    SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE)
 
     def __init__(self, known: Known, settings: FleetSettings, abreast: int) -> None:
         self.settings = settings
@@ -39,18 +46,11 @@ class _Submits:
                 self._marked.add((page, version))
                 self.agent.receive(page, known, now, 0)
 
-    def _save(self) -> dict[str, object]:
-        marked = np.array(sorted(self._marked), dtype=np.int64).reshape(-1, 2)
-        return {"agent": self.agent.save(), "marked": marked, "asked": list(self._asked)}
-
-    def _load(self, state: State) -> None:
-        self.agent.load(state["agent"])
-        self._marked = {(page, version) for page, version in state["marked"].tolist()}
-        self._asked = list(state["asked"])
-
 
 class RoundRobin(_Submits):
     """Every known URL in turn, in the order of discovery, again and again."""
+
+    SAVED = attributes(**_Submits.SAVED, _at=VALUE)
 
     def __init__(self, known: Known, settings: FleetSettings, *, abreast: int = 1) -> None:
         super().__init__(known, settings, abreast)
@@ -68,13 +68,6 @@ class RoundRobin(_Submits):
     def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
 
-    def save(self) -> State:
-        return {**self._save(), "at": self._at}
-
-    def load(self, state: State) -> None:
-        self._load(state)
-        self._at = state["at"]
-
 
 class ChangeRate(_Submits):
     """Revisits by estimated rates of change, for freshness (Cho & Garcia-Molina 2000, 2003).
@@ -85,6 +78,17 @@ class ChangeRate(_Submits):
     `batch` of visits is half URLs never visited, oldest first, and half the pages worth most.
     O(pages) a batch.
     """
+
+    SAVED = attributes(
+        **_Submits.SAVED,
+        _queue=QUEUE,
+        _next_new=VALUE,
+        _visits=ARRAY,
+        _changes=ARRAY,
+        _versions=ARRAY,
+        _first=ARRAY,
+        _last=ARRAY,
+    )
 
     def __init__(
         self, known: Known, settings: FleetSettings, *, batch: int = 100, abreast: int = 1
@@ -169,22 +173,3 @@ class ChangeRate(_Submits):
                 self._changes[page] += version != self._versions[page]
             self._versions[page] = version
             self._last[page] = now
-
-    def save(self) -> State:
-        return {
-            **self._save(),
-            "queue": list(self._queue),
-            "next_new": self._next_new,
-            "visits": self._visits.copy(),
-            "changes": self._changes.copy(),
-            "versions": self._versions.copy(),
-            "first": self._first.copy(),
-            "last": self._last.copy(),
-        }
-
-    def load(self, state: State) -> None:
-        self._load(state)
-        self._queue = deque(state["queue"])
-        self._next_new = state["next_new"]
-        for name in ("visits", "changes", "versions", "first", "last"):
-            setattr(self, f"_{name}", np.array(state[name]))

@@ -9,7 +9,7 @@ is best-first by the expected Q. Card: docs/algorithms/naive-bayes.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,7 +140,7 @@ def examples(
         values = link_values(web.graph, gamma).tolist()
         for at in range(len(web.graph.urls)):
             page = web.page(at)
-            for url, anchor in _links(page):
+            for url, anchor in ((link.url, link.anchor) for link in page.links):
                 target = number.get(url)
                 if target is None or target == at:
                     continue
@@ -158,11 +158,6 @@ def examples(
         np.array(q),
         tuple(words.words for words in vocabularies),
     )
-
-
-def _links(page: Page) -> Iterator[tuple[str, Anchor]]:
-    for link in page.links:
-        yield link.url, link.anchor
 
 
 def bounds_of(bins: int, gamma: float) -> Floats:

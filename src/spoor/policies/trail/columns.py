@@ -89,6 +89,16 @@ DENSE = (
 )
 
 
+GROUP_COLUMNS = {START[field]: field for field in GROUPS}
+WORDS = START["list"]
+"""So many first columns are of words and shapes."""
+SHARED = np.array(
+    [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
+)
+"""Columns whose numbers mean the same to every shard: pages are numbered by each for itself."""
+PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
+
+
 def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
     """Prior variance of every column; next to nothing for the fields in `without`."""
     left_out = set(without)

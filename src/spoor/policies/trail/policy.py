@@ -26,9 +26,11 @@ from spoor.policies.trail.columns import (
     COLUMNS,
     DENSE,
     FIELDS,
-    GROUPS,
-    START,
+    GROUP_COLUMNS,
+    PARENT_SCORE,
+    SHARED,
     VERSION,
+    WORDS,
     new_model,
 )
 from spoor.policies.trail.features import LinkFeatures
@@ -45,15 +47,6 @@ REASONS = 5
 """Reasons of a choice."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
-
-_GROUP_COLUMNS = {START[field]: field for field in GROUPS}
-_WORDS = START["list"]
-"""So many first columns are of words and shapes."""
-_SHARED = np.array(
-    [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
-)
-"""Columns whose numbers mean the same to every shard: pages are numbered by each for itself."""
-_PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
 
 Slots = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -235,8 +228,8 @@ class Trail:
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.w[slots].tolist(), slots.tolist()
-        found = [at for at in _GROUP_COLUMNS if self._groups.tried[numbers[at], 0]]
-        found += [at for at, share in enumerate(shares[:_WORDS]) if share]
+        found = [at for at in GROUP_COLUMNS if self._groups.tried[numbers[at], 0]]
+        found += [at for at, share in enumerate(shares[:WORDS]) if share]
         shares += (self._model.a * dense).tolist()
         found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
         found.sort(key=lambda at: -abs(shares[at]))
@@ -249,8 +242,8 @@ class Trail:
         """The column `at` of a row in words; the plain numbers come after the slots."""
         if at >= COLUMNS:
             return DENSE[at - COLUMNS].name
-        if at >= _WORDS:
-            return self._group_record(_GROUP_COLUMNS[at], numbers[at])
+        if at >= WORDS:
+            return self._group_record(GROUP_COLUMNS[at], numbers[at])
         return self._features.names.get(numbers[at], "a word")
 
     def _group_record(self, field: str, group: int) -> str:
@@ -296,7 +289,7 @@ class Trail:
         self._groups.count(done.slots, now - was, tried=0.0)
         self._refresh(done.slots[:, NEAR].T.ravel().tolist())
         children = [child for child in self._rows.children(link) if child in self._queue]
-        self._rows.dense[self._rows.of[children, 0], _PARENT_SCORE] = after.score
+        self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = after.score
         self._queue.change(np.array(children, dtype=np.int64), self._values(children))
 
     def _leads_to(self, link: LinkId) -> float:
@@ -339,7 +332,7 @@ class Trail:
         apply_updates(self._model, self._initial, own, self._received, before)
 
     def _own(self) -> PosteriorUpdate:
-        return own_update(self._model, self._initial, self._received, _SHARED)
+        return own_update(self._model, self._initial, self._received, SHARED)
 
     def _own_of(self, state: State) -> PosteriorUpdate:
         if "learned" in state:
@@ -347,7 +340,7 @@ class Trail:
         model = new_model()
         model.prior = self._model.prior
         model.load(state["model"])
-        return own_update(model, self._initial, _received(state), _SHARED)
+        return own_update(model, self._initial, _received(state), SHARED)
 
     # -- what it knows
 
