@@ -1,9 +1,10 @@
-# Two commands matter: `make demo` and `make test`. Both set everything up by themselves.
+# Three commands matter, and each sets everything up by itself: `make demo`; `make fast`, a minute, while
+# you work; `make test`, all, before a change goes on.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: setup demo test lint types layers unit wheel bench docs paper-figures leaderboard lock clean
+.PHONY: setup demo fast test lint types layers unit wheel bench docs paper-figures leaderboard lock clean
 
 setup: $(STAMP)
 
@@ -16,7 +17,15 @@ $(STAMP): requirements/dev.lock pyproject.toml
 demo: setup
 	$(BIN)/spoor demo --out demo
 
-test: lint types layers unit wheel
+fast: lint types layers
+	$(BIN)/pytest -n 2 -m "not server" tests/unit tests/golden
+
+# Types and layers are checked beside the tests; their output is shown after that of the tests.
+test: lint
+	@mkdir -p build
+	@$(MAKE) --no-print-directory types layers > build/checks.txt 2>&1 & checks=$$!; \
+	$(MAKE) --no-print-directory unit; tests=$$?; \
+	wait $$checks; checks=$$?; cat build/checks.txt; exit $$((tests | checks))
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -33,7 +42,8 @@ layers: setup
 unit: setup
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-# The package as a user gets it: its wheel, what that asks for, and no extras.
+# The package as an index would give it: its wheel and, downloaded, what that asks for. `make test` tries
+# the same, and every extra, without a download (tests/e2e/test_distribution.py).
 wheel: setup
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w build/wheel .
@@ -70,4 +80,4 @@ lock:
 	    --no-header --constraint requirements/dev.lock --output-file requirements/constraints.txt pyproject.toml
 
 clean:
-	rm -rf .venv build dist site demo bench-out .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site demo bench-out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -32,6 +32,8 @@ from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 from spoor.web.urls import canonical
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
+pytestmark = pytest.mark.server
+
 LOOPBACK = """
     127.0.0.1 127.1 127.0.1 127.255.255.254 127.0.0.1. 2130706433 017700000001 0x7f000001 0x7f.1
     0x7f.0.0.1 0177.0.0.1 0177.1 0x7F.0x0.0x0.0x1 127.0x1 00000177.0.0.0x1 %31%32%37.0.0.1

@@ -31,6 +31,8 @@ from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.content_encoding import _inflater
 from spoor.web.exchange import READ_OF_ENDLESS, Exchange
 
+pytestmark = pytest.mark.server
+
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
 COMPRESSED = DATA / "conformance" / "compressed-scrapy"
 LIMIT = 2 * MIB

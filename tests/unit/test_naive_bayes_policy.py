@@ -398,6 +398,7 @@ def test_the_command_line_refuses_what_does_not_fit(
     assert "damaged" in capsys.readouterr().err
 
 
+@pytest.mark.server
 def test_a_live_crawl_with_a_trained_model(webs: dict[str, Path], tmp_path: Path) -> None:
     found = {}
     with served(webs["new"]) as port:

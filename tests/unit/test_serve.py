@@ -19,6 +19,8 @@ from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 from spoor.worlds.store import Writer, pack
 
+pytestmark = pytest.mark.server
+
 A = "http://a.example"
 WORLD = GeneratedWorld(GeneratedSettings(pages=50, hosts=3, seed=1))
 HOME = Page(

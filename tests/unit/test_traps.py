@@ -100,6 +100,7 @@ def crawled(link_filter: CrawlFilter, pages: int = 900) -> Counter[str]:
     return Counter(kind(url) for url in asked)
 
 
+@pytest.mark.server
 def test_six_traps_beside_a_site() -> None:
     got = crawled(CrawlFilter(Scope(), traps=Traps()))
     assert got["page"] >= 0.95 * 500
@@ -107,11 +108,13 @@ def test_six_traps_beside_a_site() -> None:
     assert set(got) == {"page", "calendar", "session", "facets", "lost", "in", "hosts"}
 
 
+@pytest.mark.server
 def test_without_a_guard_they_do() -> None:
     got = crawled(CrawlFilter(Scope()))
     assert got.total() - got["page"] > 0.3 * 900
 
 
+@pytest.mark.server
 def test_a_site_without_traps_is_fetched_whole() -> None:
     world = GeneratedWorld(GeneratedSettings(pages=400, hosts=6, seed=11))
     link_filter = CrawlFilter(Scope(), traps=Traps())

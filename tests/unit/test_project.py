@@ -1,0 +1,54 @@
+"""The files around the code: what they name exists, and nothing stands twice."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # has no types
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def test_no_two_files_of_the_documentation_are_identical() -> None:
+    by_content: dict[bytes, list[Path]] = defaultdict(list)
+    for file in (ROOT / "docs").rglob("*"):
+        if file.is_file():
+            by_content[hashlib.sha256(file.read_bytes()).digest()].append(file)
+    assert not [files for files in by_content.values() if len(files) > 1]
+
+
+def test_every_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    shown = {
+        (page.parent / target).resolve()
+        for page in pages
+        for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text("utf-8"))
+    }
+    assert shown == set((ROOT / "docs").rglob("*.svg"))
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_the_files_that_a_page_names_exist(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    named = set(re.findall(r"`((?:src|tests|docs|changelog\.d|requirements)/[^`\s]*)`", text))
+    named |= {file.removesuffix("/") for file in re.findall(r"\]\(((?!https?:)[^)#]+)\)", text)}
+    assert named
+    missing = [file for file in named if "NAME" not in file and not (ROOT / file).exists()]
+    assert not missing
+
+
+def test_continuous_integration_runs_what_a_clone_runs_on_each_supported_python() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    test = workflow["jobs"]["test"]
+    supported = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert test["strategy"]["matrix"]["python"] == supported
+    assert ".ci/run" in [step.get("run") for step in test["steps"]]
+    rules = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    runs = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
+    assert {run.split()[1] for run in runs if run.startswith("make ")} <= set(rules)
