@@ -52,3 +52,29 @@ def test_continuous_integration_runs_what_a_clone_runs_on_each_supported_python(
     rules = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     runs = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
     assert {run.split()[1] for run in runs if run.startswith("make ")} <= set(rules)
+
+
+def test_the_page_of_packages_has_the_floors_that_are_checked() -> None:
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    (layers,) = (
+        contract["layers"]
+        for contract in tool["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    )
+    text = (ROOT / "docs" / "packages.md").read_text("utf-8")
+    floors = re.findall(r"^## Floor (\d+): (.+)$", text, re.MULTILINE)
+    assert [int(number) for number, _ in floors] == list(range(1, len(layers) + 1))
+    assert [set(names.split(", ")) for _, names in floors] == [
+        set(layer.split(" | ")) for layer in layers
+    ]
+
+
+def test_every_package_has_its_section() -> None:
+    text = (ROOT / "docs" / "packages.md").read_text("utf-8")
+    sections = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    for section in sections:
+        assert re.match(r"\w+\n- Enters: .+\n- Leaves: .+\n(- May touch: .+\n)?", section), section
+    package = ROOT / "src" / "spoor"
+    found = [path for path in package.iterdir() if path.suffix == ".py" or path.is_dir()]
+    names = {path.stem for path in found} - {"__init__", "__main__", "__pycache__"}
+    assert {section.splitlines()[0] for section in sections} == names
