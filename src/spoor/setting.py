@@ -32,7 +32,7 @@ class Group:
     fixed: bool = False
     """A run that goes on must have the same values."""
     advanced: bool = False
-    """Their options stand in a panel of their own."""
+    """Their options are shown in a panel of their own."""
 
 
 _MAY = "may change when a run goes on."
@@ -60,15 +60,15 @@ class Setting:
     form: tuple[str, Callable[[str], bool]] | None = None
     """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
     none: int | None = None
-    """What stands for None in TOML and in Scrapy."""
+    """The number that is written for None in TOML and in Scrapy."""
     commands: tuple[str, ...] = ()
-    """Where it applies: crawl, watch, scrapy; as its group, where nothing is said."""
+    """Where it applies: crawl, watch, scrapy; where its group does, if it is empty."""
     option: str = ""
     """Of the command line, where it is called otherwise than by its name."""
     inner: bool = False
     """Not for a user to set: it has no option, no keyword and no setting of Scrapy."""
     advanced: bool = False
-    """Its option stands in a panel of its own."""
+    """Its option is shown in a panel of its own."""
     path: bool = False
     """A text that names a file."""
     time: str = ""
@@ -101,7 +101,7 @@ class Setting:
         return words
 
     def parsed(self, value: Any) -> Any:
-        """A value as a text may stand for it, in the type of the setting where it can be read."""
+        """A text read as a value of the type of the setting; what cannot be read stays as it is."""
         if not isinstance(value, str) or self.kind is str:
             return value
         if self.kind is tuple:
@@ -119,12 +119,12 @@ class Setting:
         value: Any = {} if given is None and self.kind is dict else given
         if value is None and self.none is not None:
             return None
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        integral = isinstance(value, Integral) and not isinstance(value, bool)
         if self.time and isinstance(value, str):
             value = seconds(value, key)
-        elif self.kind is float and (whole or isinstance(value, Real)):
+        elif self.kind is float and (integral or isinstance(value, Real)):
             value = value if isinstance(value, bool) else float(value)
-        elif self.kind is int and whole:
+        elif self.kind is int and integral:
             value = int(value)
         elif self.kind is str and isinstance(value, os.PathLike):
             value = os.fspath(value)

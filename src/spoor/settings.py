@@ -349,6 +349,6 @@ def _kind(hint: Any) -> type:
 
 
 def refuse_two(topic: object, topic_file: object, spell: Spell = str) -> None:
-    """Raises InputError where both say what is wanted."""
+    """Raises InputError where both give a topic."""
     if topic and topic_file:
         raise InputError(f"give {spell('topic')} or {spell('topic_file')}, not both")

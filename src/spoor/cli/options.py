@@ -32,8 +32,8 @@ def takes_settings(
     command: str, after: Mapping[str, str]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a function, whose parameter `settings` is the `Settings` of a command, an option for
-    each of them. Its own parameters come before these or, from `as_json` on, behind; `after` names
-    the option behind which another one stands."""
+    each of them. Of its own parameters `seeds` is the first, and others follow the options; `after`
+    gives the option that one of them is to follow."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         known = {n: one for n, one in Settings.of_command(command).items() if not one.inner}

@@ -54,7 +54,7 @@ class Screen(ExitStack):
         return self
 
     def show(self, progress: Progress) -> None:
-        """As things stand."""
+        """Show the progress of now."""
         self._progress = progress
         if self._quiet or self._live is not None:
             return

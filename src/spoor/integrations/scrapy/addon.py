@@ -18,15 +18,16 @@ from spoor.integrations.scrapy.components import (
 )
 from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
-from spoor.settings import user_agent
+from spoor.settings import Settings, user_agent
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-MANNERS = {
-    "ROBOTSTXT_OBEY": True,
-    "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-    "DOWNLOAD_DELAY": 1.0,
+_OWN = Settings()
+POLITENESS = {
+    "ROBOTSTXT_OBEY": _OWN.robots,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": _OWN.per_host,
+    "DOWNLOAD_DELAY": _OWN.delay,
     # The crawl keeps the delay itself; a random one below it would come too early, one above it
     # would hold a request that was chosen too early.
     "DOWNLOAD_DELAY_JITTER": 0.0,
@@ -55,7 +56,7 @@ class Addon(ComponentsOwner):
             sys.stderr.write(f"spoor: {error}\n")
             raise SystemExit(2) from None
         settings.set("SCHEDULER", "spoor.integrations.scrapy.scheduler.Scheduler", "addon")
-        for name, value in MANNERS.items():
+        for name, value in POLITENESS.items():
             settings.set(name, value, "addon")
         contact = settings.get("SPOOR_CONTACT")
         if contact:
@@ -70,7 +71,7 @@ class Addon(ComponentsOwner):
 
 
 def _replace_robots(settings: BaseSettings) -> None:
-    """Our robots middleware wherever Scrapy's own stands, unless the project chose for itself."""
+    """Our robots middleware in the place of Scrapy's own, unless the project chose for itself."""
     chosen = {load_object(path): order for path, order in _middlewares(settings).items()}
     if RobotsMiddleware in chosen:
         return

@@ -53,7 +53,7 @@ def setting_name(name: str) -> str:
 
 
 def read_settings(settings: BaseSettings) -> Settings:
-    """The SPOOR_* settings; texts, as the command line gives them, stand for numbers too.
+    """The SPOOR_* settings; a number may be a text, as on the command line.
 
     Raises InputError, which names the setting, the value and what is allowed.
     """
