@@ -301,7 +301,7 @@ def test_explain_says_which_words_raise_and_lower_a_value() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"scoring": "lookahead"}, "scoring is inherit or look-ahead, not 'lookahead'"),
+        ({"scoring": "lookahead"}, "scoring is one of inherit, look-ahead, not 'lookahead'"),
         ({"links": 2.0}, "links lies in"),
         ({"links": 0.5}, "train it with links = 'naive-bayes'"),
         ({"links": 0.5, "scoring": "look-ahead"}, "'inherit' only"),
