@@ -1,8 +1,8 @@
 """Which addresses may be connected to. What is refused here is refused before any connection.
 
-Three gates: an address in a URL is looked at before the request, since it passes no resolver; a
+Three checks: an address in a URL is checked before the request, since no resolver sees it; a
 name passes the resolver, which refuses one whose addresses are not public; and every address passes
-the socket factory just before the connection, whatever the other two were told.
+the socket factory just before the connection, whatever the other two found.
 """
 
 from __future__ import annotations

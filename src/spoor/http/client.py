@@ -95,11 +95,11 @@ class Client:
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")
             media = reply.content_type or "text/html"
-            wanted = any(fnmatchcase(media.lower(), pattern) for pattern in accept)
+            accepted = any(fnmatchcase(media.lower(), pattern) for pattern in accept)
             raw, body, truncated = b"", b"", ""
-            if wanted or "Content-Type" not in reply.headers:
+            if accepted or "Content-Type" not in reply.headers:
                 raw, body, truncated = await self._read(reply, limit or self._settings.body_limit)
-            skipped = not wanted and "Content-Type" in reply.headers
+            skipped = not accepted and "Content-Type" in reply.headers
             return Exchange(
                 url,
                 reply.status,
@@ -148,8 +148,8 @@ class Client:
             return _both(raw, body, inflaters, limit, "time")
         except aiohttp.ClientError:
             return _both(raw, body, inflaters, limit, "disconnect")
-        whole = all(inflater.whole for inflater in inflaters)
-        return _both(raw, body, inflaters, limit, "" if whole else "encoding")
+        complete = all(inflater.whole for inflater in inflaters)
+        return _both(raw, body, inflaters, limit, "" if complete else "encoding")
 
 
 def _first(data: bytearray, limit: int) -> bytes:

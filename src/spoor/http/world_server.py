@@ -168,7 +168,7 @@ def rebuild(page: Page) -> str:
 
 
 class Handler(Protocol):
-    """Answers requests, and is told its port."""
+    """Answers requests; `serving` sets its port."""
 
     port: int
 

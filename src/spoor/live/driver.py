@@ -159,8 +159,8 @@ class HttpDriver:
                 self._receive(*self._arrived.popleft())
             until = None if self._stopped is None else self._deadline
             over, chosen = self._over(), list[Fetch]()
-            room = 0 if self._stopped is not None else self.settings.in_flight - len(self._tasks)
-            while len(chosen) < room:
+            free = 0 if self._stopped is not None else self.settings.in_flight - len(self._tasks)
+            while len(chosen) < free:
                 answer = self.crawl.next(self._clock())
                 if isinstance(answer, Finished):
                     over = answer
@@ -202,7 +202,7 @@ class HttpDriver:
         )
 
     async def _rest(self, until: float | None) -> None:
-        """Until a reply comes in, or a host becomes free."""
+        """Wait for a reply, or until a host becomes free."""
         self._wake.clear()
         if self._arrived:
             self._next_turn()
@@ -266,7 +266,7 @@ class HttpDriver:
                     fetch.ticket, exchange, self.settings.ratio_limit, self._joiner, self._clock()
                 )
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
-                    # Not kept either: an archive is what others learn from.
+                    # Not archived either: an archive is what others learn from.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except Exception as error:

@@ -41,13 +41,13 @@ LISTEN_SECONDS = 1.0
 """How often a run looks for labels that a person gave."""
 
 COMMIT_SECONDS = 0.025
-"""Between two commits: what comes in meanwhile shares one, and one wait for the disk."""
+"""Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
 
 CHECKPOINT_SECONDS = 20.0
 """Nothing is lost between two: they only shorten what is gone through again after a crash."""
 
 IN_MEMORY = 10_000
-"""Links up to which a frontier stays in memory where nothing is said: with more, each checkpoint
+"""Links up to which a frontier stays in memory by default: with more, each checkpoint
 takes long, since it writes them all, and each link a kilobyte."""
 
 
@@ -154,7 +154,7 @@ class LiveCrawl:
             self.crawl.policy.attach(new)
 
     def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
-        """Ask again for what was in flight, a whole delay from now: nobody knows when the process
+        """Request again what was in flight, a whole delay from now: nobody knows when the process
         before sent its last request. Politeness and budget may have changed."""
         if changeable != self._settings.to_dict(fixed=False):
             self._configure(Settings.from_dict(changeable))
@@ -182,12 +182,12 @@ class LiveCrawl:
         return asyncio.run(self.serve(self.driver()))
 
     def estimate(self) -> Estimate | None:
-        """What is left, as far as can be said."""
+        """How much is left to find; None where too little is known."""
         counts = self.crawl.counts
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
     def driver(self, engine: Engine | None = None) -> HttpDriver:
-        """What fetches for the journal, or for an `engine` that stands before it."""
+        """What fetches for the journal, or for an `engine` before it."""
         self._driver = HttpDriver(
             self.journal if engine is None else engine,
             self.folder.settings,

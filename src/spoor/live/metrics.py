@@ -1,8 +1,8 @@
-"""What a crawl tells the monitoring of many programs: counts, gauges and each download.
+"""Metrics of a crawl for monitoring: counts, gauges and each download.
 
 Prometheus (`spoor.live.prometheus`) and OpenTelemetry (`spoor.live.opentelemetry`) are asked for,
 need the extra `metrics`, and only read: nothing of a crawl depends on them. What they say of a page
-they say after it is committed. Of a crawl in shards the coordinator tells all: its metrics are
+they say after it is committed. Of a crawl in shards the coordinator exports all: its metrics are
 those of all shards, as of one process, and those of each under names of their own.
 """
 
@@ -23,8 +23,8 @@ SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 COUNTERS = {
     "pages": "Pages fetched in this run",
-    "relevant": "Pages of this run that are wanted",
-    "failed": "Links of this run that brought no page",
+    "relevant": "Relevant pages of this run",
+    "failed": "Links of this run that failed",
     "skipped": "Links that were chosen and passed over",
     "requests": "Requests of this run, retries and redirects included",
 }
@@ -35,20 +35,24 @@ GAUGES = {
 }
 OF_SHARDS = {
     "pages": ("pages", "Pages fetched by each shard", True),
-    "relevant": ("relevant", "Pages of each shard that are wanted", True),
+    "relevant": ("relevant", "Relevant pages of each shard", True),
     "open_links": ("open", "Links that each shard may choose", False),
-    "hosts": ("hosts", "Hosts of each shard that it has heard of", False),
-    "links_in": ("entered", "Links that each shard has had from others", True),
-    "links_out": ("posted", "Links that left each shard for others", True),
-    "links_waiting": ("waiting", "Links that left and are not known to be durable there", False),
+    "hosts": ("hosts", "Hosts that each shard knows", False),
+    "links_in": ("entered", "Links that each shard received from others", True),
+    "links_out": ("posted", "Links that each shard sent to others", True),
+    "links_waiting": (
+        "waiting",
+        "Links that were sent and are not known to be durable there",
+        False,
+    ),
     "cpu_seconds": ("cpu", "Processor time of each shard's process", False),
 }
 """Name → (key of its report, help, whether it is a counter: a process may begin anew)."""
 OF_EXCHANGE = {
-    "links": ("links", "Links that shards told one another"),
+    "links": ("links", "Links that shards sent to one another"),
     "bytes": ("bytes", "Bytes of these links"),
-    "model_bytes": ("model_bytes", "Bytes of what was learned, told"),
-    "merges": ("merges", "Times that shards told what they learned"),
+    "model_bytes": ("model_bytes", "Bytes of models that were shared"),
+    "merges": ("merges", "Times that models were shared"),
     "turns": ("orders", "Turns of shards with the coordinator"),
 }
 """Name → (field of `Traffic`, help)."""
@@ -115,7 +119,7 @@ def _of_run(counts: Mapping[str, float], *gauges: float) -> list[Metric]:
 
 
 class Download(NamedTuple):
-    """What is told of one download: plain values, which a shard can send."""
+    """One download: plain values, which a shard can send."""
 
     url: str
     host: str
@@ -152,7 +156,7 @@ class Download(NamedTuple):
 
 
 class Exporter(Protocol):
-    """Is told of each download of a crawl, once it is durable."""
+    """Exports each download of a crawl, once it is durable."""
 
     def add(self, download: Download) -> None: ...
     def close(self) -> None:

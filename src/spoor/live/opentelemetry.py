@@ -129,7 +129,7 @@ def _exporters(kind: str, group: str) -> list[Any]:
 
 
 def _entries_of(name: str) -> Sequence[str]:
-    """Names of entry points that stand for an exporter: OTLP goes by one of two protocols."""
+    """Entry points of an exporter: OTLP has two protocols."""
     if name != "otlp":
         return (name,)
     protocols = ["otlp_proto_http", "otlp_proto_grpc"]

@@ -27,7 +27,7 @@ class Prometheus:
         ProcessCollector(registry=registry)
         self._failures = Counter(
             "spoor_failures",
-            "Links that brought no page, by what went wrong, since this process began",
+            "Links that failed, by kind of failure, since this process began",
             ["kind"],
             registry=registry,
         )

@@ -52,7 +52,7 @@ class Shard:
         folder = _folder(files.shard(path, number), settings)
         try:
             with suppress(OSError):
-                # What a person says of pages is said of the run.
+                # Labels are given to the run, and hold for all shards.
                 (folder.path / files.LABELS).symlink_to(Path("..", files.LABELS))
             self.run = LiveCrawl(folder, crawl)
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
@@ -84,7 +84,7 @@ class Shard:
         return self._report(None)
 
     def rejoin(self) -> Report:
-        """A first report to another coordinator, which has none of what was told the one before."""
+        """A first report to another coordinator, which knows nothing of earlier reports."""
         self.worker.held = True
         self.worker.outbox.resend()
         self._commit()

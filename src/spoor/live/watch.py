@@ -38,7 +38,7 @@ CHECKPOINT_SHARE = 0.05
 """At most this share of the time goes into checkpoints."""
 
 COMMIT_SECONDS = 0.025
-"""Between two commits: what comes in meanwhile shares one, and one wait for the disk."""
+"""Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
 
 FEED_ITEMS = 200
 
@@ -101,7 +101,7 @@ class Watch:
 
     def _recover_lines(self, path: Path) -> None:
         """Of the lines that the journal gave again, drop those that an earlier process has written;
-        whatever else stands at the end of the file is cut off."""
+        whatever else is at the end of the file is cut off."""
         data, saved = path.read_bytes() if path.exists() else b"", self._tracked.news_end
         valid = data[: data.rfind(b"\n", 0, saved) + 1]
         lines = self._tracked.lines

@@ -75,7 +75,7 @@ class ShardStatus:
     pages: int
     found: int
     entered: int
-    """Links that came from others."""
+    """Links that others sent."""
     posted: int
     """Links that left for others."""
     waiting: int

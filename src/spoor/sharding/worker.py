@@ -1,6 +1,6 @@
 """A shard's side of the exchange: it executes the orders of the coordinator, and reports.
 
-The same lines run in the lab, where shards stand in one process, and in a live crawl.
+The same lines run in the lab, where all shards share one process, and in a live crawl.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
         where = "on this machine" if cluster is None else f"at {cluster}"
         what = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
         if cluster is not None and os.environ.get("RAY_AUTH_MODE") != "token":
-            # Ray sends its token to no address that it was told, unless it was told to do that too.
+            # Ray sends its token to an address that it was given only where this is set.
             what += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
         raise InputError(f"no Ray {where}: {what}") from error
     try:

@@ -1,8 +1,8 @@
 """The Ray driver: an actor a shard, and one process that carries their orders and reports.
 
 Ray starts the processes, puts them on the machines of a cluster, starts them again where they die,
-and carries plain values between them. It keeps nothing: an actor that comes back goes on from its
-own run folder, and a coordinator that comes back is told everything by the shards.
+and carries plain values between them. It keeps nothing: an actor that is started again goes on
+from its own run folder, and the shards report everything to a new coordinator.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_DEATHS = 8
 MAX_AWAY_SECONDS = 180.0
 """Seconds that a shard may be away, for want of a machine to run on, before the run pauses."""
 
-LEARNS_ALONE = "this policy cannot tell what it learned: each shard learns by itself"
+LEARNS_ALONE = "this policy cannot share what it learned: each shard learns by itself"
 
 
 @dataclass

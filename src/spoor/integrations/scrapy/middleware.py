@@ -45,7 +45,7 @@ class PageMiddleware:
 
 
 class FailureMiddleware:
-    """A downloader middleware: tells the scheduler why nothing came."""
+    """A downloader middleware: reports to the scheduler why a download failed."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler

@@ -5,8 +5,8 @@ crawl says which of them comes next. One ticket's life:
 
 1. `enqueue_request` gets a request of a spider, marked with the page that it was found on.
 2. When that page's callback has ended, the requests that it gave enter the frontier as the links
-   of the page, with the words that stand around them there, and the policy learns.
-3. `next_request` asks the crawl, and hands out the request that stands under the URL chosen.
+   of the page, with the words around them there, and the policy learns.
+3. `next_request` asks the crawl, and hands out the request of the URL that it chose.
 4. A redirect or a retry comes back through `enqueue_request` with its ticket, waits for its host's
    turn, and goes out again under the same ticket.
 5. The page is judged on its way to the spider (`PageMiddleware`), and received by the crawl when
@@ -223,7 +223,7 @@ class Scheduler(BaseScheduler):
                     self._close("spoor_pages")
             return None
 
-    # -- what the middlewares tell
+    # -- calls of the middlewares
 
     def page_arrived(self, response: Response) -> None:
         """A response on its way to the spider: parsed and judged, once."""
@@ -247,7 +247,7 @@ class Scheduler(BaseScheduler):
             flight.size = len(response.body)
 
     def download_failed(self, request: Request, exception: Exception) -> None:
-        """Nothing came, and no middleware would try again."""
+        """The download failed, and no middleware tries again."""
         flight = self._flight_of(request)
         if flight is not None and flight.request is request:
             flight.failure = exception
@@ -258,7 +258,7 @@ class Scheduler(BaseScheduler):
         request = self._repeats.pop(fetch.ticket, None) or self._requests.pop(fetch.url, None)
         if request is None:
             # Its callback could not be written down when the job was paused.
-            self._receive(Failed(fetch.ticket, "cancelled", "its request was not kept"))
+            self._receive(Failed(fetch.ticket, "cancelled", "its request was not saved"))
             return None
         request.meta[VISIT] = Visit(fetch.ticket, fetch.choice)
         hops = request.meta.get("redirect_times", 0)
@@ -336,7 +336,7 @@ class Scheduler(BaseScheduler):
         return self._joiner.join(request.url, _NOWHERE)
 
     def _is_scraped(self, flight: Flight) -> bool:
-        """Whether the spider has its answer by now: what comes then is found, not sent back."""
+        """Whether the spider has the response: what comes then is a new request, not a retry."""
         slot = self._crawler.engine.scraper.slot
         return slot is not None and flight.request in slot.active
 
@@ -443,7 +443,7 @@ def scheduler_of(crawler: Crawler) -> Scheduler | None:
 def _in_progress(engine: ExecutionEngine) -> set[Request]:
     """Requests that the engine has taken and whose callbacks have not all ended.
 
-    Scrapy tells nobody when a callback has ended, so this looks at the engine's own list.
+    Scrapy has no signal for the end of a callback, so this looks at the engine's own list.
     """
     slot = engine._slot
     return set() if slot is None else slot.inprogress

@@ -38,7 +38,7 @@ class Visit:
     page: Page | None = None
     """The response, parsed; None before it has come."""
     judgement: Judgement | None = None
-    """How relevant it is; None where no document came (a status that is not 2xx)."""
+    """How relevant it is; None where there is no document (a status that is not 2xx)."""
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
 
 
 def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
-    """The links of a page that the spider followed, as they stand there; what stands nowhere on
+    """The links of a page that the spider followed, as they are there; one that is not on
     the page has the text that its request gives."""
     texts = dict(reversed(followed))
     links = [link for link in page.links if link.url in texts]
@@ -105,7 +105,7 @@ def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
 
 
 def failure_of(flight: Flight, seconds: float) -> Failed:
-    """Why no document came."""
+    """Why there is no document."""
     page = flight.visit.page if flight.visit is not None else None
     error = flight.failure
     if page is not None:
