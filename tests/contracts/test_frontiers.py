@@ -104,7 +104,7 @@ def test_every_class_that_offers_is_registered() -> None:
             if made.__module__ == module.__name__ and {"offer", "take"} <= set(dir(made))
         }
     assert found == registered
-    assert {where.partition(":")[0].rpartition(".")[2] for where in registered} == files
+    assert {where.partition(":")[0].rpartition(".")[2] for where in registered} <= files
 
 
 # ---------------------------------------------------------------- the checks can fail

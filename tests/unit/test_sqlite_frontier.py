@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from spoor.errors import InputError, PausedError
+from spoor.frontier.frontier_file import FORMAT
 from spoor.frontier.memory import MemoryFrontier
-from spoor.frontier.sqlite import FORMAT, SqliteFrontier
+from spoor.frontier.sqlite import SqliteFrontier
 from spoor.types import NO_PARENT, Anchor, Link, State
 
 
@@ -207,7 +208,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_pauses_and_nothing_saved_is_lost(frontier: SqliteFrontier, file: Path) -> None:
     frontier.add(links(0, 100), NO_PARENT, 0.0, 0)
     state = frontier.save()
-    frontier._db.execute("PRAGMA max_page_count = 1")  # SQLite raises it to what the file has
+    frontier._file._db.execute("PRAGMA max_page_count = 1")  # SQLite raises it to what the file has
     with pytest.raises(PausedError, match=r"paused: cannot write .*make room"):
         frontier.add(links(100, 9000), NO_PARENT, 0.0, 0)
     again = opened(file, state)

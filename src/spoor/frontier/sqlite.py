@@ -14,13 +14,9 @@ died was never there. Which of the generations may go, `forget` says.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sqlite3
 from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
-from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,42 +24,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.errors import InputError, PausedError
+from spoor.frontier.frontier_file import CHUNK, FrontierFile, chunks_of, digest_of, in_link_row
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
+from spoor.frontier.url_index import HostNumbers, UrlIndex, fingerprint
 from spoor.learn.state import revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
-FORMAT = 1
-
 POINTS = ("links begun", "links written", "frontier begun", "frontier written", "frontier saved")
 """Steps of a flush and of a save, told to `at`: where a test may end the process."""
 
-_CHUNK = 1 << 14
-"""Bytes of an array that are written together."""
-
 _KEPT, _MOVED = 0x7F, 0x80
 """Bits of a link's marks: how many of its in-links are kept, whether it was redirected."""
-
-_SCHEMA = f"""
-BEGIN;
-CREATE TABLE generations (
-    generation INTEGER PRIMARY KEY, digest TEXT NOT NULL, links INTEGER NOT NULL,
-    hosts INTEGER NOT NULL, moved INTEGER NOT NULL, arrays TEXT NOT NULL);
-CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, place INTEGER NOT NULL,
-    generation INTEGER NOT NULL, data BLOB NOT NULL);
-CREATE UNIQUE INDEX chunk_of ON chunks (name, place, generation);
-CREATE TABLE links (
-    link INTEGER PRIMARY KEY, url TEXT NOT NULL, parent INTEGER NOT NULL, depth INTEGER NOT NULL);
-CREATE TABLE hosts (host INTEGER PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE moved (number INTEGER PRIMARY KEY, link INTEGER NOT NULL, url TEXT NOT NULL);
-CREATE INDEX moved_of ON moved (link);
-CREATE TABLE in_links (
-    link INTEGER, place INTEGER, seen TEXT NOT NULL, PRIMARY KEY (link, place)) WITHOUT ROWID;
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
 
 
 class SqliteFrontier(MemoryFrontier):
@@ -91,33 +63,20 @@ class SqliteFrontier(MemoryFrontier):
         buffer: int = 4096,
         at: Callable[[str], None] = lambda point: None,
     ) -> None:
-        self.file = Path(path)
         self._by_number: list[_Host] = []
         super().__init__(delay=delay, per_host=per_host, keep=min(keep, _KEPT))
         self._buffer = buffer
         self._point = at
         self._empty()
-        try:
-            self._db = sqlite3.connect(self.file, isolation_level=None)
-            try:
-                self._open_db()
-            except BaseException:
-                self._db.close()
-                raise
-        except sqlite3.OperationalError as error:
-            if self.file.exists() and self.file.stat().st_size:
-                raise self._paused(error) from error
-            raise InputError(f"cannot write {self.file}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
+        self._file = FrontierFile(Path(path))
 
     def _empty(self) -> None:
-        self._links = _HostNumbers(self._by_number)
+        self._links = HostNumbers(self._by_number)
         self._hosts_of = self._links
         self._at = array("i")
         self._at_host = array("i")
         self._marks = bytearray()
-        self._index = _Index()
+        self._index = UrlIndex()
         self._new: list[tuple[str, LinkId, int]] = []
         """(URL, parent, depth) of links that are not written yet."""
         self._new_moved: list[tuple[LinkId, str]] = []
@@ -132,7 +91,6 @@ class SqliteFrontier(MemoryFrontier):
         """Those of each generation."""
         self._base = 0
         """The generation gone on from; younger ones in the file are void."""
-        self._cleared = False
         self._digest = ""
         self._chunks: dict[str, list[bytes]] = {}
         """Array → digests of its chunks, as they stand in that generation."""
@@ -143,105 +101,39 @@ class SqliteFrontier(MemoryFrontier):
     def _numbers(self) -> MutableSequence[LinkId]:
         return array("i")
 
-    def _open_db(self) -> None:
-        db = self._db
-        db.execute("PRAGMA journal_mode = WAL")
-        # The log is emptied with each save: half-way only where it grows beyond 256 MiB.
-        db.execute("PRAGMA wal_autocheckpoint = 65536")
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA cache_size = -16000")
-        known = db.execute("PRAGMA user_version").fetchone()[0]
-        if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            db.executescript(_SCHEMA)
-        elif known != FORMAT:
-            raise InputError(
-                f"{self.file} is of frontier format {known}; this Spoor writes {FORMAT}; go on "
-                "with the version that began it"
-            )
-
     def close(self) -> None:
         """Close the file; what came after the last save is gone."""
-        with suppress(sqlite3.Error):
-            self._db.close()
+        self._file.close()
 
     # -- the file
-
-    def _damaged(self, what: str) -> InputError:
-        return InputError(
-            f"{self.file} is damaged ({what}); put it back from a copy or choose another --out"
-        )
-
-    def _paused(self, error: Exception) -> PausedError:
-        return PausedError(
-            f"paused: cannot write {self.file} ({error}); make room, or make it writable, and give "
-            "the same command to go on"
-        )
-
-    def _ask(self, query: str, *values: object) -> list[Any]:
-        try:
-            rows: list[Any] = self._db.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
-        return rows
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction."""
-        db = self._db
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                if not self._cleared:
-                    self._clear()
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
-        except sqlite3.OperationalError as error:
-            raise self._paused(error) from error
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
-
-    def _clear(self) -> None:
-        """Drop what is younger than the generation gone on from."""
-        db = self._db
-        for table, column, first in (
-            ("generations", "generation", self._base + 1),
-            ("chunks", "generation", self._base + 1),
-            ("links", "link", self._links_written),
-            ("hosts", "host", self._hosts_written),
-            ("moved", "number", self._moved_written),
-        ):
-            db.execute(f"DELETE FROM {table} WHERE {column} >= ?", (first,))
-        db.execute("DELETE FROM in_links WHERE link >= ?", (self._links_written,))
-        self._cleared = True
 
     def _flush(self) -> None:
         """Write the new rows. They count from the next save on."""
         self._point("links begun")
-        with self._writing() as db:
-            hosts = self._by_number[self._hosts_written :]
-            numbered = enumerate((host.name for host in hosts), self._hosts_written)
-            db.executemany("INSERT INTO hosts VALUES (?, ?)", numbered)
-            rows = ((link, *new) for link, new in enumerate(self._new, self._links_written))
-            db.executemany("INSERT INTO links VALUES (?, ?, ?, ?)", rows)
-            moved = ((at, *new) for at, new in enumerate(self._new_moved, self._moved_written))
-            db.executemany("INSERT INTO moved VALUES (?, ?, ?)", moved)
+        hosts = self._by_number[self._hosts_written :]
+        self._file.write_rows(
+            self._written(),
+            [host.name for host in hosts],
+            self._new,
+            self._new_moved,
             # Those of a link that is taken are kept until it is done with.
-            db.executemany("INSERT OR REPLACE INTO in_links VALUES (?, ?, ?)", self._in_links())
+            self._in_links(),
+        )
         self._hosts_written += len(hosts)
         self._links_written += len(self._new)
         self._moved_written += len(self._new_moved)
         self._new, self._new_moved, self._seen, self._pending = [], [], {}, 0
         self._point("links written")
 
+    def _written(self) -> tuple[int, int, int]:
+        """Rows in the file: links, hosts, URLs that links were redirected to."""
+        return self._links_written, self._hosts_written, self._moved_written
+
     def _in_links(self) -> Iterator[tuple[LinkId, int, str]]:
         for link, seen in self._seen.items():
             first = (self._marks[link] & _KEPT) - len(seen)
             for place, (found, at, *in_link) in enumerate(seen, first):
-                yield link, place, _row(found[at], in_link)
+                yield link, place, in_link_row(found[at], in_link)
 
     # -- entering links
 
@@ -345,23 +237,25 @@ class SqliteFrontier(MemoryFrontier):
             url = self._moved_to(link) if self._marks[link] & _MOVED else None
             url = self._row_of(link)[0] if url is None else url
             if self._index.get(fingerprint(url)) < 0:
-                raise self._damaged(f"the URL of link {link} is another")
+                raise self._file.damaged(f"the URL of link {link} is another")
         return url
 
     def _moved_to(self, link: LinkId) -> str | None:
         for moved, url in reversed(self._new_moved):
             if moved == link:
                 return url
-        rows = self._ask("SELECT url FROM moved WHERE link = ? ORDER BY number DESC LIMIT 1", link)
+        rows = self._file.ask(
+            "SELECT url FROM moved WHERE link = ? ORDER BY number DESC LIMIT 1", link
+        )
         return str(rows[0][0]) if rows else None
 
     def _row_of(self, link: LinkId) -> tuple[str, LinkId, int]:
         """URL as it was discovered, parent, depth."""
         if link >= self._links_written:
             return self._new[link - self._links_written]
-        rows = self._ask("SELECT url, parent, depth FROM links WHERE link = ?", link)
+        rows = self._file.ask("SELECT url, parent, depth FROM links WHERE link = ?", link)
         if not rows:
-            raise self._damaged(f"link {link} is missing")
+            raise self._file.damaged(f"link {link} is missing")
         row: tuple[str, LinkId, int] = rows[0]
         return row
 
@@ -384,10 +278,10 @@ class SqliteFrontier(MemoryFrontier):
         if self._pending:
             self._flush()
         # Where a link was redirected to the URL of another, that URL is the first one's.
-        moved = dict(self._ask("SELECT url, link FROM moved ORDER BY number"))
+        moved = dict(self._file.ask("SELECT url, link FROM moved ORDER BY number"))
         for block in range(0, self._links_written, 4096):
             rows = "SELECT url, link FROM links WHERE link >= ? AND link < ? ORDER BY link"
-            for url, link in self._ask(rows, block, min(block + 4096, self._links_written)):
+            for url, link in self._file.ask(rows, block, min(block + 4096, self._links_written)):
                 if url not in moved and self._state[link] == DONE:
                     yield url
         yield from (url for url, link in moved.items() if self._state[link] == DONE)
@@ -400,10 +294,10 @@ class SqliteFrontier(MemoryFrontier):
         rows: list[Any] = []
         if written:
             query = "SELECT seen FROM in_links WHERE link = ? AND place < ? ORDER BY place"
-            rows = [json.loads(row) for (row,) in self._ask(query, link, written)]
+            rows = [json.loads(row) for (row,) in self._file.ask(query, link, written)]
             if len(rows) != written:
-                raise self._damaged(f"the in-links of link {link} are missing")
-        rows += [json.loads(_row(whole[at], seen)) for whole, at, *seen in pending]
+                raise self._file.damaged(f"the in-links of link {link} are missing")
+        rows += [json.loads(in_link_row(whole[at], seen)) for whole, at, *seen in pending]
         url, host = self.url(link), self._hosts_of[link].name
         told = []
         for anchor, kind, *seen in rows:
@@ -424,20 +318,20 @@ class SqliteFrontier(MemoryFrontier):
             gone = self._prints_gone if name == "prints" else 0
             known = self._chunks.get(name, [])
             found = known[:gone]
-            for place, chunk in _cut(column, gone):
-                found.append(_digest(chunk))
+            for place, chunk in chunks_of(column, gone):
+                found.append(digest_of(chunk))
                 if place >= len(known) or found[place] != known[place]:
                     changed.append((name, place))
             with memoryview(column) as data:
-                size = data.nbytes + gone * _CHUNK
-            arrays[name] = (size, _digest(b"".join(found)).hex())
+                size = data.nbytes + gone * CHUNK
+            arrays[name] = (size, digest_of(b"".join(found)).hex())
             digests[name] = found
         told = json.dumps(arrays)
         if _whole(told) != self._digest:
             self._write_generation(told, columns, changed)
             self._chunks = digests
-            whole = len(self._prints) * 8 // _CHUNK
-            del self._prints[: whole * _CHUNK // 8]
+            whole = len(self._prints) * 8 // CHUNK
+            del self._prints[: whole * CHUNK // 8]
             self._prints_gone += whole
         return self.saved()
 
@@ -475,63 +369,35 @@ class SqliteFrontier(MemoryFrontier):
     ) -> None:
         self._point("frontier begun")
         new, digest = self._base + 1, _whole(arrays)
-        counts = (self._links_written, self._hosts_written, self._moved_written)
         wanted = set(changed)
         chunks = (
-            (name, place, new, chunk)
+            (name, place, chunk)
             for name, column in columns.items()
-            for place, chunk in _cut(column, self._prints_gone if name == "prints" else 0)
+            for place, chunk in chunks_of(column, self._prints_gone if name == "prints" else 0)
             if (name, place) in wanted
         )
-        self._db.execute("PRAGMA synchronous = FULL")
-        with self._writing() as db:
-            row = (new, digest, *counts, arrays)
-            db.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?)", row)
-            db.executemany(
-                "INSERT INTO chunks (name, place, generation, data) VALUES (?, ?, ?, ?)", chunks
-            )
-            self._point("frontier written")
+        self._file.write_generation(
+            (new, digest, *self._written(), arrays), chunks, lambda: self._point("frontier written")
+        )
         self._base, self._digest = new, digest
         self._leftover.append((new, self._finished))
         self._finished = []
-        try:
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        except sqlite3.OperationalError as error:
-            raise self._paused(error) from error
+        self._file.empty_log()
         self._point("frontier saved")
 
     def holds(self, state: State) -> bool:
         """Whether the file has the generation that `save` named so."""
-        return "digest" in state and self._generation(state) is not None
-
-    def _generation(self, state: State) -> tuple[Any, ...] | None:
-        rows = self._ask(
-            "SELECT generation, links, hosts, moved, arrays FROM generations WHERE digest = ? "
-            "ORDER BY generation DESC LIMIT 1",
-            state["digest"],
-        )
-        return tuple(rows[0]) if rows else None
+        return "digest" in state and self._file.generation(state) is not None
 
     def forget(self, but: Iterable[State]) -> None:
         """Only these of the states saved here can be loaded from now on; the room of the others is
         used again."""
-        found = [self._generation(state) for state in but]
+        found = [self._file.generation(state) for state in but]
         kept = sorted(row[0] for row in found if row is not None)
         oldest = kept[0] if kept else 0
         void = [link for at, links in self._leftover if at <= oldest for link in links]
         self._leftover = [entry for entry in self._leftover if entry[0] > oldest]
-        with self._writing() as db:
-            db.executemany("DELETE FROM in_links WHERE link = ?", ((link,) for link in void))
-            for old, new in zip([0, *kept], kept, strict=False):
-                db.execute(
-                    "DELETE FROM chunks WHERE id IN (SELECT a.id FROM chunks a JOIN chunks b "
-                    "ON a.name = b.name AND a.place = b.place AND b.generation > a.generation "
-                    "WHERE a.generation > ? AND b.generation <= ?)",
-                    (old, new),
-                )
-            marks = ", ".join("?" * len(kept))
-            db.execute(f"DELETE FROM generations WHERE generation NOT IN ({marks})", kept)
+        self._file.forget(kept, void)
 
     def load(self, state: State) -> None:
         """Go on from what `save` named, or from the state of a MemoryFrontier.
@@ -543,19 +409,21 @@ class SqliteFrontier(MemoryFrontier):
         self._by_number.clear()
         self._empty()
         if "digest" not in state:
+            self._file.start_after(0, 0, 0, 0)
             self._take_over(state)
             return
-        found = self._generation(state)
+        found = self._file.generation(state)
         if found is None:
-            raise self._damaged("it does not hold the frontier of the last checkpoint")
+            raise self._file.damaged("it does not hold the frontier of the last checkpoint")
         self._base, links, hosts, moved, arrays = found
         self._links_written, self._hosts_written, self._moved_written = links, hosts, moved
         self._digest = state["digest"]
+        self._file.start_after(self._base, *self._written())
         for table, column, count in (("links", "link", links), ("hosts", "host", hosts)):
-            if self._ask(f"SELECT coalesce(max({column}), -1) FROM {table}")[0][0] < count - 1:
-                raise self._damaged(f"its table {table} does not hold the {count} rows saved")
+            if self._file.ask(f"SELECT coalesce(max({column}), -1) FROM {table}")[0][0] < count - 1:
+                raise self._file.damaged(f"its table {table} does not hold the {count} rows saved")
         if _whole(arrays) != self._digest:
-            raise self._damaged("its list of arrays does not fit its digest")
+            raise self._file.damaged("its list of arrays does not fit its digest")
         self._restore(links, json.loads(arrays))
 
     def _restore(self, count: int, arrays: Mapping[str, tuple[int, str]]) -> None:
@@ -568,7 +436,7 @@ class SqliteFrontier(MemoryFrontier):
             found: list[Any] = np.frombuffer(column(name), dtype=kind).tolist()
             return found
 
-        for (name,) in self._ask(
+        for (name,) in self._file.ask(
             "SELECT name FROM hosts WHERE host < ? ORDER BY host", self._hosts_written
         ):
             self._host(name)
@@ -598,33 +466,17 @@ class SqliteFrontier(MemoryFrontier):
         self._ready = dict.fromkeys(names[number] for number in ready)
         self._offered = sum(len(self._by_number[number].open) for number in ready)
         prints = column("prints")
-        self._prints_gone = count * 8 // _CHUNK
-        self._prints.frombytes(prints[self._prints_gone * _CHUNK :])
-        self._index = _Index.of(np.frombuffer(prints, dtype="u8"))
-        for link, url in self._ask(
+        self._prints_gone = count * 8 // CHUNK
+        self._prints.frombytes(prints[self._prints_gone * CHUNK :])
+        self._index = UrlIndex.of(np.frombuffer(prints, dtype="u8"))
+        for link, url in self._file.ask(
             "SELECT link, url FROM moved WHERE number < ? ORDER BY number", self._moved_written
         ):
             self._index.put(fingerprint(url), link)
 
     def _column(self, name: str, size: int, digest: str) -> bytearray:
         """An array of the generation gone on from."""
-        data, digests = bytearray(size), []
-        query = (
-            "SELECT place, data, max(generation) FROM chunks WHERE name = ? AND generation <= ? "
-            "GROUP BY place ORDER BY place"
-        )
-        try:
-            for place, chunk, _ in self._db.execute(query, (name, self._base)):
-                start = place * _CHUNK
-                if start < size:
-                    chunk = chunk[: size - start]
-                    data[start : start + len(chunk)] = chunk
-                    digests.append(_digest(chunk))
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
-        if _digest(b"".join(digests)).hex() != digest:
-            raise self._damaged(f"its array {name!r} does not fit its digest")
-        self._chunks[name] = digests
+        data, self._chunks[name] = self._file.read_array(name, size, digest, self._base)
         return data
 
     def _place(self, opened: NDArray[np.int32], count: int) -> None:
@@ -674,7 +526,7 @@ class SqliteFrontier(MemoryFrontier):
             self._new_moved.append((link, urls[link]))  # the last one counts
         self._new = list(zip(urls, state["parent"].tolist(), state["depth"].tolist(), strict=True))
         self._flush()
-        with self._writing() as db:
+        with self._file.writing() as db:
             db.executemany("INSERT INTO in_links VALUES (?, ?, ?)", self._taken_over(state["seen"]))
 
     def _taken_over(self, seen: Iterable[Any]) -> Iterator[tuple[LinkId, int, str]]:
@@ -685,107 +537,11 @@ class SqliteFrontier(MemoryFrontier):
                 yield link, place, json.dumps([anchor, kind, *in_link])
 
 
-def fingerprint(url: str) -> int:
-    """64 bits of a URL."""
-    digest = hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
-
-def _row(link: Link, in_link: Sequence[Any]) -> str:
-    return _ENCODER.encode([link.anchor, link.kind, *in_link])
-
-
-_ENCODER = json.JSONEncoder(default=lambda number: number.item())
-"""Also for NumPy's numbers, where a judge scores by them."""
-
-
-def _cut(column: array[Any] | bytearray, first: int) -> Iterator[tuple[int, bytes]]:
-    """An array in chunks, counted from `first` on."""
-    with memoryview(column) as view, view.cast("B") as data:
-        for place, start in enumerate(range(0, len(data), _CHUNK), first):
-            yield place, bytes(data[start : start + _CHUNK])
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
-
-
 def _whole(arrays: str) -> str:
     """Of all arrays, by what is told of each."""
-    return _digest(arrays.encode()).hex()
+    return digest_of(arrays.encode()).hex()
 
 
 def _array(numbers: MutableSequence[int]) -> array[int]:
     assert isinstance(numbers, array)
     return numbers
-
-
-class _HostNumbers:
-    """The host of each link, by its number."""
-
-    __slots__ = ("_hosts", "numbers")
-
-    def __init__(self, hosts: Sequence[_Host]) -> None:
-        self._hosts = hosts
-        self.numbers = array("i")
-
-    def append(self, host: _Host) -> None:
-        self.numbers.append(host.number)
-
-    def __getitem__(self, link: LinkId) -> _Host:
-        return self._hosts[self.numbers[link]]
-
-    def __setitem__(self, link: LinkId, host: _Host) -> None:
-        self.numbers[link] = host.number
-
-
-_SEGMENTS = 12
-"""Bits of a hash that name its segment."""
-
-
-class _Index:
-    """Hash of a URL → link: 12 bytes each, sorted, in segments short enough to insert into."""
-
-    __slots__ = ("_links", "_prints")
-
-    def __init__(self) -> None:
-        self._prints = [array("Q") for _ in range(1 << _SEGMENTS)]
-        self._links = [array("i") for _ in range(1 << _SEGMENTS)]
-
-    def get(self, key: int) -> LinkId:
-        """−1 where it is not known."""
-        segment = key >> 64 - _SEGMENTS
-        prints = self._prints[segment]
-        at = bisect_left(prints, key)
-        return self._links[segment][at] if at < len(prints) and prints[at] == key else -1
-
-    def put(self, key: int, link: LinkId) -> None:
-        segment = key >> 64 - _SEGMENTS
-        prints, links = self._prints[segment], self._links[segment]
-        at = bisect_left(prints, key)
-        if at < len(prints) and prints[at] == key:
-            links[at] = link
-        else:
-            prints.insert(at, key)
-            links.insert(at, link)
-
-    @classmethod
-    def of(cls, prints: NDArray[np.uint64]) -> _Index:
-        """Of the hashes of all links, in the order of their numbers."""
-        made = cls()
-        tops = prints.astype("<u8", copy=False).view(np.uint8)[7::8] >> 4
-        # In parts, so that sorting takes little memory.
-        for part in range(16):
-            links = np.flatnonzero(tops == part).astype(np.int32)
-            own = prints[links]
-            order = np.argsort(own)
-            links, own = links[order], own[order]
-            per = 1 << _SEGMENTS - 4
-            edges = np.searchsorted(
-                own >> np.uint64(64 - _SEGMENTS), np.arange(part * per, (part + 1) * per + 1)
-            ).tolist()
-            for segment in range(per):
-                start, end = edges[segment], edges[segment + 1]
-                made._prints[part * per + segment] = array("Q", own[start:end].tobytes())
-                made._links[part * per + segment] = array("i", links[start:end].tobytes())
-        return made

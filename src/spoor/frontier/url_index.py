@@ -1,0 +1,91 @@
+"""What the frontier on disk keeps in memory of each link: its URL's hash, and its host."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.frontier.memory import _Host
+from spoor.types import LinkId
+
+
+def fingerprint(url: str) -> int:
+    """64 bits of a URL."""
+    digest = hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+_SEGMENTS = 12
+"""Bits of a hash that name its segment."""
+
+
+class UrlIndex:
+    """Hash of a URL → link: 12 bytes each, sorted, in segments short enough to insert into."""
+
+    __slots__ = ("_links", "_prints")
+
+    def __init__(self) -> None:
+        self._prints = [array("Q") for _ in range(1 << _SEGMENTS)]
+        self._links = [array("i") for _ in range(1 << _SEGMENTS)]
+
+    def get(self, key: int) -> LinkId:
+        """−1 where it is not known."""
+        segment = key >> 64 - _SEGMENTS
+        prints = self._prints[segment]
+        at = bisect_left(prints, key)
+        return self._links[segment][at] if at < len(prints) and prints[at] == key else -1
+
+    def put(self, key: int, link: LinkId) -> None:
+        segment = key >> 64 - _SEGMENTS
+        prints, links = self._prints[segment], self._links[segment]
+        at = bisect_left(prints, key)
+        if at < len(prints) and prints[at] == key:
+            links[at] = link
+        else:
+            prints.insert(at, key)
+            links.insert(at, link)
+
+    @classmethod
+    def of(cls, prints: NDArray[np.uint64]) -> UrlIndex:
+        """Of the hashes of all links, in the order of their numbers."""
+        made = cls()
+        tops = prints.astype("<u8", copy=False).view(np.uint8)[7::8] >> 4
+        # In parts, so that sorting takes little memory.
+        for part in range(16):
+            links = np.flatnonzero(tops == part).astype(np.int32)
+            own = prints[links]
+            order = np.argsort(own)
+            links, own = links[order], own[order]
+            per = 1 << _SEGMENTS - 4
+            edges = np.searchsorted(
+                own >> np.uint64(64 - _SEGMENTS), np.arange(part * per, (part + 1) * per + 1)
+            ).tolist()
+            for segment in range(per):
+                start, end = edges[segment], edges[segment + 1]
+                made._prints[part * per + segment] = array("Q", own[start:end].tobytes())
+                made._links[part * per + segment] = array("i", links[start:end].tobytes())
+        return made
+
+
+class HostNumbers:
+    """The host of each link, by its number."""
+
+    __slots__ = ("_hosts", "numbers")
+
+    def __init__(self, hosts: Sequence[_Host]) -> None:
+        self._hosts = hosts
+        self.numbers = array("i")
+
+    def append(self, host: _Host) -> None:
+        self.numbers.append(host.number)
+
+    def __getitem__(self, link: LinkId) -> _Host:
+        return self._hosts[self.numbers[link]]
+
+    def __setitem__(self, link: LinkId, host: _Host) -> None:
+        self.numbers[link] = host.number
