@@ -20,7 +20,8 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
-from spoor.lab.whatif import Log, Taken, estimate
+from spoor.lab.whatif.estimate import estimate
+from spoor.lab.whatif.run_log import LoggedPage, RunLog
 from spoor.protocols import Judge, KnownWorld
 from spoor.replay_driver import Replay
 from spoor.types import Task, Topic
@@ -45,14 +46,14 @@ def crawl(
     seed: int,
     pages: int,
     params: dict[str, float] | None = None,
-) -> list[Taken]:
+) -> list[LoggedPage]:
     """What a policy takes, with the probabilities it notes."""
     task = Task(np.random.default_rng(seed), topic)
     policy = registry.build("policies", name, task, settings=params or {})
     done = Crawl(policy, judge, MemoryFrontier(), pages=pages)
     done.seed([root])
     return [
-        Taken(outcome.page, outcome.judgement, outcome.choice.probability)
+        LoggedPage(outcome.page, outcome.judgement, outcome.choice.probability)
         for outcome in Replay(done, world)
         if outcome.page is not None and outcome.judgement is not None
     ]
@@ -83,7 +84,7 @@ def main() -> None:
         }
         for logger, params in LOGGERS:
             taken = crawl(world, root, judge, topic, logger, seed, pages, params)
-            log = Log([root], taken, topic, policy=logger)
+            log = RunLog([root], taken, topic, policy=logger)
             said = " ".join([logger, *(f"{key}={value}" for key, value in params.items())])
             for name in POLICIES:
                 rows[said, name].append((estimate(log, name), truth[name]))

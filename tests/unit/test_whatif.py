@@ -16,7 +16,9 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.lab.whatif import Log, Taken, doubly_robust, estimate, read_log, weights_of
+from spoor.lab.whatif.estimate import doubly_robust, estimate
+from spoor.lab.whatif.run_log import LoggedPage, RunLog, read_log
+from spoor.lab.whatif.weights import weights_of
 from spoor.replay_driver import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -25,13 +27,13 @@ YES, NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
 A, B, C, D = (f"http://a.example/{name}" for name in "abcd")
 
 
-def taken(url: str, links: tuple[str, ...], p: float | None, hit: bool = False) -> Taken:
-    return Taken(Page(url, links=tuple(map(Link, links))), YES if hit else NO, p)
+def taken(url: str, links: tuple[str, ...], p: float | None, hit: bool = False) -> LoggedPage:
+    return LoggedPage(Page(url, links=tuple(map(Link, links))), YES if hit else NO, p)
 
 
 def test_weights_by_hand() -> None:
     # B and C are known after A, when two choices are left; D after B, when one is.
-    log = Log(
+    log = RunLog(
         [A], [taken(A, (B, C), 1.0), taken(B, (D,), 0.5, True), taken(D, (), 0.5)], policy="random"
     )
     weights = weights_of(log)
@@ -41,7 +43,7 @@ def test_weights_by_hand() -> None:
 
 
 def test_an_estimate_by_hand() -> None:
-    log = Log(
+    log = RunLog(
         [A],
         [taken(A, (C, B), 1.0), taken(B, (D,), 0.5, True), taken(D, (), 0.5)],
         policy="random",
@@ -77,16 +79,16 @@ def test_a_doubly_robust_sum_by_hand() -> None:
 
 def test_links_out_of_reach_are_no_part_of_the_web() -> None:
     pages = [taken(A, (B, C, D), 1.0), taken(B, (), 0.5, True)]
-    for told in (Log([A], pages, open={C}), Log([A], pages, failed={D})):
+    for told in (RunLog([A], pages, open={C}), RunLog([A], pages, failed={D})):
         assert estimate(told, "breadth-first").best == 1.0, "A, then B: two pages, one relevant"
-    log = Log([A], [*pages, taken("http://a.example/e", (), 0.5)], open=set())
+    log = RunLog([A], [*pages, taken("http://a.example/e", (), 0.5)], open=set())
     known = estimate(log, "breadth-first")
     assert (known.unseen, known.reached) == (0, 2)
     assert (known.worst, known.best) == (1, 2), "of three pages it can reach two"
 
 
 def test_redirects_lead_to_the_page_that_answered() -> None:
-    log = Log([C], [taken(A, (D,), 1.0), taken(B, (), 0.5, True)], redirects={C: A, D: B})
+    log = RunLog([C], [taken(A, (D,), 1.0), taken(B, (), 0.5, True)], redirects={C: A, D: B})
     told = estimate(log, "breadth-first")
     assert told.replayed == 2
     assert told.weighted == pytest.approx(1.0)
@@ -94,7 +96,7 @@ def test_redirects_lead_to_the_page_that_answered() -> None:
 
 def test_what_ran_out_is_told() -> None:
     pages = [taken(A, (B,), 1.0), taken(B, (), 0.99), taken(C, (), 0.99), taken(D, (), 0.99)]
-    told = estimate(Log([A], pages), "breadth-first")
+    told = estimate(RunLog([A], pages), "breadth-first")
     assert told.reached == 2
     assert any("only 2 pages by the links that this run saw" in line for line in told.warnings)
 
@@ -103,13 +105,13 @@ def test_what_ran_out_is_told() -> None:
     ("p", "said"), [(1.0, "took every link with probability 1"), (None, "noted no probability")]
 )
 def test_nothing_left_to_chance_says_nothing(p: float | None, said: str) -> None:
-    log = Log([A], [taken(A, (B,), 1.0), taken(B, (), p)], policy="trail")
+    log = RunLog([A], [taken(A, (B,), 1.0), taken(B, (), p)], policy="trail")
     with pytest.raises(InputError, match=f"trail {said}"):
         estimate(log, "best-first")
 
 
 def test_whoever_knows_the_web_is_refused() -> None:
-    log = Log([A], [taken(A, (B,), 1.0), taken(B, (), 0.5)])
+    log = RunLog([A], [taken(A, (B,), 1.0), taken(B, (), 0.5)])
     with pytest.raises(InputError, match="oracle knows the whole web"):
         estimate(log, "oracle")
 
@@ -117,14 +119,14 @@ def test_whoever_knows_the_web_is_refused() -> None:
 # ---------------------------------------------------------------- the truth
 
 
-def crawl(world: GeneratedWorld, name: str, seed: int, pages: int) -> list[Taken]:
+def crawl(world: GeneratedWorld, name: str, seed: int, pages: int) -> list[LoggedPage]:
     task = Task(np.random.default_rng(seed), Topic(name="pottery"))
     done = Crawl(
         registry.build("policies", name, task), Label("pottery"), MemoryFrontier(), pages=pages
     )
     done.seed(world.roots())
     return [
-        Taken(outcome.page, outcome.judgement, outcome.choice.probability)
+        LoggedPage(outcome.page, outcome.judgement, outcome.choice.probability)
         for outcome in Replay(done, world)
         if outcome.page is not None and outcome.judgement is not None
     ]
@@ -139,7 +141,7 @@ def test_estimates_hold_the_truth_on_webs_known_whole() -> None:
     for seed in range(4):
         world = GeneratedWorld(GeneratedSettings(pages=450, hosts=1, seed=seed, target_share=0.15))
         pages = 150
-        log = Log(world.roots(), crawl(world, "random", seed, pages), Topic(name="pottery"))
+        log = RunLog(world.roots(), crawl(world, "random", seed, pages), Topic(name="pottery"))
         told = {}
         for name in ("best-first", "random"):
             real = sum(item.judgement.relevant for item in crawl(world, name, 9, pages))
@@ -157,7 +159,7 @@ def test_estimates_hold_the_truth_on_webs_known_whole() -> None:
 def test_a_run_that_saw_everything_knows_the_truth() -> None:
     """Where the run fetched all there is, each page stands for itself and nothing is guessed."""
     world = GeneratedWorld(GeneratedSettings(pages=120, hosts=1, seed=1))
-    log = Log(world.roots(), crawl(world, "random", 0, 10_000), Topic(name="pottery"))
+    log = RunLog(world.roots(), crawl(world, "random", 0, 10_000), Topic(name="pottery"))
     assert len(log.taken) > 100
     told = estimate(log, "best-first")
     assert told.found <= sum(item.judgement.relevant for item in log.taken) + 1e-9

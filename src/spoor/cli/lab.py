@@ -156,11 +156,12 @@ def whatif(
     as_json: AsJson = False,
 ) -> None:
     """Estimate what another policy would have found in RUN's place."""
-    from spoor.lab import whatif as off_policy
+    from spoor.lab.whatif import estimate as off_policy
+    from spoor.lab.whatif.run_log import read_log
     from spoor.learn.state import read
     from spoor.registry import parse_params
 
-    log = off_policy.read_log(folder)
+    log = read_log(folder)
     estimate = off_policy.estimate(
         log,
         policy,

@@ -21,6 +21,7 @@ from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
 from spoor.judges.facts import Function
+from spoor.judges.topic_draft import NOWHERE
 from spoor.live.driver import HttpDriver
 from spoor.politeness import origin_of
 from spoor.protocols import LinkFilter
@@ -33,9 +34,6 @@ from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
-
-NOWHERE = "http://file.invalid/"
-"""The URL of a page that is a file: it has no words, and no host can have this name."""
 
 MAX_FILE = 10 << 20
 

@@ -1,0 +1,276 @@
+"""A topic file in the making: its method, its examples, the classifier learned from them.
+
+Reading the examples is the work of whoever makes the file; this module has no I/O but the file and
+its model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import tomli_w
+
+from spoor.display import shown
+from spoor.distribution import VERSION
+from spoor.errors import InputError
+from spoor.judges.classifier import FEW, SITES, Quality, fit, telling
+from spoor.judges.topic import METHODS, TopicFile, judge_of_topic
+from spoor.protocols import Judge, Stateful
+from spoor.registry import nearest
+from spoor.types import Page, Topic
+
+EXAMPLE_TEXT = 4_000
+"""Characters of an example page that a topic file holds."""
+NOWHERE = "http://file.invalid/"
+"""The URL of a page that was a file: it has no words, and no host can have this name."""
+
+KEYWORDS = 12
+"""Words of a classifier that its topic file names."""
+
+METHOD_OF = {
+    "ask": "llm",
+    "encoder": "encoder",
+    "vectors": "vectors",
+    "positive": "classifier",
+    "query": "bm25",
+    "keyword": "keywords",
+    "pattern": "patterns",
+}
+"""What is given → the method, the first of these that is."""
+
+OWNERS = (
+    ("--negative", "classifier"),
+    ("--background", "classifier"),
+    ("--vectors", "vectors"),
+    ("--encoder", "encoder"),
+    ("--ask", "llm"),
+    ("--prompt", "llm"),
+    ("--budget", "llm"),
+)
+"""(option, the only method that it goes with)."""
+
+
+class Example(Protocol):
+    """One page that a user named, or why there is none."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def page(self) -> Page | None: ...
+    @property
+    def failure(self) -> str: ...
+
+
+def choose_method(method: str, given: Mapping[str, bool], options: Mapping[str, bool]) -> str:
+    """The method of a topic file: the one that is named, or the first for which something is given.
+
+    `given`: key of `METHOD_OF` → whether it is given; `options`: the same of `OWNERS`. Raises
+    InputError for nothing, for an unknown method, and for an option of another method.
+    """
+    chosen = method or next((METHOD_OF[key] for key in METHOD_OF if given[key]), "")
+    if not chosen:
+        raise InputError("say what is wanted: --positive, --query, --keyword, --pattern or --ask")
+    if chosen not in METHODS:
+        have = ", ".join(METHODS)
+        raise InputError(f"unknown method {chosen!r}{nearest(chosen, METHODS)}; there are: {have}")
+    for option, owner in OWNERS:
+        if options[option] and chosen != owner:
+            raise InputError(f"{option} goes with the method {owner!r}, and this is {chosen!r}")
+    return chosen
+
+
+@dataclass(slots=True)
+class TopicDraft:
+    """A topic file in the making."""
+
+    name: str = ""
+    query: str = ""
+    keywords: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    patterns: Sequence[str] = ()
+    url_patterns: Sequence[str] = ()
+    language: str = "english"
+    relevant: dict[str, Any] = field(default_factory=dict)
+    """The table of this name: how a page is judged."""
+    made: dict[str, Any] = field(default_factory=dict)
+    """How a classifier was made, for the table `made`."""
+    summary: str = ""
+    notes: list[str] = field(default_factory=list)
+    """Lines for whoever makes it."""
+
+    def title(self) -> str:
+        return self.name or self.query
+
+    def pages(self, kind: str, examples: Sequence[Example]) -> list[Page]:
+        """The pages of some examples; a note names each one that has none. Raises InputError where
+        none has a page."""
+        for lost in [item for item in examples if item.page is None]:
+            self.notes.append(f"  {kind} page left out: {shown(lost.name)}: {shown(lost.failure)}")
+        pages = [item.page for item in examples if item.page is not None]
+        if examples and not pages:
+            raise InputError(f"no {kind} page came: {examples[0].name}: {examples[0].failure}")
+        return pages
+
+    def take_texts(self, examples: Sequence[Example]) -> None:
+        """Hold the texts of positive examples."""
+        self.texts = [text_of(page) for page in self.pages("positive", examples)]
+
+    def learn(
+        self,
+        out: Path,
+        positive: Sequence[Page],
+        negative: Sequence[Page],
+        background: Sequence[Page],
+        *,
+        source: str,
+        seed: int,
+    ) -> None:
+        """Fit a classifier and write its model beside the topic file `out`. `source` says in words
+        where the background pages come from. Raises InputError without pages of both kinds."""
+        # What represents all other pages must not hold the examples themselves.
+        known = {page.url for page in positive} - {NOWHERE} | {text_of(page) for page in positive}
+        rest = [page for page in background if page.url not in known and text_of(page) not in known]
+        if not negative and not rest:
+            raise InputError(
+                "nothing stands for the pages that are not wanted: give --negative, or "
+                "--background with pages of any kind (a web, an archive, a folder)"
+            )
+        threshold = float(self.relevant.get("threshold", 0.5))
+        model, quality = fit(
+            positive, [*negative, *rest], threshold=threshold, language=self.language, seed=seed
+        )
+        words = telling(model, positive, KEYWORDS)
+        self.keywords = self.keywords or words
+        self.name = self.title() or ", ".join(words[:3])
+        path = out.with_suffix(".npz")
+        model.write(path)
+        self.relevant |= {
+            "model": path.name,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "threshold": threshold,
+        }
+        others = f"{len(rest)} pages {source}"
+        figures = {name: getattr(quality, name) for name in ("auc", "brier", "precision", "recall")}
+        self.made |= {
+            "positives": quality.positives,
+            "negatives": quality.negatives,
+            "negatives_are": "; ".join(["given as such"] * bool(negative) + [others] * bool(rest)),
+            "folds": quality.folds,
+            "held_out_by": quality.by,
+            **{name: round(figure, 4) for name, figure in figures.items()},
+        }
+        self.summary = (
+            f", from {quality.positives} positive and {quality.negatives} negative pages with "
+            f"different texts; its model is {path.name}"
+        )
+        self.notes += quality_notes(quality, threshold, words, others if rest else "")
+
+    def check(self, out: Path) -> None:
+        """Raises InputError where its judge cannot be made: all that it names must be there."""
+        method = self.relevant["method"]
+        topic = Topic(self.title(), "", tuple(self.keywords), tuple(self.texts))
+        if not (topic.text.strip() or topic.examples or self.patterns or self.url_patterns):
+            raise InputError(f"the method {method!r} needs words: give --name, --query or examples")
+        judge_of_topic(
+            TopicFile(
+                topic,
+                method,
+                self.relevant.get("threshold"),
+                language=self.language,
+                patterns=tuple(self.patterns),
+                url_patterns=tuple(self.url_patterns),
+                settings={
+                    key: self.relevant[key] for key in METHODS[method] if key in self.relevant
+                },
+                path=out,
+            )
+        )
+
+    def write(self, out: Path) -> None:
+        """Write the file. Raises InputError where that fails."""
+        table: dict[str, Any] = {"name": self.title()} if self.title() else {}
+        for key, value in (
+            ("keywords", self.keywords),
+            ("patterns", self.patterns),
+            ("url_patterns", self.url_patterns),
+            ("example_texts", self.texts),
+        ):
+            if value:
+                table[key] = list(value)
+        table["relevant"] = self.relevant
+        table["made"] = {"with": f"spoor {VERSION}", **self.made}
+        part = out.with_name(f"{out.name}.part")
+        try:
+            part.write_text(tomli_w.dumps(table), encoding="utf-8")
+            part.replace(out)
+        except OSError as error:
+            raise InputError(f"cannot write {out}: {error.strerror}") from error
+
+
+def text_of(page: Page) -> str:
+    """The text of an example as a topic file holds it."""
+    return f"{page.title}\n{page.text}".strip()[:EXAMPLE_TEXT]
+
+
+def quality_notes(
+    quality: Quality, threshold: float, words: Sequence[str], others: str
+) -> list[str]:
+    """How good a classifier is on held-out pages, and what makes that figure weak."""
+    held_out = f"pages ({quality.folds} folds, not by site)"
+    if quality.by == "site":
+        held_out = f"sites ({quality.sites} in {quality.folds} folds)"
+    notes = [
+        f"  held-out {held_out}: area under ROC {quality.auc:.3f}, Brier "
+        f"{quality.brier:.3f}; at {threshold:g} precision {quality.precision:.2f}, "
+        f"recall {quality.recall:.2f}",
+        f"  speaks for it: {', '.join(words)}",
+    ]
+    if others:
+        notes.append(
+            f"  note: {others} count as not wanted; those among them that are wanted make the "
+            "probabilities too low"
+        )
+    if quality.by == "page" and quality.sites != 1:
+        notes.append(
+            f"  note: pages of {SITES} sites or more, two of each kind, would be held out by site, "
+            "and say more of sites yet to come"
+        )
+    if min(quality.positives, quality.negatives) < FEW:
+        notes.append(
+            f"  note: fewer than {FEW} pages of a kind: these figures, and the probabilities, are "
+            "worth little"
+        )
+    return notes
+
+
+# ---------------------------------------------------------------- try it
+
+
+def verdicts(judge: Judge, examples: Sequence[Example]) -> list[dict[str, Any]]:
+    """The verdict of a judge on each page, with its reasons; without a page, why there is none. A
+    judge that learns as it goes sees all of them first, as it would in a crawl."""
+    if isinstance(judge, Stateful):
+        for example in examples:
+            if example.page is not None:
+                judge.judge(example.page)
+    rows: list[dict[str, Any]] = []
+    for example in examples:
+        if example.page is None:
+            rows.append({"page": example.name, "relevant": None, "lost": example.failure})
+            continue
+        judgement = judge.judge(example.page)
+        why = sorted(judgement.why, key=lambda reason: -reason[1])
+        rows.append(
+            {
+                "page": example.name,
+                "title": example.page.title,
+                "score": round(judgement.score, 4),
+                "relevant": judgement.relevant,
+                "why": [[reason, round(share, 4)] for reason, share in why],
+            }
+        )
+    return rows

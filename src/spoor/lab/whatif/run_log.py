@@ -1,0 +1,124 @@
+"""The log of a run: its pages in the order of its choices, with their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.formats.warc_reader import Warc
+from spoor.runs.assemble import judge_and_topic
+from spoor.runs.reader import Run
+from spoor.runs.snapshot import settings_of
+from spoor.types import Fetched, Judgement, Link, Page, Redirected, Topic, urls_of
+
+LINKS = 8
+"""Links to a page by which it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedPage:
+    """A page that the run fetched."""
+
+    page: Page
+    """As it answered; its URL may be another than the one that was asked for."""
+    judgement: Judgement
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """What a run did, in the order of its choices."""
+
+    seeds: Sequence[str]
+    taken: Sequence[LoggedPage]
+    topic: Topic = field(default_factory=Topic)
+    redirects: Mapping[str, str] = field(default_factory=dict)
+    policy: str = ""
+    vectors: str = ""
+    pages_lost: int = 0
+    """Pages of the run whose text is in no archive."""
+    open: Collection[str] | None = None
+    """URLs that it knew and never asked for; None: all that its pages link to."""
+    failed: Collection[str] = ()
+    """URLs that brought no page."""
+
+
+def end_of(url: str, redirects: Mapping[str, str]) -> str:
+    for _ in range(20):
+        if url not in redirects:
+            break
+        url = redirects[url]
+    return url
+
+
+def seed_pages(log: RunLog) -> set[str]:
+    """URLs of the pages that its seeds lead to."""
+    return {end_of(url, log.redirects) for url in log.seeds}
+
+
+def half_of(log: RunLog, rng: np.random.Generator) -> RunLog:
+    """The run with every page but its seeds left out with probability ½."""
+    drawn, first = rng.random(len(log.taken)) < 0.5, seed_pages(log)
+    keeps = [keep or item.page.url in first for item, keep in zip(log.taken, drawn, strict=True)]
+    taken = [item for item, keep in zip(log.taken, keeps, strict=True) if keep]
+    left_out = {item.page.url for item, keep in zip(log.taken, keeps, strict=True) if not keep}
+    return replace(log, taken=taken, open=None if log.open is None else left_out.union(log.open))
+
+
+def links_to(log: RunLog) -> dict[str, list[tuple[LoggedPage, Link]]]:
+    """URL of a page → links to it on pages of the run, the first `LINKS`."""
+    seen: dict[str, list[tuple[LoggedPage, Link]]] = {}
+    for item in log.taken:
+        for at, url in enumerate(urls_of(item.page.links)):
+            end = end_of(url, log.redirects)
+            links = seen.setdefault(end, [])
+            if len(links) < LINKS and end != item.page.url:
+                links.append((item, item.page.links[at]))
+    return seen
+
+
+def read_log(path: Path) -> RunLog:
+    """The log of a live run, from its folder. Raises InputError where it has no pages."""
+    settings, run = settings_of(path), Run(path)
+    rows = sorted(run.pages(), key=lambda row: row.ticket)
+    failed = {row.url for row in run.failures()}
+    if not rows:
+        raise InputError(f"{path}: the run has fetched nothing yet")
+    pages: dict[str, Page] = {}
+    redirects: dict[str, str] = {}
+    for file in run.archives:
+        for job in Warc(file).jobs():
+            recording = job()
+            if recording is None:
+                continue
+            if isinstance(recording.reply, Fetched):
+                pages[recording.url] = recording.reply.page
+            elif isinstance(recording.reply, Redirected):
+                redirects[recording.url] = recording.reply.location
+    taken = [
+        LoggedPage(
+            pages[row.url],
+            Judgement(row.score, row.relevant, float(row.relevant)),
+            row.probability,
+        )
+        for row in rows
+        if row.url in pages
+    ]
+    if not taken:
+        raise InputError(f"{path}: none of its pages is in its archive; crawl without --no-warc")
+    _, subject = judge_and_topic(settings)
+    return RunLog(
+        settings.seeds,
+        taken,
+        subject.topic if subject else Topic(),
+        {url: end for url, end in redirects.items() if url not in pages},
+        settings.policy,
+        settings.vectors,
+        len(rows) - len(taken),
+        run.open_urls(),
+        failed,
+    )
