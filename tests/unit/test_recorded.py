@@ -27,7 +27,9 @@ from spoor.types import (
     Reply,
 )
 from spoor.worlds.recorded import RecordedLinks, RecordedWorld
-from spoor.worlds.store import Summary, Writer, pack, place_of
+from spoor.worlds.store import place_of
+from spoor.worlds.store_rows import pack
+from spoor.worlds.store_writer import Summary, Writer
 
 A = "http://a.example/"
 

@@ -17,7 +17,8 @@ from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirect
 from spoor.web.page import parse
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
-from spoor.worlds.store import Writer, pack
+from spoor.worlds.store_rows import pack
+from spoor.worlds.store_writer import Writer
 
 pytestmark = pytest.mark.server
 

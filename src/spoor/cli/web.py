@@ -153,43 +153,31 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""
-    import numpy as np
+    from spoor.worlds.describe import describe_folder
 
-    from spoor.worlds.describe import describe, describe_generated
-    from spoor.worlds.evolving import FILE as EVOLVING
-    from spoor.worlds.generated import FILE as GENERATED
-    from spoor.worlds.generated import GeneratedWorld
-    from spoor.worlds.recorded import RecordedWorld
-
-    if (folder / EVOLVING).exists():
-        evolving = web_evolve.told(folder, seed, sources)
-        lines = web_evolve.shown(evolving) + _graph(evolving["graph"])
-        typer.echo(json.dumps(evolving) if as_json else "\n".join(lines))
+    description = describe_folder(folder, site=site, seed=seed, sources=sources)
+    if as_json:
+        typer.echo(json.dumps(description))
         return
-    rng = np.random.default_rng(seed)
-    if (folder / GENERATED).exists():
-        said = describe_generated(GeneratedWorld.open(folder), rng, sources=sources)
-        said["web"] = str(folder)
-    else:
-        said = describe(RecordedWorld(folder, site=site), rng, sources=sources)
-    typer.echo(json.dumps(said) if as_json else told(said))
+    known = evolving_lines if "versions" in description else known_lines
+    typer.echo("\n".join(known(description) + graph_lines(description["graph"])))
 
 
 MOST = 12
 """Labels and sites that are shown; --json has all."""
 
 
-def told(said: dict[str, Any]) -> str:
-    """A web's description for a person."""
+def known_lines(web: dict[str, Any]) -> list[str]:
+    """The description of a recorded or generated web for a person, without its graph."""
     lines = [
-        f"{said['web']}: {said['pages']:,} pages, {said['documents']:,} of them documents without "
-        f"text; {said['redirects']:,} redirects, {said['failures']:,} failures",
-        f"  {said['links']:,} links, {said['resolved']:.1%} of them to recorded pages; "
-        f"{said['absent']:,} URLs that are linked but not recorded",
+        f"{web['web']}: {web['pages']:,} pages, {web['documents']:,} of them documents without "
+        f"text; {web['redirects']:,} redirects, {web['failures']:,} failures",
+        f"  {web['links']:,} links, {web['resolved']:.1%} of them to recorded pages; "
+        f"{web['absent']:,} URLs that are linked but not recorded",
     ]
-    tables = [what for what in ("labels", "sites") if said[what]]
-    lines += [f"  {what}: {_most(said[what])}" for what in tables]
-    for root in said["roots"]:
+    tables = [name for name in ("labels", "sites") if web[name]]
+    lines += [f"  {name}: {_most(web[name])}" for name in tables]
+    for root in web["roots"]:
         where = f" within {root['site']}" if root["site"] else ""
         lines.append(f"from {root['root']}")
         lines.append(
@@ -203,7 +191,17 @@ def told(said: dict[str, Any]) -> str:
             )
         if root["labels"]:
             lines.append(f"  labels reached: {_most(root['labels'])}")
-    return "\n".join(lines + _graph(said["graph"]))
+    return lines
+
+
+def evolving_lines(web: dict[str, Any]) -> list[str]:
+    """The same of an evolving web."""
+    return [
+        f"{web['web']}: {web['pages']:,} pages, {web['at_start']:,} of them there at the start, "
+        f"{web['versions']:,} versions in {web['days']:.2f} days, {web['vanished']:,} vanish",
+        f"  roots: {', '.join(web['roots'])}",
+        "links of all versions together:",
+    ]
 
 
 def _depths(counts: list[int]) -> str:
@@ -217,7 +215,8 @@ def _most(counts: dict[str, int]) -> str:
     return ", ".join(some) + (f", {more:,} more" if more > 0 else "")
 
 
-def _graph(graph: dict[str, Any]) -> list[str]:
+def graph_lines(graph: dict[str, Any]) -> list[str]:
+    """The measures of a graph for a person."""
     lines = [
         f"graph of {graph['pages']:,} pages and {graph['arcs']:,} arcs (each pair once)",
         f"  links out: {graph['mean_degree']:.2f} on average, {graph['most_links_out']:,} at most; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -68,26 +68,12 @@ def evolve(
     rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
 ) -> None:
     """Make an evolving web of recordings with several captures of a URL."""
-    from spoor.worlds.import_evolving import from_archives, news_front_page, wiki_history
+    from spoor.worlds.import_evolving import from_recordings
 
     if len(paths) < 2:
         raise InputError("give at least one source, then the folder to write: SRC... DEST")
     *sources, dest = paths
-    first = sources[0]
-    recorded: Any = None
-    if (first / "snapshots.jsonl.zst").exists():
-        recorded = news_front_page
-    elif (first / "versions.jsonl.zst").exists() and not (first / "evolving.json").exists():
-        recorded = wiki_history
-    if recorded is not None:
-        if len(sources) > 1 or start is None or days is None:
-            raise InputError(f"{first} is one recording: give --start and --days, and DEST")
-        world = recorded(first, start=start, days=days)
-    else:
-        world = from_archives(sources, start=start)
-        if days is not None:
-            world = world.cut(world.start, min(world.end, world.start + days * 86400.0))
-    _write(world, dest, rewire)
+    _write(from_recordings(sources, start=start, days=days), dest, rewire)
 
 
 def _write(world: EvolvingWorld, dest: Path, rewire: int | None) -> None:
@@ -105,33 +91,3 @@ def _write(world: EvolvingWorld, dest: Path, rewire: int | None) -> None:
     )
     typer.echo(f"  spoor watch --replay {dest}")
     typer.echo(f"  spoor web serve {dest} --speed 60")
-
-
-def told(folder: Path, seed: int, sources: int | None) -> dict[str, Any]:
-    """What an evolving web holds, ready for JSON."""
-    import numpy as np
-
-    from spoor.worlds.describe import measures
-    from spoor.worlds.evolving import EvolvingWorld
-
-    world = EvolvingWorld.open(folder)
-    rng = np.random.default_rng(seed)
-    return {
-        "web": str(folder),
-        "start": world.start,
-        "end": world.end,
-        "days": (world.end - world.start) / 86400.0,
-        **world.counts(),
-        "roots": world.roots(),
-        "graph": measures(*world.arcs(), rng, sources=sources),
-    }
-
-
-def shown(said: dict[str, Any]) -> list[str]:
-    """The same for a person, its graph left out."""
-    return [
-        f"{said['web']}: {said['pages']:,} pages, {said['at_start']:,} of them there at the start, "
-        f"{said['versions']:,} versions in {said['days']:.2f} days, {said['vanished']:,} vanish",
-        f"  roots: {', '.join(said['roots'])}",
-        "links of all versions together:",
-    ]

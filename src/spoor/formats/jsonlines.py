@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.formats.context import around
-from spoor.formats.sources import CHUNK, File, Job
+from spoor.formats.sources import CHUNK, File, FileSource, Job
+from spoor.formats.words_around import words_around
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
 from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
@@ -46,17 +46,8 @@ MARKS = {"<frame>": "frame", "<iframe>": "iframe", "<area>": "area", "<meta>": "
 """What stands for the anchor text of a link that has none → kind of the link."""
 
 
-class JsonLines:
+class JsonLines(FileSource):
     """A file of JSON lines, compressed or not."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = File(path)
-        self.total = self._file.total
-
-    @property
-    def done(self) -> int:
-        return self.total if self._file.closed else self._file.done
 
     def jobs(self) -> Iterator[Job]:
         ids = _ids(self._path)
@@ -285,6 +276,6 @@ def _around(text: str, anchor: str, place: int, context: str) -> tuple[str, str]
     """Words before and after an anchor: from the text where its place is known, else from the
     context that the row gives."""
     if place >= 0:
-        return around(text, anchor, place)
+        return words_around(text, anchor, place)
     before_it, found, after_it = context.partition(anchor) if anchor else (context, "", "")
     return (before_it.strip(), after_it.strip()) if found else (context.strip(), "")

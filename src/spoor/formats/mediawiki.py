@@ -23,8 +23,8 @@ from xml.etree import ElementTree
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.formats.context import around
-from spoor.formats.sources import CHUNK, File, Job
+from spoor.formats.sources import CHUNK, FileSource, Job
+from spoor.formats.words_around import words_around
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
 from spoor.web.urls import canonical
 
@@ -66,18 +66,12 @@ class Site:
         return title[:1].upper() + title[1:] if self.first_letter else title
 
 
-class Dump:
+class Dump(FileSource):
     """A MediaWiki dump, compressed or not."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = File(path)
-        self.total = self._file.total
+        super().__init__(path)
         import_extra("mediawiki", f"{path} is a MediaWiki dump, which", "mwparserfromhell")
-
-    @property
-    def done(self) -> int:
-        return self.total if self._file.closed else self._file.done
 
     def jobs(self) -> Iterator[Job]:
         site, root = Site(), None
@@ -197,7 +191,7 @@ class _Found:
 
 
 def _link(found: _Found, position: int, text: str) -> Link:
-    before, after = around(text, found.text, found.place)
+    before, after = words_around(text, found.text, found.place)
     anchor = Anchor(
         MARKUP.sub("", found.text).strip(),
         MARKUP.sub("", before),

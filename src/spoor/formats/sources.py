@@ -148,6 +148,19 @@ class File(io.RawIOBase):
         super().close()
 
 
+class FileSource:
+    """The part of a `Source` that all formats of one file share."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = File(path)
+        self.total = self._file.total
+
+    @property
+    def done(self) -> int:
+        return self.total if self._file.closed else self._file.done
+
+
 def sniff(path: Path) -> str:
     """`mirror`, `warc`, `mediawiki` or `jsonlines`. Raises InputError for anything else."""
     if path.is_dir():

@@ -16,7 +16,7 @@ from typing import Any
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, File, Job
+from spoor.formats.sources import CHUNK, FileSource, Job
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
 from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
@@ -30,17 +30,8 @@ MAX_BODY = 1 << 26
 """Bytes of a record that are read; the rest of a longer one is left out."""
 
 
-class Warc:
+class Warc(FileSource):
     """A WARC file, compressed or not."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = File(path)
-        self.total = self._file.total
-
-    @property
-    def done(self) -> int:
-        return self.total if self._file.closed else self._file.done
 
     def jobs(self) -> Iterator[Job]:
         with self._file:

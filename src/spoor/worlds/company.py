@@ -18,7 +18,8 @@ import numpy as np
 from spoor.errors import InputError
 from spoor.types import Fetched, Recording
 from spoor.web.page import parse
-from spoor.worlds.store import Writer, pack
+from spoor.worlds.store_rows import pack
+from spoor.worlds.store_writer import Writer
 
 LABEL = "job-advert"
 

@@ -1,9 +1,10 @@
-"""What a recorded web is like: what `spoor web info` prints."""
+"""The description of a web: what `spoor web info` prints."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.worlds import graph
+from spoor.worlds.evolving import FILE as EVOLVING
+from spoor.worlds.evolving import EvolvingWorld
+from spoor.worlds.generated import FILE as GENERATED
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
 
@@ -19,6 +23,38 @@ MOST_ROOTS = 100
 
 WORK = 4e8
 """Arcs that are followed to measure distances; a larger graph gets fewer sources."""
+
+
+def describe_folder(
+    folder: Path, *, site: str | None = None, seed: int = 0, sources: int | None = None
+) -> dict[str, Any]:
+    """The description of the web in a folder, recorded, generated or evolving, ready for JSON.
+
+    `site` leaves nothing but its pages (of a recorded web); `seed` and `sources` say from which
+    pages distances are measured. Raises InputError where there is no web.
+    """
+    rng = np.random.default_rng(seed)
+    if (folder / EVOLVING).exists():
+        return {"web": str(folder), **describe_evolving(folder, rng, sources=sources)}
+    if (folder / GENERATED).exists():
+        description = describe_generated(GeneratedWorld.open(folder), rng, sources=sources)
+        return {**description, "web": str(folder)}
+    return describe(RecordedWorld(folder, site=site), rng, sources=sources)
+
+
+def describe_evolving(
+    folder: Path, rng: np.random.Generator, *, sources: int | None = None
+) -> dict[str, Any]:
+    """Times, counts, roots and graph measures of an evolving web, over all its versions."""
+    world = EvolvingWorld.open(folder)
+    return {
+        "start": world.start,
+        "end": world.end,
+        "days": (world.end - world.start) / 86400.0,
+        **world.counts(),
+        "roots": world.roots(),
+        "graph": measures(*world.arcs(), rng, sources=sources),
+    }
 
 
 def describe(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spoor.errors import CallerError, InputError
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
-from spoor.worlds.graph import Arcs, Offsets
+from spoor.worlds.graph import Arcs, Offsets, compressed
 
 FILE = "evolving.json"
 VERSIONS = "versions.jsonl.zst"
@@ -174,9 +174,7 @@ class EvolvingWorld:
                     source.append(own)
                     target.append(other)
         keys = np.unique(np.array(source, dtype=np.int64) * count + np.array(target, np.int64))
-        indptr = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(np.bincount(keys // count, minlength=count), out=indptr[1:])
-        return indptr, (keys % count).astype(np.int32)
+        return compressed(keys // count, keys % count, count)
 
     def _standing(self) -> Iterator[int]:
         """Versions that are seen at some time between start and end."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tomli_w
@@ -478,20 +478,34 @@ class GeneratedWorld:
 
 
 def settings_of(given: Mapping[str, Any], where: str) -> GeneratedSettings:
-    """Settings from a TOML table. Raises InputError for an unknown key and for a value of another
-    kind, naming `where`."""
+    """Settings from a TOML table. Raises InputError as `checked_settings` does."""
+    return checked_settings(GeneratedSettings, given, where)
+
+
+Settings = TypeVar("Settings")
+
+
+def checked_settings(kind: type[Settings], given: Mapping[str, Any], where: str) -> Settings:
+    """Settings of a dataclass from a table. Raises InputError for an unknown key and for a value of
+    another type than the default, naming `where`."""
     if not isinstance(given, Mapping):
         raise InputError(f"{where}: the settings of a generated web are a table, not {given!r}")
-    known = {field.name: field for field in fields(GeneratedSettings)}
+    defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    checked: dict[str, Any] = {}
     for key, value in given.items():
-        if key not in known:
-            raise InputError(f"{where}: unknown key {key!r}{nearest(key, known)}")
-        default = known[key].default
-        numbers = (int, float) if isinstance(default, float) else int
-        if key == "traps":
+        if key not in defaults:
+            raise InputError(f"{where}: unknown key {key!r}{nearest(key, defaults)}")
+        default = defaults[key]
+        if isinstance(default, tuple):
             if not isinstance(value, list | tuple):
-                raise InputError(f"{where}: traps are a list, not {value!r}")
-        elif not isinstance(value, numbers) or isinstance(value, bool):
-            what = "a number" if isinstance(default, float) else "a whole number"
-            raise InputError(f"{where}: {key} is {what}, not {value!r}")
-    return GeneratedSettings(**{**given, "traps": tuple(given.get("traps", ()))})
+                raise InputError(f"{where}: {key} are a list, not {value!r}")
+        elif isinstance(default, bool):
+            if not isinstance(value, bool):
+                raise InputError(f"{where}: {key} is true or false, not {value!r}")
+        elif isinstance(value, bool) or not isinstance(
+            value, (int, float) if isinstance(default, float) else int
+        ):
+            number = "a number" if isinstance(default, float) else "a whole number"
+            raise InputError(f"{where}: {key} is {number}, not {value!r}")
+        checked[key] = tuple(value) if isinstance(default, tuple) else value
+    return kind(**checked)

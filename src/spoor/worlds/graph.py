@@ -24,6 +24,15 @@ SOURCES = 256
 """Pages from which distances are measured where there are more."""
 
 
+def compressed(
+    source: NDArray[np.int64], target: NDArray[np.int64], pages: int
+) -> tuple[Offsets, Arcs]:
+    """The compressed sparse rows of arcs that come in the order of their sources."""
+    indptr = np.zeros(pages + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=pages), out=indptr[1:])
+    return indptr, target.astype(np.int32)
+
+
 def depths(indptr: Offsets, indices: Arcs, root: int) -> NDArray[np.int32]:
     """Links from the root to each page by the shortest way, -1 where there is none. O(links)."""
     found = np.full(len(indptr) - 1, -1, dtype=np.int32)
@@ -146,9 +155,7 @@ def within(indptr: Offsets, indices: Arcs, group: NDArray[np.int64]) -> tuple[Of
     count = len(indptr) - 1
     source = np.repeat(np.arange(count), np.diff(indptr))
     same = group[source] == group[indices]
-    rows = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source[same], minlength=count), out=rows[1:])
-    return rows, indices[same]
+    return compressed(source[same], indices[same], count)
 
 
 def undirected(indptr: Offsets, indices: Arcs) -> tuple[Offsets, Arcs]:
@@ -157,10 +164,8 @@ def undirected(indptr: Offsets, indices: Arcs) -> tuple[Offsets, Arcs]:
     source = np.repeat(np.arange(count, dtype=np.int64), np.diff(indptr))
     key = np.unique(np.concatenate([source * count + indices, indices * np.int64(count) + source]))
     source, target = np.divmod(key, count)
-    source, target = source[source != target], target[source != target]
-    rows = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=count), out=rows[1:])
-    return rows, target.astype(np.int32)
+    other = source != target
+    return compressed(source[other], target[other], count)
 
 
 def power_law(degree: NDArray[np.int64], *, xmin: int | None = None) -> PowerLaw | None:

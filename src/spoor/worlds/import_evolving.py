@@ -392,6 +392,27 @@ def open_evolving(path: Path) -> EvolvingWorld:
     return from_archives([path])
 
 
+def from_recordings(
+    sources: Sequence[Path], *, start: float | None, days: float | None
+) -> EvolvingWorld:
+    """The evolving web of archives with several captures of a URL, or of one recorded news front
+    page or wiki history, which need `start` (Unix seconds) and `days`."""
+    first = sources[0]
+    recorded: Callable[..., EvolvingWorld] | None = None
+    if (first / "snapshots.jsonl.zst").exists():
+        recorded = news_front_page
+    elif (first / "versions.jsonl.zst").exists() and not (first / FILE).exists():
+        recorded = wiki_history
+    if recorded is not None:
+        if len(sources) > 1 or start is None or days is None:
+            raise InputError(f"{first} is one recording: give --start and --days, and DEST")
+        return recorded(first, start=start, days=days)
+    world = from_archives(sources, start=start)
+    if days is None:
+        return world
+    return world.cut(world.start, min(world.end, world.start + days * DAY))
+
+
 def make(spec: dict[str, Any], data: Path) -> EvolvingWorld:
     """The evolving web that an experiment names.
 

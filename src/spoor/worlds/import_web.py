@@ -13,7 +13,8 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.formats.sources import Job, Source, open_source
-from spoor.worlds.store import Packed, Summary, Writer, pack
+from spoor.worlds.store_rows import Packed, pack
+from spoor.worlds.store_writer import Summary, Writer
 
 BATCH = 32
 """Records that a process parses at a time."""

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.registry import nearest
 from spoor.worlds.evolving import EvolvingWorld, Version
-from spoor.worlds.generated import TOPICS
+from spoor.worlds.generated import TOPICS, checked_settings
 
 EPOCH = 1_600_000_000.0
 HOUR = 3600.0
@@ -79,12 +78,8 @@ class _Article:
 
 
 def settings_of(given: Mapping[str, Any], where: str) -> NewsSettings:
-    """Settings from a table. Raises InputError for an unknown key, naming `where`."""
-    known = {field.name: field for field in fields(NewsSettings)}
-    for key in given:
-        if key not in known:
-            raise InputError(f"{where}: unknown key {key!r}{nearest(key, known)}")
-    return NewsSettings(**given)
+    """Settings from a table. Raises InputError as `checked_settings` does."""
+    return checked_settings(NewsSettings, given, where)
 
 
 def news_web(settings: NewsSettings | None = None) -> EvolvingWorld:

@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 from spoor.errors import InputError
 from spoor.protocols import Judge
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
+from spoor.worlds.graph import compressed
 from spoor.worlds.store import (
     FAILURE,
     FORMAT,
     REDIRECT,
     ROW,
     TABLES,
-    Anchors,
     first_of_places,
     place_of,
-    unpack_words,
 )
+from spoor.worlds.store_rows import Anchors, unpack_words
 
 Mask = NDArray[np.bool_]
 
@@ -426,10 +426,7 @@ class RecordedWorld:
         good = (source >= 0) & (target >= 0) & (source != target)
         key = source[good] * len(numbers) + target[good]
         kept = np.sort(np.unique(key, return_index=True)[1])
-        source, target = source[good][kept], target[good][kept]
-        indptr = np.zeros(len(numbers) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(source, minlength=len(numbers)), out=indptr[1:])
-        return indptr, target.astype(np.int32)
+        return compressed(source[good][kept], target[good][kept], len(numbers))
 
 
 # ---------------------------------------------------------------- reading the folder

@@ -8,7 +8,7 @@ REACH = 12 * CONTEXT_WORDS
 """Characters that are looked at on either side; so many words seldom take more."""
 
 
-def around(text: str, anchor: str, place: int) -> tuple[str, str]:
+def words_around(text: str, anchor: str, place: int) -> tuple[str, str]:
     """Words before and after the anchor that begins at `place` of the text; none for a place of
     -1."""
     if place < 0:
