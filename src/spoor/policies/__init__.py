@@ -1,1 +1,1 @@
-"""Policies: one file each, siblings that never import one another."""
+"""Policies: a file or a package each, siblings that never import one another."""

@@ -1,4 +1,4 @@
-"""Context graphs: how many links a page is from a target, told by its words.
+"""Context graphs: how many links a page is from a target, judged by its words.
 
 Diligenti, Coetzee, Lawrence, Giles and Gori (2000), "Focused crawling using context graphs", VLDB.
 Off line a naive Bayes classifier learns the layers around known targets; the crawl puts the links

@@ -1,7 +1,7 @@
 """A support vector machine that is trained anew on the crawl's own links now and then.
 
 The on-line link classifier of ACHE, after Barbosa and Freire (2007), "An adaptive crawler for
-locating hidden-Web entry points", WWW: how many links a link is from a relevant page, told by the
+locating hidden-Web entry points", WWW: how many links a link is from a relevant page, judged by the
 words around it, of its URL and of its anchor. Card: docs/algorithms/online-svm.md.
 """
 

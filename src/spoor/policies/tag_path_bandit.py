@@ -275,7 +275,7 @@ class TagPathBandit(Saved):
             self._done[outcome.choice.link] = (arm, url, outcome.reward)
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        """The arm's reward is put right; the classifier of URLs is told once more."""
+        """The arm's reward is put right; the classifier of URLs learns the page again."""
         if link not in self._done:
             return
         arm, url, reward = self._done[link]

@@ -48,7 +48,7 @@ NEVER = -1
 
 
 class Leaf:
-    """Links that wait, and what came of links with like features."""
+    """Links that wait, and the rewards of links with like features."""
 
     __slots__ = ("bag", "depth", "rewards", "rows")
 
@@ -96,10 +96,10 @@ class TreeFrontier:
         feature, threshold = found
         at = self.nodes.index(leaf)
         sides = (Leaf(leaf.depth + 1), Leaf(leaf.depth + 1))
-        for old, came in zip(leaf.rows, leaf.rewards, strict=True):
-            side = sides[bool(old[feature] > threshold)]
-            side.rows.append(old)
-            side.rewards.append(came)
+        for row_before, reward_before in zip(leaf.rows, leaf.rewards, strict=True):
+            side = sides[bool(row_before[feature] > threshold)]
+            side.rows.append(row_before)
+            side.rewards.append(reward_before)
         for link, host in leaf.bag:
             sides[bool(rows[link][feature] > threshold)].bag.add(link, host)
         self.nodes[at] = Split(feature, threshold, len(self.nodes), len(self.nodes) + 1)

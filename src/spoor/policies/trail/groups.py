@@ -1,4 +1,4 @@
-"""Groups of links that stand in the same place: what came of them, and which are valued anew."""
+"""Groups of links that stand in the same place: their record, and which are valued anew."""
 
 from __future__ import annotations
 
