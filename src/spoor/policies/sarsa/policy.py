@@ -37,7 +37,7 @@ IN_FLIGHT = Form(
 
 @dataclass(eq=False)
 class Sarsa(Saved):
-    """Parameters are named as in the paper; card: docs/algorithms/sarsa.md.
+    """The policy. Parameters are named as in the paper; card: docs/algorithms/sarsa.md.
 
     `update`: whether all values in B are of now (`synchronous`), or those of the current page's
     links only (`asynchronous`, `moderated` by eq. (4)). `encoding` of a bucket in x(s, a).
