@@ -18,7 +18,7 @@ demo: setup
 	$(BIN)/spoor demo --out demo
 
 fast: lint types layers
-	$(BIN)/pytest -n 2 -m "not server" tests/unit tests/golden
+	$(BIN)/pytest -n 2 -m "not server and not long" tests/unit tests/golden
 
 # Types and layers are checked beside the tests; their output is shown after that of the tests.
 test: lint

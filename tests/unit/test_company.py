@@ -26,6 +26,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("site", [*TABLE_1, *TABLE_2], ids=lambda site: site.name)
+@pytest.mark.long
 def test_the_sites_of_the_tables_to_the_page(web: Path, site: CompanySite) -> None:
     world = RecordedWorld(web, site=site.name)
     graph = world.graph(Label(LABEL))

@@ -197,6 +197,7 @@ def test_the_test_and_wilcoxons_agree_on_real_spreads() -> None:
         assert (ours < 0.05) == (theirs < 0.05)
 
 
+@pytest.mark.long
 def test_false_claims_are_as_rare_as_promised() -> None:
     """Where nothing differs, at most about 5 % of single tests and of whole corrected tables say
     that something does."""
@@ -412,6 +413,7 @@ def test_the_pages_of_the_papers_fit_their_experiments() -> None:
                     assert item["target"] in [target.name for target in told.targets]
 
 
+@pytest.mark.long
 def test_a_paper_that_is_run_ends_in_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

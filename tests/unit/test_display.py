@@ -69,6 +69,7 @@ HOSTILE = "\x1b]0;pwned\x07\x1b[2J\u202egpj.exe\u2066\u200b\x9b31m\r\x08\x00\ud8
 
 
 @given(st.text() | st.text(st.sampled_from(HOSTILE + "a [red]=?&")))
+@pytest.mark.long
 def test_nothing_that_steers_is_shown(text: str) -> None:
     for char in shown(text):
         assert unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

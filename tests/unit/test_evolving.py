@@ -251,6 +251,7 @@ def test_page_patterns_below_a_folder() -> None:
 
 
 @pytest.mark.parametrize("fleet", ["WL", "RL", "WLRL", "round-robin", "change-rate"])
+@pytest.mark.long
 def test_a_cell_measures_what_it_says(fleet: str) -> None:
     params = {"web": {"news": _plain(SMALL)}, "fleet": fleet, "days": 1.0, "seed": 2}
     told = run_fleet(params)

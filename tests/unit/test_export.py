@@ -204,6 +204,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "bulk", "parquet"])
+@pytest.mark.long
 def test_memory_is_flat(kind: str, tmp_path: Path) -> None:
     if kind == "parquet":
         pytest.importorskip("pyarrow", reason="the extra parquet is not installed")

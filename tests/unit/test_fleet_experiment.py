@@ -37,6 +37,7 @@ def experiment_file(folder: Path, text: str = SMALL) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_an_experiment_is_run_once_and_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_more_is_left_where_more_was_found_of_late_and_more_stands_open() -> Non
 
 
 @pytest.mark.parametrize("policy", ["trail", "best-first", "breadth-first"])
+@pytest.mark.long
 def test_the_truth_lies_within_on_webs_that_were_not_fitted_to(policy: str) -> None:
     within: list[bool] = []
     coming: list[bool] = []

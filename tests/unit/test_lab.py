@@ -175,6 +175,7 @@ def test_under_a_budget_the_others_have_the_same_one(web: Path) -> None:
 @pytest.mark.parametrize(
     "policy", ["breadth-first", "depth-first", "random", "best-first", "oracle"]
 )
+@pytest.mark.long
 def test_the_figures_of_a_cell_fit_together(web: Path, policy: str) -> None:
     told = simulate_crawl(CrawlSetup(str(web), ("label:pottery",), policy))
     assert told["fetched"] == told["reachable"] == 180

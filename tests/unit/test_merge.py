@@ -215,6 +215,7 @@ def test_interest_ratios_are_counted_together() -> None:
 
 @pytest.mark.parametrize("update", ["synchronous", "asynchronous"])
 @pytest.mark.parametrize("encoding", ["one-hot", "index"])
+@pytest.mark.long
 def test_steps_of_others_are_added_to_the_weights(update: str, encoding: str) -> None:
     settings = {"update": update, "encoding": encoding}
     one, other, third = (crawl_with("sarsa", seed, settings) for seed in (1, 2, 3))

@@ -236,6 +236,7 @@ def harvest(world: SmallWorld, policy: Any, pages: int) -> int:
     ],
     ids=str,
 )
+@pytest.mark.long
 def test_what_it_learned_on_some_webs_it_finds_targets_by_on_others(params: dict[str, Any]) -> None:
     webs = [random_web(np.random.default_rng(seed), pages=120) for seed in range(8)]
     model = train(
@@ -364,6 +365,7 @@ def webs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"known": folder / "known", "new": folder / "new", "model": model}
 
 
+@pytest.mark.long
 def test_train_explain_and_replay(
     webs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -383,6 +385,7 @@ def test_train_explain_and_replay(
     assert with_model["found"] > 1.5 * without["found"]
 
 
+@pytest.mark.long
 def test_the_command_line_refuses_what_does_not_fit(
     webs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.long
 def test_hostile_documents_become_shallow_and_small(source: str) -> None:
     flat, _ = flatten(source)
     assert len(flat) <= 2 * len(source)

@@ -297,6 +297,7 @@ class Naive:
 
 @pytest.mark.parametrize("encoding", ["one-hot", "index"])
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.long
 def test_the_synchronous_order_is_that_of_recomputing_every_value(seed: int, encoding: str) -> None:
     world = random_web(np.random.default_rng(seed), pages=90, degree=7, wanted=0.2)
     fast = Sarsa(task(seed), update="synchronous", encoding=encoding, alpha=0.01, epsilon=0.15)
@@ -318,6 +319,7 @@ def test_other_updates_choose_in_another_order() -> None:
 
 @pytest.mark.parametrize("update", ["synchronous", "asynchronous", "moderated"])
 @pytest.mark.parametrize("within", ["oldest", "nearest"])
+@pytest.mark.long
 def test_the_laws_hold_with_vectors(update: str, within: str) -> None:
     check_policy(Sarsa, update=update, within=within, vectors=vectors())
 

@@ -125,6 +125,7 @@ def test_a_link_that_comes_back_keeps_what_is_seen_of_it_since(
     again.close()
 
 
+@pytest.mark.long
 def test_a_save_writes_what_changed(frontier: SqliteFrontier, file: Path) -> None:
     frontier.add(links(0, 60_000, hosts=500), NO_PARENT, 0.0, 0)
     frontier.save()

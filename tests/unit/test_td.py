@@ -192,6 +192,7 @@ def settled(graph: WebGraph, root: int, hidden: int, gamma: float, lam: float) -
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.6, 1.0])
+@pytest.mark.long
 def test_td_converges_to_exact_values_on_the_five_state_walk(lam: float) -> None:
     assert exact_values(FIVE, 1.0)[1:6] == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6])
     assert settled(FIVE, 3, 0, 1.0, lam) < 0.03
@@ -201,12 +202,14 @@ def test_td_converges_to_exact_values_with_cycles_and_dead_ends() -> None:
     assert settled(TANGLE, 0, 0, 0.8, 0.6) < 0.03
 
 
+@pytest.mark.long
 def test_the_network_converges_too() -> None:
     assert settled(TANGLE, 0, 12, 0.8, 0.6) < 0.03
 
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=3)
+@pytest.mark.long
 def test_td_converges_on_any_small_web(seed: int) -> None:
     rng = np.random.default_rng(seed)
     links = [sorted({(at + 1) % 6, *rng.integers(0, 6, 2).tolist()} - {at}) for at in range(6)]

@@ -258,6 +258,7 @@ def test_a_site_without_a_target_in_reach_has_no_network() -> None:
         train(task, sites[1:], lambda done, of: None)
 
 
+@pytest.mark.long
 def test_what_was_learned_leads_sooner_to_targets_of_other_sites() -> None:
     sites = [CompanySite(f"firm{at}", 80, 400, 4) for at in range(8)]
     worlds = []

@@ -135,6 +135,7 @@ def on(site: str, *pages: Page) -> list[Page]:
     return [replace(one, url=f"http://www.{site}.example/{at}") for at, one in enumerate(pages)]
 
 
+@pytest.mark.long
 def test_examples_are_held_out_by_site_where_there_are_three() -> None:
     """Each site has a word of its own for what is wanted: seen by page it tells all, by site none."""
     rng = np.random.default_rng(4)

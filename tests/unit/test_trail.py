@@ -148,6 +148,7 @@ def test_a_correction_reaches_the_links_of_the_page_itself() -> None:
     assert policy._queue.value(child) == again.why[0][1]
 
 
+@pytest.mark.long
 def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     crawl, policy = begun([link(place, n) for n in range(12) for place in ("b", "c")])
     url = step(crawl, good=True)
@@ -165,6 +166,7 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
 
 
 @pytest.mark.parametrize("capacity", [500_000, 700])
+@pytest.mark.long
 def test_rows_are_found_by_the_number_of_their_link(capacity: int) -> None:
     policy = Trail(
         Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3, capacity=capacity

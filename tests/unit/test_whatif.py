@@ -132,6 +132,7 @@ def crawl(world: GeneratedWorld, name: str, seed: int, pages: int) -> list[Logge
     ]
 
 
+@pytest.mark.long
 def test_estimates_hold_the_truth_on_webs_known_whole() -> None:
     """Four webs, a random run on a third of each; what best-first and random itself find in as many
     pages lies in nearly all intervals and between worst and best, best-first is told to be the
