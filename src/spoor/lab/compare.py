@@ -99,21 +99,21 @@ def value(row: Mapping[str, Any], measure: str) -> float | None:
     if measure.startswith("requests_to_"):
         if not row.get("targets_reachable"):
             return None
-        found = row["requests_to"][measure.removeprefix("requests_to_")]
-        return 1.0 if found is None else float(found)
+        share = row["requests_to"][measure.removeprefix("requests_to_")]
+        return 1.0 if share is None else float(share)
     if measure == "found_share":
         targets = row["targets_reachable"]
         return row["found"] / targets if targets else None
-    found = row.get(measure)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    number = row.get(measure)
+    if isinstance(number, bool) or not isinstance(number, int | float):
         return None
-    return float(found)
+    return float(number)
 
 
 def check_measure(results: Sequence[Results], measure: str) -> None:
     """Raises InputError for a measure that no cell has."""
     row = results[0].rows[0]
-    names = [name for name, told in row.items() if value(row, name) is not None and told != ""]
+    names = [name for name, cell in row.items() if value(row, name) is not None and cell != ""]
     names += [f"requests_to_{share}" for share in row.get("requests_to", ())]
     names += ["found_share"] if "targets_reachable" in row else []
     rows = (row for item in results for row in item.rows)
@@ -130,11 +130,11 @@ def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
     found: dict[Key, dict[str, dict[int, list[float]]]] = {}
     for item in results:
         for row in item.rows:
-            told = value(row, measure)
-            if told is not None:
+            number = value(row, measure)
+            if number is not None:
                 key = _key(row, by)
                 seeds = found.setdefault(key, {}).setdefault(contender_of(row), {})
-                seeds.setdefault(int(row["seed"]), []).append(told)
+                seeds.setdefault(int(row["seed"]), []).append(number)
     if by == "seed" or len(found) == 1:
         return _by_seed(found)
     return {
@@ -337,18 +337,17 @@ def never_losing(table: Mapping[tuple[str, str], Comparison]) -> list[str]:
     ]
 
 
-def line(told: Comparison) -> list[str]:
+def line(comparison: Comparison) -> list[str]:
     """A comparison as the cells of a table: who, difference, interval, pairs, p, verdict."""
-    between = "–" if told.low is None else f"{told.low:+.3f} … {told.high:+.3f}"
-    p = "–" if told.adjusted is None else f"{told.adjusted:.4f}"
+    it = comparison
     return [
-        told.one,
-        told.other,
-        f"{told.difference:+.3f}",
-        between,
-        f"{told.wins} : {told.ties} : {told.losses}",
-        p,
-        told.verdict if told.p is not None else "one pair: no claim",
+        it.one,
+        it.other,
+        f"{it.difference:+.3f}",
+        "–" if it.low is None else f"{it.low:+.3f} … {it.high:+.3f}",
+        f"{it.wins} : {it.ties} : {it.losses}",
+        "–" if it.adjusted is None else f"{it.adjusted:.4f}",
+        it.verdict if it.p is not None else "one pair: no claim",
     ]
 
 

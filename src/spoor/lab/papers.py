@@ -63,7 +63,8 @@ NEEDED: Mapping[str, Sequence[str]] = {
 
 EXPECTS = ("better", "worse", "same", "ratio")
 
-Told = Mapping[str, Any]
+Table = Mapping[str, Any]
+"""A table of `page.toml`."""
 
 
 def page_of(folder: Path) -> Page:
@@ -72,13 +73,13 @@ def page_of(folder: Path) -> Page:
     found = list(results.read_all(folder))
     if (folder / results.FILE).exists():
         return page_of_results(found[0])
-    told = read(folder)
-    if told is None or not told.get("claims"):
-        return joint(folder, found, told or {})
-    return page(told, found)
+    content = read(folder)
+    if content is None or not content.get("claims"):
+        return joint(folder, found, content or {})
+    return page(content, found)
 
 
-def read(folder: Path) -> Told | None:
+def read(folder: Path) -> Table | None:
     """The `page.toml` of a folder, or that of the package's experiments of its name. Raises
     InputError for one that cannot be used."""
     packaged = Path(str(files("spoor.lab") / PACKAGED)) / folder.resolve().name / PAGE
@@ -86,16 +87,16 @@ def read(folder: Path) -> Told | None:
     if not file.exists():
         return None
     try:
-        told = tomllib.loads(file.read_text("utf-8"))
+        content = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be used: {error}") from error
     for kind in KEYS:
-        for item in [told] if kind == "page" else told.get(kind, []):
+        for item in [content] if kind == "page" else content.get(kind, []):
             _check(item, kind, f"{file}: {kind}")
-    return told
+    return content
 
 
-def _check(item: Told, kind: str, where: str) -> None:
+def _check(item: Table, kind: str, where: str) -> None:
     keys = sorted(KEYS[kind])
     for key in item:
         if key not in keys:
@@ -114,7 +115,7 @@ def _check(item: Told, kind: str, where: str) -> None:
             raise InputError(f"{where}: a row has name, ours and measure (or name, web and graph)")
 
 
-def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
+def joint(folder: Path, found: Sequence[Results], content: Table) -> Page:
     """Several experiments on one page, and who beats whom over all of them."""
     blocks: list[Block] = []
     kinds = {item.kind for item in found}
@@ -122,9 +123,9 @@ def joint(folder: Path, found: Sequence[Results], told: Told) -> Page:
         blocks += matrix_blocks(found, compare.MEASURE["harvest"])
     for item in found:
         blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
-    title = told.get("title") or folder.resolve().name.replace("-", " ").capitalize()
+    title = content.get("title") or folder.resolve().name.replace("-", " ").capitalize()
     names = ", ".join(f"`{item.name}`" for item in found)
-    lead = f"{told.get('source', '').strip()}\n\nOn this page: {names}."
+    lead = f"{content.get('source', '').strip()}\n\nOn this page: {names}."
     return Page(title, lead, blocks, foot=foot(found))
 
 
@@ -144,10 +145,10 @@ def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
 # ---------------------------------------------------------------- a paper
 
 
-def page(told: Told, found: Sequence[Results]) -> Page:
+def page(content: Table, found: Sequence[Results]) -> Page:
     """The page of a paper from its data and our results."""
     by_name = {item.name.rpartition("/")[2]: item for item in found}
-    checked = [(claim, *verdict(claim, by_name)) for claim in told.get("claims", ())]
+    checked = [(claim, *verdict(claim, by_name)) for claim in content.get("claims", ())]
     blocks: list[Block] = []
     if checked:
         blocks += [Heading("What holds, what does not"), Prose(_summary(checked))]
@@ -157,22 +158,22 @@ def page(told: Told, found: Sequence[Results]) -> Page:
             for claim, _, state in checked
             if claim.get("why") and state == "does not hold"
         ]
-    if told.get("values"):
+    if content.get("values"):
         blocks.append(Heading("Published beside ours"))
-        for item in told["values"]:
+        for item in content["values"]:
             blocks += _values(item, by_name)
-    figures = [block for item in told.get("figures", ()) for block in _figure(item, by_name)]
+    figures = [block for item in content.get("figures", ()) for block in _figure(item, by_name)]
     if figures:
         blocks += [Heading("Figures"), *figures]
     blocks.append(Heading("All that was measured"))
     for item in found:
         blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
-    lead = "\n\n".join(part.strip() for part in (told["source"], told.get("about", "")))
-    return Page(told["title"], lead, blocks, foot=foot(found))
+    lead = "\n\n".join(part.strip() for part in (content["source"], content.get("about", "")))
+    return Page(content["title"], lead, blocks, foot=foot(found))
 
 
-def _summary(checked: Sequence[tuple[Told, str, str]]) -> str:
-    counts = {state: sum(told == state for _, _, told in checked) for state in VERDICTS}
+def _summary(checked: Sequence[tuple[Table, str, str]]) -> str:
+    counts = {state: sum(found == state for _, _, found in checked) for state in VERDICTS}
     plural = {"holds": "hold", "does not hold": "do not hold"}
     said = ", ".join(
         f"{count} {plural.get(state, state) if count > 1 else state}"
@@ -186,7 +187,7 @@ def _summary(checked: Sequence[tuple[Told, str, str]]) -> str:
     )
 
 
-def _claims(checked: Sequence[tuple[Told, str, str]]) -> Grid:
+def _claims(checked: Sequence[tuple[Table, str, str]]) -> Grid:
     rows = [
         [
             claim["says"],
@@ -199,7 +200,7 @@ def _claims(checked: Sequence[tuple[Told, str, str]]) -> Grid:
     return Grid(("the paper says", "published", "ours", "verdict"), rows)
 
 
-def verdict(claim: Told, by_name: Mapping[str, Results]) -> tuple[str, str]:
+def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, str]:
     """(what we found, in words; one of `VERDICTS`) for one claim."""
     item = _results(claim, by_name)
     one, other = claim["one"], claim["other"]
@@ -232,24 +233,22 @@ def verdict(claim: Told, by_name: Mapping[str, Results]) -> tuple[str, str]:
     return said, "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
 
 
-def _results(told: Told, by_name: Mapping[str, Results]) -> Results | None:
+def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
     """The experiment that something is about; where several are named, the first that was run."""
-    named = told["experiment"]
+    named = table["experiment"]
     names = [named] if isinstance(named, str) else named
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _pairs(item: Results, told: Told) -> list[Mapping[str, float]]:
+def _pairs(item: Results, table: Table) -> list[Mapping[str, float]]:
     """Contender → value for each pair that a claim is about: sites and targets, or, where there is
     one web, topic or site only, its seeds."""
-    found = compare.units([_part(item, told)], told["measure"])
+    found = compare.units([_part(item, table)], table["measure"])
     return list(found.values())
 
 
-def _part(item: Results, told: Told) -> Results:
-    where = {report_of(item).target_key: told.get("target")}
-    if item.kind != "tasks":
-        where["web"] = told.get("web")
+def _part(item: Results, table: Table) -> Results:
+    where = {"web": table.get("web"), report_of(item).target_key: table.get("target")}
     rows = [
         row
         for row in item.rows
@@ -259,7 +258,7 @@ def _part(item: Results, told: Told) -> Results:
 
 
 def _difference(
-    item: Results, claim: Told, ours: Sequence[float], theirs: Sequence[float], less: bool
+    item: Results, claim: Table, ours: Sequence[float], theirs: Sequence[float], less: bool
 ) -> tuple[float, float | None, float | None]:
     """Mean difference in favour of the first, and its interval: paired, but for fleets, whose runs
     have nothing in common."""
@@ -267,8 +266,8 @@ def _difference(
         gap, half = welch_interval(ours, theirs)
         gap = -gap if less else gap
         return (gap, None, None) if half is None else (gap, gap - half, gap + half)
-    told = compare.paired("", "", list(zip(ours, theirs, strict=True)), less=less)
-    return told.difference, told.low, told.high
+    comparison = compare.paired("", "", list(zip(ours, theirs, strict=True)), less=less)
+    return comparison.difference, comparison.low, comparison.high
 
 
 def ratio_of(
@@ -304,18 +303,20 @@ def _in_band(low: float | None, high: float | None, band: Sequence[float]) -> st
     return "holds" if low > 1 or (band[1] < 1 and high < 1) else "undecided"
 
 
-def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
-    item = _results(told, by_name)
-    yield Heading(told["table"], 3)
+def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
+    item = _results(table, by_name)
+    yield Heading(table["table"], 3)
     if item is None:
         yield Prose("Not run.")
         return
     rows = []
-    for row in told["rows"]:
+    for row in table["rows"]:
         if "graph" in row:
             rows.append(_graph_row(by_name, row))
             continue
-        found = [pair[row["ours"]] for pair in _pairs(item, {**told, **row}) if row["ours"] in pair]
+        found = [
+            pair[row["ours"]] for pair in _pairs(item, {**table, **row}) if row["ours"] in pair
+        ]
         low, high = interval(found)
         published = row.get("published")
         inside = "–"
@@ -332,36 +333,36 @@ def _values(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
             ]
         )
     yield Grid(("", "published", "ours", "95 %", "n", "published within ours"), rows)
-    if told.get("note"):
-        yield Prose(told["note"])
+    if table.get("note"):
+        yield Prose(table["note"])
 
 
-def _graph_row(by_name: Mapping[str, Results], row: Told) -> list[str]:
+def _graph_row(by_name: Mapping[str, Results], row: Table) -> list[str]:
     """A measure of a web's graph, of the row's experiment or of whichever knows it: one number,
     without an interval."""
     asked = (item for name, item in by_name.items() if row.get("experiment", name) == name)
     known = (item.more.get("graphs", {}).get(row["web"]) for item in asked)
-    told: Any = next((graph for graph in known if graph), None)
+    measure: Any = next((graph for graph in known if graph), None)
     for key in row["graph"].split("."):
-        told = None if told is None else told.get(key)
-    ours = "–" if told is None else number(float(told), 3)
+        measure = None if measure is None else measure.get(key)
+    ours = "–" if measure is None else number(float(measure), 3)
     return [row["name"], number(row.get("published"), 3), ours, "–", "1", "–"]
 
 
-def _figure(told: Told, by_name: Mapping[str, Results]) -> Iterator[Block]:
-    item = _results(told, by_name)
+def _figure(figure: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
+    item = _results(figure, by_name)
     if item is not None:
-        yield from report_of(item).figures(item, _part(item, told).rows, told)
+        yield from report_of(item).figures(item, _part(item, figure).rows, figure)
 
 
 def _shown(value: float | np.floating[Any], measure: str) -> str:
-    told = float(value)
-    size = abs(told)
+    figure = float(value)
+    size = abs(figure)
     if measure.startswith("requests_to"):
-        return f"{told:.1%}".replace("%", " %")
+        return f"{figure:.1%}".replace("%", " %")
     if size >= 10:
-        return f"{told:,.0f}" if size >= 100 else f"{told:.1f}"
-    return number(told, 4 if 0 < size < 0.1 else 3)
+        return f"{figure:,.0f}" if size >= 100 else f"{figure:.1f}"
+    return number(figure, 4 if 0 < size < 0.1 else 3)
 
 
 def _signed(value: float, measure: str) -> str:
