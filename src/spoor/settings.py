@@ -160,7 +160,7 @@ class Settings:
     noai: bool = setting(
         False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
     )
-    warc: bool = setting(True, PROCESS, "Write pages.warc.gz.", commands=LIVE)
+    warc: bool = setting(True, PROCESS, "Archive the pages as WARC.", commands=LIVE)
     metrics: str = setting(
         "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs."
     )
@@ -299,17 +299,18 @@ class Settings:
         """These settings, but as the run was begun in all that may not change."""
         return replace(self, **{name: then for name, then, _ in self.changed(begun)})
 
-    def refuse_change(self, begun: Settings, run: Path) -> None:
-        """Raises InputError where the run in a folder was begun with other settings."""
+    def refuse_change(self, begun: Settings, file: Path) -> None:
+        """Raises InputError where a run was begun with other settings, those of the file in its
+        folder."""
         for name, then, now in self.changed(begun):
             if name == "files" and then:
                 names = ", ".join(file for file in then if then[file] != now.get(file))
                 raise InputError(
-                    f"{names} changed since {run} was begun; put it back as it was or use another "
-                    "--out"
+                    f"{names} changed since {file.parent} was begun; put it back as it was or use "
+                    "another --out"
                 )
             raise InputError(
-                f"{run / 'spoor.toml'}: the run was begun with {name} = {then!r}, not {now!r}; "
+                f"{file}: the run was begun with {name} = {then!r}, not {now!r}; "
                 "use the same settings or another --out"
             )
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from spoor.runs import files
 from spoor.setting import GROUPS, Setting
 from spoor.settings import Settings, described
 
-HEAD = """# Settings
+HEAD = f"""# Settings
 
 Made by `spoor settings` from `spoor.settings.Settings`, where each setting is written once. All
 are options of `spoor crawl` or `spoor watch`, keywords of `spoor.run`, and entries of a run's
-`spoor.toml`, in the table that a heading names. Those with a Scrapy name are [settings of a Scrapy
+`{files.SETTINGS}`, in the table that a heading names. Those with a Scrapy name are \
+[settings of a Scrapy
 project](../guides/scrapy.md) too. What is unknown, of another type or out of range is refused in
 one line.
 """

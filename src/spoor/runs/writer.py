@@ -145,7 +145,7 @@ class RunWriter:
         hold(self._lock, path)
         in_file = read_settings(path) if files.is_run(path) else None
         if in_file is not None:
-            self.settings.refuse_change(in_file, path)
+            self.settings.refuse_change(in_file, path / files.SETTINGS)
         self.at("opened")
         try:
             self._db = sqlite3.connect(path / files.DATABASE)
@@ -164,7 +164,7 @@ class RunWriter:
             if begun is None:
                 raise damaged(path, "it holds no settings")
             known = from_tables(path, json.loads(begun))
-            self.settings.refuse_change(known, path)
+            self.settings.refuse_change(known, path / files.SETTINGS)
             self._ends = committed(path, self._db)
         except sqlite3.OperationalError as error:  # read-only, full
             raise self._unwritable(str(error)) from error
