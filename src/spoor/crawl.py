@@ -131,8 +131,8 @@ class Crawl:
         self._admit = admit if link_filter is None else link_filter.admit
         self._link_filter = link_filter
         self.outbox = outbox
-        self._came: dict[LinkId, tuple[str, ...]] = {}
-        """Path from a seed to what came from another shard, up to before it."""
+        self._outside_paths: dict[LinkId, tuple[str, ...]] = {}
+        """Links that another shard sent → path from a seed to the page before."""
         self._away: set[LinkId] = set()
         """Links that left for another shard, and may come back."""
         self._flights: dict[int, _Flight] = {}
@@ -150,7 +150,7 @@ class Crawl:
     def seed(self, urls: Iterable[str]) -> int:
         """Enter canonical URLs to begin with; returns how many were new. Those of other shards are
         theirs to begin with."""
-        links = [Link(url, Anchor(position=at), "seed") for at, url in enumerate(urls)]
+        links = [Link(url, Anchor(position=index), "seed") for index, url in enumerate(urls)]
         if self.outbox is not None:
             links = [link for link in links if self.outbox.owns(link.url)]
         seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
@@ -245,7 +245,7 @@ class Crawl:
         if parent == NO_PARENT:
             if batch.path:
                 new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
-                self._came |= dict.fromkeys(new, batch.path)
+                self._outside_paths |= dict.fromkeys(new, batch.path)
         else:
             seen.page = batch.page
         if len(seen):
@@ -271,7 +271,7 @@ class Crawl:
             self.frontier.drop(link)
         if len(self.frontier.path(link)) == 1:
             # Of one that was only told to be done the way to it comes now.
-            self._came.setdefault(link, batch.path[:-1])
+            self._outside_paths.setdefault(link, batch.path[:-1])
         return link
 
     def split(self, now: float) -> int:
@@ -311,7 +311,11 @@ class Crawl:
             score, depth, parent = 0.0, self.frontier.depth(link), NO_PARENT
             if seen is not None:
                 score, depth, parent = seen.parent_score, seen.depth, seen.parent
-            path = list(self._came.get(link, ())) if parent == NO_PARENT else self.path(parent)
+            path = (
+                list(self._outside_paths.get(link, ()))
+                if parent == NO_PARENT
+                else self.path(parent)
+            )
             page = Page(path[-1]) if path else None
             self.outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
 
@@ -339,7 +343,7 @@ class Crawl:
     def path(self, link: LinkId) -> list[str]:
         """URLs from a seed to this link, by the pages that first showed each."""
         steps = self.frontier.path(link)
-        return [*self._came.get(steps[0], ()), *map(self.frontier.url, steps)]
+        return [*self._outside_paths.get(steps[0], ()), *map(self.frontier.url, steps)]
 
     def save(self) -> State:
         """All of it, tickets in flight included."""
@@ -372,7 +376,7 @@ class Crawl:
             "link_filter": None if self._link_filter is None else self._link_filter.save(),
             "outbox": None if self.outbox is None else self.outbox.save(),
             "away": sorted(self._away),
-            "came": [[link, list(path)] for link, path in self._came.items()],
+            "came": [[link, list(path)] for link, path in self._outside_paths.items()],
         }
 
     def load(self, state: State) -> None:
@@ -393,7 +397,7 @@ class Crawl:
         if self.outbox is not None:
             self.outbox.load(state["outbox"])
             self.pages = self.outbox.grant
-        self._came = {link: tuple(path) for link, path in state.get("came", [])}
+        self._outside_paths = {link: tuple(path) for link, path in state.get("came", [])}
         self._away = set(state.get("away", []))
         self.counts = Counts(**state["counts"])
         self._next_ticket = state["next_ticket"]
