@@ -23,6 +23,8 @@ from spoor.judges.keywords import Keywords
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.types import Choice, Failed, Fetch, Outcome, Task
 
+pytestmark = pytest.mark.server
+
 SECRET = "hunter2"
 
 

@@ -25,6 +25,8 @@ from spoor.formats.export import cell, identifier, warc, write
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 
+pytestmark = pytest.mark.server
+
 SEED = "http://pots.example/"
 FORMULA = '=HYPERLINK("http://evil.example/","kiln")'
 

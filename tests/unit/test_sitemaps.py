@@ -28,6 +28,8 @@ from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
+pytestmark = pytest.mark.server
+
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CASES = DATA / "conformance" / "sitemaps-cc"
 AT = "http://www.example.com/sitemaps/map.xml"

@@ -26,6 +26,8 @@ from spoor.types import Choice, InLinks, Outcome, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.wrappers.fallback import Fallback
 
+pytestmark = pytest.mark.server
+
 WORLD = GeneratedWorld(GeneratedSettings(pages=60, hosts=2, seed=3, target_share=0.3))
 FAULTS = ("nan value", "nan probability", "foreign link", "no choice", "choose", "observe", "learn")
 AFTER = 10

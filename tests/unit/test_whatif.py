@@ -23,6 +23,8 @@ from spoor.replay_driver import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
+pytestmark = pytest.mark.server
+
 YES, NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
 A, B, C, D = (f"http://a.example/{name}" for name in "abcd")
 
