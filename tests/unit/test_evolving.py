@@ -137,6 +137,7 @@ def test_a_news_web_rolls_over() -> None:
 
 @given(st.integers(0, 1000))
 @settings(max_examples=8)
+@pytest.mark.long
 def test_rewiring_keeps_all_degrees(seed: int) -> None:
     world = news_web(SMALL)
     other = rewired(world, np.random.default_rng(seed))
@@ -292,6 +293,7 @@ METRICS = DATA / "webgraphs/metrics.json"
 @pytest.mark.data
 @pytest.mark.skipif(not METRICS.exists(), reason="needs webgraphs of SPOOR_DATA")
 @pytest.mark.parametrize("name", ["hollins", "eurosis", "wikispeedia"])
+@pytest.mark.long
 def test_graph_measures_of_real_webs(name: str) -> None:
     """Against measures that others made of the same graphs."""
     said = next(row for row in json.loads(METRICS.read_text("utf-8")) if row["graph"] == name)

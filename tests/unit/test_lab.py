@@ -291,6 +291,7 @@ def test_every_packaged_experiment_is_read() -> None:
         assert find(name)[0].name == name
 
 
+@pytest.mark.long
 def test_a_sweep_runs_each_cell_once(
     web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +348,7 @@ def test_a_change_of_web_or_cell_is_another_cell(web: Path, tmp_path: Path) -> N
     }
 
 
+@pytest.mark.long
 def test_the_webs_of_a_training_are_read_once_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

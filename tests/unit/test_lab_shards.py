@@ -104,6 +104,7 @@ def experiment_file(folder: Path, web: str, text: str = SMALL) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_an_experiment_with_shards_is_run_once_and_written(
     web: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

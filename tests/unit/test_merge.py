@@ -139,6 +139,7 @@ def crawl_with(
     return policy
 
 
+@pytest.mark.long
 def test_trails_tell_one_another() -> None:
     one, other = crawled(1), crawled(2)
     shared, saved = other.share(), other.save()

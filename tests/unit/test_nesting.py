@@ -124,6 +124,7 @@ soup = st.lists(
 
 @settings(max_examples=250)
 @given(soup, soup)
+@pytest.mark.long
 def test_no_soup_gets_past_the_books(head: str, body: str) -> None:
     source = head + body * 400
     with pytest.MonkeyPatch.context() as patch:

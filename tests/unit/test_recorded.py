@@ -110,6 +110,7 @@ def webs(draw: st.DrawFn) -> dict[str, Page]:
 
 @settings(max_examples=60)
 @given(webs())
+@pytest.mark.long
 def test_every_field_of_every_page_comes_back(
     tmp_path_factory: pytest.TempPathFactory, pages: dict[str, Page]
 ) -> None:

@@ -73,6 +73,7 @@ for command in ("crawl", "watch"):
 """
 
 
+@pytest.mark.long
 def test_a_field_more_is_at_once_in_all_places(tmp_path: Path) -> None:
     """In a process of its own: the field is added to `spoor.settings` before anything else is
     imported, as if it had been written there."""

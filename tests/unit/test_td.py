@@ -198,6 +198,7 @@ def test_td_converges_to_exact_values_on_the_five_state_walk(lam: float) -> None
     assert settled(FIVE, 3, 0, 1.0, lam) < 0.03
 
 
+@pytest.mark.long
 def test_td_converges_to_exact_values_with_cycles_and_dead_ends() -> None:
     assert settled(TANGLE, 0, 0, 0.8, 0.6) < 0.03
 
