@@ -105,6 +105,23 @@ def test_a_long_document_that_is_well_formed_is_not_touched() -> None:
     assert flatten(source) == (source, False)
 
 
+def test_a_long_list_of_links_keeps_them_all() -> None:
+    # Its attributes have some ten thousand words, and two names.
+    item = '<li><a href="/place/{0}" title="What stands on page w{0} of x{0}">Entry {0}</a></li>\n'
+    source = f"<ul>{''.join(map(item.format, range(4_900)))}</ul>"
+    assert len(source) > nesting.MANY_CHARACTERS
+    assert flatten(source) == (source, False)
+
+
+def test_a_tag_of_too_many_attributes_loses_them_and_no_other_does() -> None:
+    names = " ".join(f"n{number}" for number in range(50_000))
+    source = f'<p {names}>one<p><a href="/x" title="{names[:8000]}">two</a>'
+    flat, _ = flatten(source)
+    assert "two</a>" in flat
+    assert 'href="/x"' in flat
+    assert shape(flat)[2] <= 2
+
+
 NAMES = """a b p div span font table tr td th caption li ul dd option select button form h1 h2 svg
     title style script textarea template object noscript frameset nobr html body math x col br
     foreignObject mi image input marquee head colgroup iframe desc optgroup ruby rt pre""".split()

@@ -237,6 +237,31 @@ def test_what_an_answer_means(status: int, expected: bool) -> None:
     assert rules.allowed(f"{H}/robots.txt")
 
 
+@pytest.mark.parametrize(
+    ("rule", "closes"),
+    [
+        ("https://foo.bar/*", True),
+        ("http://www.foo.bar/x", True),
+        ("http://FOO.bar:8080/x", True),
+        ("https://other.example/*", False),
+        ("https://other.example/x", False),
+        ("https://evil.example/@foo.bar/x", False),
+    ],
+)
+def test_a_rule_that_is_a_url_holds_for_its_own_host(rule: str, closes: bool) -> None:
+    rules = parse(f"User-agent: *\nDisallow: {rule}\n", "spoor", url=f"{H}/robots.txt")
+    assert rules.allowed(f"{H}/x") is not closes
+
+
+@pytest.mark.parametrize(
+    ("name", "everyone"),
+    [("*", True), ("* ", True), ("* all", True), ("*WordPress*", False), ("*bot", False)],
+)
+def test_only_a_star_alone_names_everyone(name: str, everyone: bool) -> None:
+    rules = parse(f"User-agent: {name}\nDisallow: /\n", "spoor")
+    assert rules.allowed(f"{H}/x") is not everyone
+
+
 def test_hostile_files_take_linear_time() -> None:
     # Each took minutes, or gigabytes, where a step goes over the line or the agents again.
     for body in (

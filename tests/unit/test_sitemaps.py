@@ -26,6 +26,7 @@ from spoor.settings import Settings
 from spoor.types import Outcome, Task
 from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
+from spoor.web.urls import canonical
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 
 pytestmark = pytest.mark.server
@@ -128,6 +129,26 @@ def test_encodings_zip_in_zip_and_members() -> None:
         gzip.compress(text.encode()[:20]) + gzip.compress(text.encode()[20:]),
     ):
         assert urls(body) == ["http://e.example/%C3%BC"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        *(("GB2312", "gb2312"), ("GBK", "gbk"), ("Shift_JIS", "shift_jis"), ("EUC-KR", "euc_kr")),
+        *(("Big5", "big5"), ("EUC-JP", "euc_jp"), ("utf-16", "utf-16"), ("ISO-8859-15", "latin-1")),
+        # Nobody's encoding, one of Python's that is none of the web's, and a lie.
+        *(("nonsense", "utf-8"), ("zlib", "utf-8"), ("rot13", "utf-8"), ("utf-16", "utf-8")),
+    ],
+)
+def test_encodings_of_the_web_are_read_and_others_harm_nobody(declared: str, encoding: str) -> None:
+    word = "é" if encoding == "latin-1" else "中"
+    body = f'<?xml version="1.0" encoding="{declared}"?>{urlset(f"http://www.example.com/{word}")}'
+    assert urls(body.encode(encoding)) == [canonical(f"http://www.example.com/{word}")]
+
+
+def test_many_empty_members_are_read_in_one_pass() -> None:
+    body = gzip.compress(b"") * 200_000
+    assert urls(body) == []  # it took minutes where each member copied those after it
 
 
 def test_what_comes_before_a_fault_counts() -> None:

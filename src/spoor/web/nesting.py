@@ -65,6 +65,11 @@ _RENAMED = {"svg": "object", "math": "object", "template": "object", "select": "
 _RENAMED |= {"frameset": "wbr", "plaintext": "wbr"}
 
 _W = r"\t\n\f\r "
+_NAME = rf"(?:=[^{_W}/>=]*+|[^{_W}/>=]++)"
+_VALUE = (
+    rf"(?:[{_W}]*+=[{_W}]*+"
+    rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|(?:(?=>)|[^{_W}>]++|\Z)))?+"""
+)
 TOKEN = re.compile(
     rf"""<(?:
       !--(?:-?>|.*?(?:--!?>|\Z))
@@ -72,15 +77,15 @@ TOKEN = re.compile(
     | (/?)([a-z][^{_W}/>]*+)
       ((?:
           [{_W}/]++
-        | (?:=[^{_W}/>=]*+|[^{_W}/>=]++)
-          (?:[{_W}]*+=[{_W}]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|(?:(?=>)|[^{_W}>]++|\Z)))?+
+        | {_NAME}{_VALUE}
       )*+)(?:>|\Z)
     )""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 """Comments and tags in HTML's data state; of a tag its slash, name and the rest before the end."""
 
-_ATTRIBUTE = re.compile(rf"(?:^|(?<=[{_W}/\"']))[^{_W}/>=\"']++")
+_ATTRIBUTE = re.compile(rf"[{_W}/]*+({_NAME}){_VALUE}")
+"""Its name; used on what `TOKEN` took for the attributes of a tag."""
 _RAW_END = {
     name: re.compile(rf"</{name}(?=[{_W}/>])", re.IGNORECASE)
     for name in "iframe noembed noframes style textarea title xmp".split()
@@ -121,7 +126,7 @@ class _Books:
         """Formatting that is opened again until it is closed; None where a cell or object began."""
         self.roots = 0
         self.names: set[str] = set()
-        """Of elements and attributes; words of their values may be among them, which is no harm."""
+        """Of elements and attributes."""
 
     def read(self) -> tuple[str, bool]:
         source = self.source

@@ -89,6 +89,18 @@ _PRESCAN = 8_192
 _DETECT = 16_384
 
 
+def encoding_of_xml(body: bytes) -> str:
+    """Python's name of the encoding of an XML document, by byte order mark and declaration; UTF-8
+    where these name none of the web's."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return name
+    declared = _XML_ENCODING.match(body[:_PRESCAN])
+    name = _codec(declared[1].decode("latin-1")) if declared else None
+    # A declaration that could be read byte by byte is not in UTF-16, whatever it says.
+    return "utf-8" if name is None or name.startswith("utf-16") else name
+
+
 def encoding_of(body: bytes, content_type: str = "") -> str:
     """Python's name of the encoding: by byte order mark, header, meta or XML declaration in the
     first 8,192 bytes, and only then by looking at the bytes."""

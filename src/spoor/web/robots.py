@@ -25,7 +25,8 @@ _AGENT = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
 _RULE = re.compile(r"(allow|d[ei]s+al+[ao]w|diasllow)\s*[:\s]\s*(.*)", re.IGNORECASE)
 _DELAY = re.compile(r"crawl[- ]delay\s*[:\s]\s*(.*)", re.IGNORECASE)
 _SITEMAP = re.compile(r"site-?maps?\s*[:\s]\s*(\S+)", re.IGNORECASE)
-_ORIGIN = re.compile(r"https?://[^/]*(?=/)", re.IGNORECASE)
+_ORIGIN = re.compile(r"(https?://[^/]*)(?=/)", re.IGNORECASE)
+_EVERYONE = re.compile(r"\*(?:\s|$)")
 _TOKEN = re.compile(r"[a-zA-Z_-]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -62,7 +63,8 @@ def token_of(agent: str) -> str:
 def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rules:
     """The rules for `agent` (its User-Agent or product token). Never raises; O(length).
 
-    With `url`, where the file stands, sitemaps may be relative to it.
+    With `url`, where the file stands, sitemaps may be relative to it, and rules that are URLs of
+    another host are left out.
     """
     us = token_of(agent)
     # Only what is said to us or to all is kept: a file may name thousands of others.
@@ -78,16 +80,17 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
             naming = True
             for name in found[1].split(","):
                 name = name.strip()
-                token = "*" if name.startswith("*") else token_of(name)
+                token = "*" if _EVERYONE.match(name) else token_of(name)
                 if token and token in ("*", us):
                     groups.setdefault(token, [])
                     current.add(token)
         elif found := _RULE.match(line):
             naming = False
             kind = "allow" if found[1][0] in "aA" else "disallow"
-            if found[2]:
+            path = _path(found[2], url)
+            if path:
                 for token in current:
-                    groups[token].append(f"{kind}: {_path(found[2])}")
+                    groups[token].append(f"{kind}: {path}")
         elif found := _DELAY.match(line):
             # An extension, which never ends a group (2.2.4): it holds for the agents so far.
             for token in current:
@@ -104,10 +107,21 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
     return Rules(delay if usable else None, tuple(sitemaps), None, patterns)
 
 
-def _path(rule: str) -> str:
-    """A rule as a path: sites write URLs, and forget the first slash, and mean what they say."""
-    rule = _ORIGIN.sub("", rule, count=1) if _ORIGIN.match(rule) else rule
-    return rule if rule.startswith(("/", "*", "$")) else f"/{rule}"
+def _path(rule: str, url: str | None) -> str:
+    """A rule as a path: sites write URLs, and forget the first slash, and mean what they say. Empty
+    for a URL of another host than that of the robots.txt at `url`, which is not theirs to close."""
+    origin = _ORIGIN.match(rule)
+    if origin:
+        if url is not None and _host(origin[1]) != _host(url):
+            return ""
+        rule = rule[origin.end() :]
+    return rule if not rule or rule.startswith(("/", "*", "$")) else f"/{rule}"
+
+
+def _host(url: str) -> str:
+    """The host of a URL as a rule may write it; `www.` says nothing of which site is meant."""
+    name = url.partition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+    return name.partition(":")[0].rstrip(".").removeprefix("www.")
 
 
 def _decode(robots_txt: str | bytes) -> str:

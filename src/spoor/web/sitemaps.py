@@ -1,18 +1,20 @@
 """Sitemaps: the XML protocol of sitemaps.org and its index, RSS, Atom and plain text, also gzipped.
 
 Pure: bytes → links. XML is read by expat as a stream, and whatever declares an entity is refused
-before it is expanded, so neither a "billion laughs" nor an external file gets anywhere.
+before it is expanded, so neither a "billion laughs" nor an external file gets anywhere. It reads
+UTF-8 alone: other encodings, of which it knows few and raises for some, are undone before it.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
-import zlib
 from collections.abc import Sequence
 from xml.parsers import expat
 
 from spoor.types import Anchor, Link
+from spoor.web.content_encoding import inflaters_of
+from spoor.web.page import encoding_of_xml
 from spoor.web.urls import Joiner
 
 MAX_LINKS = 50_000
@@ -29,6 +31,7 @@ WHY = (("sitemap", 1.0),)
 
 _TEXT = frozenset({"loc", "link", "guid", "title", "sitemap"})
 _ITEMS = frozenset({"url", "sitemap", "item", "entry"})
+_CHUNK = 1 << 16
 _FEW = 200
 """Characters of a title."""
 
@@ -63,15 +66,14 @@ def _plain(body: bytes, max_bytes: int) -> bytes:
     for _ in range(2):
         if body[:2] != b"\x1f\x8b":
             break
-        out, rest = b"", body
-        try:
-            while rest[:2] == b"\x1f\x8b" and len(out) < max_bytes:
-                inflate = zlib.decompressobj(31)
-                out += inflate.decompress(rest, max_bytes - len(out))
-                rest = inflate.unused_data
-        except zlib.error:
-            pass
-        body = out
+        (gzip,) = inflaters_of("gzip")
+        out = bytearray()
+        with contextlib.suppress(ValueError):
+            for start in range(0, len(body), _CHUNK):
+                out += gzip.feed(body[start : start + _CHUNK], max_bytes - len(out))
+                if len(out) >= max_bytes:
+                    break
+        body = bytes(out)
     return body[:max_bytes]
 
 
@@ -89,15 +91,19 @@ class _Reader:
         self._href = ""
 
     def read(self, data: bytes) -> list[tuple[str, str, str]]:
-        parser = expat.ParserCreate()
+        parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler = self._refuse
         parser.ExternalEntityRefHandler = self._refuse
+        decoder = codecs.getincrementaldecoder(encoding_of_xml(data))("replace")
         with contextlib.suppress(expat.ExpatError, _RefusedError):
-            parser.Parse(data, True)
+            for start in range(0, len(data), _CHUNK):
+                text = decoder.decode(data[start : start + _CHUNK])
+                parser.Parse(text.encode("utf-8", "replace"), False)
+            parser.Parse(decoder.decode(b"", True).encode("utf-8", "replace"), True)
         return self._found
 
     def _refuse(self, *_: object) -> int:

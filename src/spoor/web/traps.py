@@ -54,7 +54,9 @@ _WORDS = 600
 _CHARACTERS = 8 * _WORDS
 _LINKS = 100
 
-_NUMBER = re.compile(r"(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
+"""Digits, and hexadecimal digits from 8 on. These are looked for where a run of them begins and not
+at each letter of it, which would take quadratic time."""
 _MONTHS = frozenset(
     """january february march april may june july august september october november december jan feb
     mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday

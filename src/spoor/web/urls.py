@@ -31,6 +31,11 @@ MAX_LENGTH = 8_192
 
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_NOT_NORMAL = re.compile(
+    r"%([0-9A-F][a-f]|[a-f][0-9A-Fa-f]|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
+)
+"""Escapes in lower case, and those of what never needs one: an address in another script is made of
+thousands that are normal already."""
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _WORD_BREAK = re.compile(r"[^0-9a-z]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
@@ -66,7 +71,7 @@ def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False
     """
     href = resolve(url, base)
     if "%" in href:
-        plain = _ESCAPE.sub(_normal_escape, href)
+        plain = _NOT_NORMAL.sub(_normal_escape, href)
         if plain != href and len(_STRAY.findall(plain)) != len(_STRAY.findall(href)):
             # What an escape stood for made another of a stray percent sign: "%%37%37".
             plain = _ESCAPE.sub(_normal_escape, _STRAY.sub("%25", href))

@@ -113,7 +113,7 @@ class RobotsMiddleware:
         else:
             stats.inc_value("robotstxt/response_count")
             stats.inc_value(f"robotstxt/response_status_count/{response.status}")
-            rules = from_reply(response.status, response.body, agent)
+            rules = from_reply(response.status, response.body, agent, url=request.url)
         delay = self._cache.crawl_delay(rules)
         if delay:
             self._pace(origin, delay)
