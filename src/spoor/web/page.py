@@ -96,9 +96,9 @@ def encoding_of_xml(body: bytes) -> str:
         if body.startswith(mark):
             return name
     declared = _XML_ENCODING.match(body[:_PRESCAN])
-    name = _codec(declared[1].decode("latin-1")) if declared else None
+    known = _codec(declared[1].decode("latin-1")) if declared else None
     # A declaration that could be read byte by byte is not in UTF-16, whatever it says.
-    return "utf-8" if name is None or name.startswith("utf-16") else name
+    return "utf-8" if known is None or known.startswith("utf-16") else known
 
 
 def encoding_of(body: bytes, content_type: str = "") -> str:
