@@ -55,7 +55,7 @@ class RobotsFetch:
     `url` is to be requested, and the reply passed to `reply` or `fail`."""
 
     def __init__(self, origin: str, agent: str) -> None:
-        self.url = f"{origin}/robots.txt"
+        self.url = self._first_url = f"{origin}/robots.txt"
         self.rules: Rules | None = None
         """DISALLOW_ALL where the file could not be fetched."""
         self.reason = ""
@@ -77,7 +77,8 @@ class RobotsFetch:
         elif broken:
             self.fail("it broke off")
         else:
-            self.rules = from_reply(status, body, self._agent, url=self.url)
+            # Wherever redirects led, the rules are those of the origin (RFC 9309, 2.3.1.2).
+            self.rules = from_reply(status, body, self._agent, url=self._first_url)
             self.reason = f"status {status}"
 
     def fail(self, reason: str) -> None:

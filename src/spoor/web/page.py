@@ -18,7 +18,6 @@ import charset_normalizer
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.types import Anchor, Link, Page
-from spoor.web.nesting import TOKEN, flatten
 from spoor.web.urls import Joiner, canonical
 
 if TYPE_CHECKING:
@@ -76,6 +75,25 @@ _LABELS |= {"x-mac-cyrillic": "mac-cyrillic", "x-mac-roman": "mac-roman", "dos-8
 _LABELS |= {f"x-cp125{last}": f"cp125{last}" for last in range(9)}
 _LABEL = re.compile(r"[a-z0-9_:.-]+")
 
+_W = r"\t\n\f\r "
+_NAME = rf"(?:=[^{_W}/>=]*+|[^{_W}/>=]++)"
+_VALUE = (
+    rf"(?:[{_W}]*+=[{_W}]*+"
+    rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|(?:(?=>)|[^{_W}>]++|\Z)))?+"""
+)
+_TAG = re.compile(
+    rf"""<(?:
+      !--(?:-?>|.*?(?:--!?>|\Z))
+    | (?:[!?]|/(?![a-z]))[^>]*+(?:>|\Z)
+    | (/?)([a-z][^{_W}/>]*+)
+      ((?:
+          [{_W}/]++
+        | {_NAME}{_VALUE}
+      )*+)(?:>|\Z)
+    )""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+"""Comments and tags in HTML's data state; of a tag its slash, name and the rest before the end."""
 _MAY_DECLARE = re.compile(r"<meta[^<>]*charset", re.IGNORECASE)
 _ATTRIBUTES = re.compile(
     r"""([^\s/>="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?""", re.IGNORECASE
@@ -137,7 +155,7 @@ def _codec(label: str) -> str | None:
 def _declared(head: bytes) -> str | None:
     if b"charset" in head.lower():
         text = head.decode("latin-1")
-        tokens = TOKEN.finditer(text) if _MAY_DECLARE.search(text) else ()
+        tokens = _TAG.finditer(text) if _MAY_DECLARE.search(text) else ()
         for token in tokens:
             # A tag that the end cuts declares nothing.
             if token[2] and token[2].lower() == "meta" and not token[1] and token[0][-1] == ">":
@@ -285,8 +303,7 @@ def parse(
     """
     media = content_type.partition(";")[0].strip().lower()
     flags = {"truncated"} if truncated else set()
-    is_html = media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:_PRESCAN])
-    if not is_html:
+    if not is_html(body, content_type):
         flags.add("not-html")
         text, encoding = "", ""
         if media.startswith("text/"):
@@ -314,9 +331,6 @@ def parse(
     walk = _Walk(
         url, joiner or Joiner(), max_links, max_text, heading_room=8 * len(source), flags=flags
     )
-    source, deep = flatten(source)
-    if deep:
-        flags.add("too-deep")
     root = LexborHTMLParser(source).root
     if root is not None:
         _walk(root, walk)
@@ -340,6 +354,12 @@ def parse(
         fetched_at=fetched_at,
         modified=modified,
     )
+
+
+def is_html(body: bytes, content_type: str) -> bool:
+    """Whether a document is taken for HTML or XHTML."""
+    media = content_type.partition(";")[0].strip().lower()
+    return media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:_PRESCAN])
 
 
 def _robots_flags(directives: str) -> set[str]:

@@ -1,0 +1,131 @@
+"""What a stranger sends costs at most its share of time and memory, and ends nobody's crawl."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spoor import isolate
+from spoor.isolate import MEMORY, PER_BYTE, SECONDS, GivenUpError, Helper, parse_page
+from spoor.web.page import parse
+
+URL = "http://www.example.com/"
+HALF = 0.5
+"""Of the limits: what hostile documents may cost here."""
+N = 20_000
+NUMBERS = range(N)
+HOSTILE = {
+    "blocks": "<div>" * N,
+    "lists": "<ul><li>" * N,
+    "tables": "<table><td>" * N,
+    "links": "<a href=x><div>" * N,
+    "formatting": "".join(f"<b id={n}>" for n in NUMBERS),
+    "formatting opened again": "".join(f"<b id={n}>" for n in range(500)) + "</p><p>x" * N,
+    "formatting across blocks": "<b><p>" * N + "</b>" * N,
+    "attributes copied": "".join(f"<b id={'x' * 900}{n}>" for n in range(60)) + "<p>" * N,
+    "paragraphs under bold ones": "<b>" * 8 + "<p>x" * 1_000_000,
+    "ends of headings": "</h1>" * 800_000,
+    "headings in quotes": "<h1><q>" * 400 + "</h1>" * 600_000,
+    "items in blocks": "<div><li>" * 400 + "<li></div>" * 300_000,
+    "items under blocks": "<div>" * 400 + "<li></li>" * 400_000,
+    "attributes": "<a " + "".join(f"attribute{n} " for n in NUMBERS) + ">",
+    "attributes of the root": "".join(f"<html a{n}><body b{n}>" for n in NUMBERS),
+    "names of elements": "".join(f"<x{n}></x{n}>" for n in NUMBERS),
+    "list boxes": "<select><style></select><div>" * N,
+    "templates": "<template><col><title></template><div></title>" * N,
+}
+
+
+@pytest.fixture(scope="module")
+def helpers() -> Iterator[list[Helper]]:
+    """One that is warm; a test that loses it leaves none."""
+    made = [Helper()]
+    yield made
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def helper(helpers: list[Helper]) -> Helper:
+    if not helpers or not helpers[0].alive:
+        helpers[:] = [Helper()]
+        helpers[0].parse(b"<p>warm", URL, {}, 1)
+    return helpers[0]
+
+
+def cost(helper: Helper) -> tuple[float, int]:
+    """Processor seconds so far and the most memory since the last call, by the kernel's account."""
+    process = Path("/proc", str(helper._process.pid))
+    user, system = process.joinpath("stat").read_text("ascii").rpartition(")")[2].split()[11:13]
+    status = process.joinpath("status").read_text("ascii")
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    process.joinpath("clear_refs").write_text("5", "ascii")
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK"), 1024 * int(peak.split()[1])
+
+
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_documents_stay_within_their_limits(source: str, helper: Helper) -> None:
+    body = source.encode()
+    seconds, _ = cost(helper)
+    _, before = cost(helper)
+    try:
+        page = helper.parse(body, URL, {}, HALF)
+    except GivenUpError:
+        # The kernel ended it, or gave it no more memory.
+        assert not helper.alive
+        return
+    after, peak = cost(helper)
+    assert page.url == URL
+    assert after - seconds <= HALF * SECONDS + 0.1
+    assert peak - before <= HALF * MEMORY + (PER_BYTE + 2) * len(body)
+
+
+def test_a_page_is_the_same_in_a_helper_and_here(helper: Helper) -> None:
+    row = '<li><a href="/p/{0}" title="Page {0}" rel=nofollow>Entry <b>{0}</b></a> ☃ words</li>'
+    body = f"<html lang=de><title>T</title><ul>{''.join(map(row.format, range(3_000)))}".encode()
+    facts = {
+        "content_type": "text/html; charset=utf-8",
+        "status": 203,
+        "labels": frozenset({"x", "y"}),
+        "fetched_at": 1.5,
+        "robots": "noindex",
+        "truncated": True,
+    }
+    here = parse(body, URL, **facts)  # type: ignore[arg-type]
+    assert len(here.links) == 3_000
+    assert helper.parse(body, URL, facts, 1) == here
+    assert parse_page(body, URL, **facts) == here  # type: ignore[arg-type]
+
+
+def test_after_a_document_that_was_given_up_the_next_one_is_parsed() -> None:
+    with pytest.raises(GivenUpError, match="parsing it takes over"):
+        parse_page(HOSTILE["paragraphs under bold ones"].encode(), URL)
+    links = "<li><a href=/x>x</a>" * 4_500
+    assert len(parse_page(links.encode(), URL).links) == 4_500
+
+
+def test_a_helper_that_dies_or_stops_gives_up_one_document(
+    helper: Helper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.kill(helper._process.pid, signal.SIGSEGV)
+    with pytest.raises(GivenUpError, match="crashed"):
+        helper.parse(b"<p>x", URL, {}, 1)
+    assert not helper.alive
+    stopped = Helper()
+    stopped.parse(b"<p>x", URL, {}, 1)
+    os.kill(stopped._process.pid, signal.SIGSTOP)
+    monkeypatch.setattr(isolate, "PATIENCE", 0.05)
+    with pytest.raises(GivenUpError, match="did not answer"):
+        stopped.parse(b"<p>x", URL, {}, 1)
+    assert not stopped.alive
+
+
+def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolate, "_room", lambda size, times: int(times * (MEMORY // 4)))
+    body = b"<table>" + b"<tr><td>a<td>b" * 30_000
+    page = parse_page(body, URL, again=True)
+    assert len(page.text) == 119_999
