@@ -27,8 +27,8 @@ from select import select
 from typing import IO, Any
 
 from spoor.learn.state import page_row, revive_page
-from spoor.types import Page
-from spoor.web.page import decode, is_html, parse
+from spoor.types import Failed, Fetched, Page
+from spoor.web.page import is_html, parse
 from spoor.web.parse_cost import may_cost_much
 from spoor.web.urls import Joiner
 
@@ -45,9 +45,6 @@ PATIENCE = 60.0
 AGAIN = 10
 """Times the limits for a document that was parsed before: a resume must not give up what the run
 that it resumes did not."""
-
-START = 1 << 18
-"""Bytes of a document by which it is judged whether it may cost much; longer ones may."""
 
 
 class GivenUpError(Exception):
@@ -68,11 +65,21 @@ def parse_page(
         return _helper().parse(body, url, facts, AGAIN if again else 1)
 
 
+def parse_reply(
+    body: bytes, url: str, *, joiner: Joiner | None = None, status: int = 200, **facts: Any
+) -> Fetched | Failed:
+    """What a body that was fetched or recorded is to a crawl: a page, or a failure where parsing it
+    was given up. Arguments are those of `parse_page`; the ticket of the reply is 0."""
+    try:
+        page = parse_page(body, url, joiner=joiner, status=status, **facts)
+    except GivenUpError as error:
+        return Failed(0, "limit", str(error), status)
+    return Fetched(0, page, size=len(body))
+
+
 def needs_helper(body: bytes, content_type: str) -> bool:
-    """Whether this document may cost much."""
-    if not is_html(body, content_type):
-        return False
-    return len(body) > START or may_cost_much(decode(body, content_type)[0])
+    """Whether a document may cost much."""
+    return is_html(body, content_type) and may_cost_much(body)
 
 
 class Helper:

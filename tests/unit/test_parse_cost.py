@@ -25,10 +25,10 @@ def test_ordinary_documents_cost_little() -> None:
         "<div><p>a<b>b</b></div>" * 200 + "<div>" * 50 + "<svg><path/></svg>",
         f"<table>{row * 280}</table>",
         "<ul>" + '<li><a class="reference internal" href="/x">A link of a menu</a>' * 900 + "</ul>",
-        f"<p>{'word ' * 100_000}",
+        f"<p>{'word ' * 50_000}",
         f'<img src="data:image/png;base64,{"A" * 4_000}">' * 20,
     ):
-        assert not may_cost_much(source)
+        assert not may_cost_much(source.encode())
 
 
 def test_what_reopens_copies_or_compares_may_cost_much() -> None:
@@ -39,7 +39,7 @@ def test_what_reopens_copies_or_compares_may_cost_much() -> None:
         f"<p {' '.join(f'a{n}' for n in range(2_000))}>",
         "<div>" * 20_000,
     ):
-        assert may_cost_much(source)
+        assert may_cost_much(source.encode())
 
 
 name = st.sampled_from(
@@ -59,7 +59,7 @@ shape = st.tuples(st.lists(tag, max_size=8), st.lists(tag, max_size=8)).map(
 @settings(max_examples=100)
 @given(shape)
 def test_what_is_parsed_here_makes_no_more_than_is_allowed(source: str) -> None:
-    if may_cost_much(source):
+    if may_cost_much(source.encode()):
         return
     elements, characters = made(source)
     tags = source.count("<")

@@ -25,8 +25,8 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.formats.sources import CHUNK, File, FileSource, Job
 from spoor.formats.words_around import words_around
+from spoor.isolate import parse_reply
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
-from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
 
 MAX_LINE = 1 << 28
@@ -157,7 +157,7 @@ def _reply(
         except ValueError as error:
             raise _BadError(f"body_base64 is not base64 ({error})") from error
     if body is not None:
-        page = parse(
+        return parse_reply(
             body,
             url,
             content_type=media,
@@ -167,7 +167,6 @@ def _reply(
             fetched_at=time,
             joiner=JOINER,
         )
-        return Fetched(0, page, size=len(body))
     absent = row.pop("body_absent", False)
     text = _take(row, "text", str)
     found = _take(row, "links", list)

@@ -23,8 +23,8 @@ from urllib.parse import quote
 
 from spoor.errors import InputError
 from spoor.formats.sources import Job
+from spoor.isolate import GivenUpError, parse_page
 from spoor.types import Fetched, Page, Recording
-from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
 
 HOST = re.compile(
@@ -116,7 +116,10 @@ def recording(file: Path, file_url: str) -> Recording | None:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     url, time = _address(file_url, head)
     if text:
-        page = parse(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
+        try:
+            page = parse_page(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
+        except GivenUpError as error:
+            raise InputError(f"{file}: {error}") from error
         page = _moved(page, url)
     else:
         flags = frozenset({"not-html"})

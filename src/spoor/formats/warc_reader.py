@@ -17,8 +17,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.errors import InputError
 from spoor.formats.sources import CHUNK, FileSource, Job
+from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
-from spoor.web.page import parse
 from spoor.web.urls import Joiner, canonical
 
 WANTED = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -122,9 +122,8 @@ def _response(
     return Recording(url, reply, where, time)
 
 
-def _page(url: str, body: bytes, media: str, status: int, time: float | None) -> Fetched:
-    page = parse(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
-    return Fetched(0, page, size=len(body))
+def _page(url: str, body: bytes, media: str, status: int, time: float | None) -> Reply:
+    return parse_reply(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
 
 
 def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:

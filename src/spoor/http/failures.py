@@ -7,15 +7,16 @@ import ssl
 
 import aiohttp
 
-from spoor.errors import PausedError
+from spoor.errors import PausedError, SpoorError
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import LimitError
 from spoor.types import Failed
 
 
 def failure(ticket: int, error: Exception) -> Failed:
-    """What an exception of one request means to the crawl. Raises it again if it is our own, and
-    PausedError where this machine is to blame."""
+    """What an exception of one request means to the crawl: one that nobody expected is that
+    request's failure too, since no reply may end a crawl. Raises it again where it is one of ours,
+    and PausedError where this machine is to blame."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         raise PausedError(
             "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
@@ -35,7 +36,9 @@ def failure(ticket: int, error: Exception) -> Failed:
         return Failed(ticket, "connection", type(error).__name__, transient=True)
     if isinstance(error, aiohttp.ClientError | ValueError):
         return Failed(ticket, "http", f"not understood: {type(error).__name__}")
-    raise error
+    if isinstance(error, SpoorError):
+        raise error
+    return Failed(ticket, "http", f"unexpected {type(error).__name__}: {str(error)[:200]}")
 
 
 def in_words(failed: Failed) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from spoor.isolate import GivenUpError, needs_helper, parse_page
 from spoor.politeness import REDIRECTS, retry_after
 from spoor.types import Failed, Fetched, Redirected, Reply
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
+
+
+def may_take_long(exchange: Exchange) -> bool:
+    """Whether `reply_of` may take longer than other requests should wait for it."""
+    content_type = exchange.header("Content-Type")
+    return exchange.sitemap or needs_helper(exchange.body, content_type)
 
 
 def reply_of(
@@ -15,7 +22,7 @@ def reply_of(
     """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date."""
     status, seconds = exchange.status, exchange.seconds
     if status in REDIRECTS:
-        target = joiner.join(exchange.headers.get("Location", ""), exchange.url)
+        target = joiner.join(exchange.header("Location"), exchange.url)
         if target is None or "Location" not in exchange.headers:
             return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
         return Redirected(ticket, target, status, seconds)
@@ -24,10 +31,10 @@ def reply_of(
         return Failed(
             ticket,
             "absent" if status in (404, 410) else "http",
-            f"{status} {exchange.reason}".strip(),
+            exchange.status_line,
             status,
             transient=busy or status >= 500 or status == 408,
-            retry_after=retry_after(exchange.headers.get("Retry-After", ""), now) if busy else None,
+            retry_after=retry_after(exchange.header("Retry-After"), now) if busy else None,
             seconds=seconds,
         )
     if exchange.truncated == "ratio":
@@ -36,5 +43,8 @@ def reply_of(
     if exchange.truncated in ("time", "disconnect") and not exchange.body:
         kind = "timeout" if exchange.truncated == "time" else "connection"
         return Failed(ticket, kind, "the body broke off", status, transient=True)
-    page = Source.of(exchange, last_modified(exchange)).page(joiner)
+    try:
+        page = Source.of(exchange, last_modified(exchange)).page(joiner, parse_page)
+    except GivenUpError as error:
+        return Failed(ticket, "limit", str(error), status, seconds=seconds)
     return Fetched(ticket, page, seconds, len(exchange.body))

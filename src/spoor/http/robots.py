@@ -84,7 +84,7 @@ class RobotsFetcher:
                 fetch.reply(
                     exchange.status,
                     exchange.body,
-                    location=exchange.headers.get("Location", ""),
+                    location=exchange.header("Location"),
                     broken=exchange.truncated not in ("", "length"),
                 )
         return fetch

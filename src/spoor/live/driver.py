@@ -21,7 +21,7 @@ from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.http.replies import reply_of
+from spoor.http.replies import may_take_long, reply_of
 from spoor.http.robots import RobotsFetcher
 from spoor.politeness import RequestLimits, RobotsCache, origin_of
 from spoor.protocols import Engine
@@ -243,6 +243,13 @@ class HttpDriver:
 
     # -- one request
 
+    async def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
+        limit, now = self.settings.ratio_limit, self._clock()
+        if may_take_long(exchange):
+            # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
+            return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
+        return reply_of(fetch.ticket, exchange, limit, self._joiner, now)
+
     async def _exchange(self, fetch: Fetch) -> None:
         reply: Reply
         exchange: Exchange | None = None
@@ -262,9 +269,7 @@ class HttpDriver:
                 reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
             else:
                 exchange = await self._get(fetch, rules)
-                reply = reply_of(
-                    fetch.ticket, exchange, self.settings.ratio_limit, self._joiner, self._clock()
-                )
+                reply = await self._reply(fetch, exchange)
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
                     # Not archived either: an archive is what others learn from.
                     exchange = None

@@ -20,6 +20,7 @@ from spoor.errors import InputError
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
+from spoor.isolate import GivenUpError, parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic_draft import NOWHERE
 from spoor.live.driver import HttpDriver
@@ -28,7 +29,6 @@ from spoor.protocols import LinkFilter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.page import parse
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.urls import canonical
@@ -205,7 +205,10 @@ def _kind(path: Path) -> str:
 def _file(path: Path, data: bytes) -> Example:
     if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path} is no page of text; give its text or its HTML")
-    page = parse(data, NOWHERE, content_type=_kind(path) or "text/html")
+    try:
+        page = parse_page(data, NOWHERE, content_type=_kind(path) or "text/html")
+    except GivenUpError as error:
+        raise InputError(f"{path}: {error}") from error
     if not page.title.strip() and not page.text.strip():
         raise InputError(f"{path} is a page without a word")
     return Example(str(path), page)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
@@ -18,6 +19,7 @@ import zstandard
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
+from spoor.isolate import GivenUpError, parse_page
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Engine
 from spoor.runs import files
@@ -30,6 +32,7 @@ from spoor.types import (
     Judgement,
     NextStep,
     Outcome,
+    Page,
     Redirected,
     Reply,
     State,
@@ -235,7 +238,7 @@ class Journal:
             self._crawl.relabel(url, Judgement(*before), Judgement(*after))
         elif kind == "page":
             now, ticket, seconds, size, score = told
-            page = Source(*row).page(self._joiner) if isinstance(row, list) else revive_page(row)
+            page = self._page(row) if isinstance(row, list) else revive_page(row)
             step = crawl.receive(Fetched(ticket, page, seconds, size), now)
             self._same(f"scored {page.url}", _score(step), score)
         else:
@@ -243,6 +246,14 @@ class Journal:
             crawl.receive((Failed if kind == "failed" else Redirected)(*values), now)
         if kind not in ("hold", "pace"):
             self.last = max(self.last, event[1])
+
+    def _page(self, row: list[Any]) -> Page:
+        """Parsed as it was before, with more time and memory: it was not given up then."""
+        source = Source(*row)
+        try:
+            return source.page(self._joiner, partial(parse_page, again=True))
+        except GivenUpError as error:
+            raise self._broken(f"holds {source.url}, and {error}") from error
 
     def _same(self, what: str, got: object, expected: object) -> None:
         if got != expected:

@@ -33,8 +33,8 @@ def last_modified(exchange: Exchange) -> float | None:
     stated = [date for date in dates_in(exchange.body) if date <= latest]
     if stated:
         return max(stated)
-    header = _http_date(exchange.headers.get("Last-Modified", ""))
-    made = _http_date(exchange.headers.get("Date", ""))
+    header = _http_date(exchange.header("Last-Modified"))
+    made = _http_date(exchange.header("Date"))
     if header is None or header >= (exchange.began if made is None else made) - 2.0:
         return None
     return header

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,6 @@ from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
 from spoor.web import sitemaps
-from spoor.web.page import parse
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -40,6 +39,21 @@ class Exchange:
     """It was asked for as a sitemap."""
     sitemaps: tuple[str, ...] = ()
     """Sitemaps of its host, where it is the first page that came from there."""
+
+    def header(self, name: str) -> str:
+        """The values of a header as text, joined by commas; empty where there is none."""
+        return _text(",".join(self.headers.getall(name, ())))
+
+    @property
+    def status_line(self) -> str:
+        """Status and reason as text."""
+        return f"{self.status} {_text(self.reason)}".strip()
+
+
+def _text(received: str) -> str:
+    """What was received in a head, whose bytes that are no UTF-8 stand there as surrogates, which
+    no file and no database takes."""
+    return received.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 READ_OF_ENDLESS = 1 << 18
@@ -73,17 +87,18 @@ class Source:
         return [
             exchange.url,
             exchange.body,
-            exchange.headers.get("Content-Type", ""),
+            exchange.header("Content-Type"),
             exchange.status,
             exchange.began,
             bool(exchange.truncated),
-            ",".join(exchange.headers.getall("X-Robots-Tag", [])),
+            exchange.header("X-Robots-Tag"),
             modified,
             exchange.sitemap,
             exchange.sitemaps,
         ]
 
-    def page(self, joiner: Joiner) -> Page:
+    def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
+        """The page; `parse` is `spoor.web.page.parse`, or does the same under limits."""
         if self.sitemap:
             return Page(
                 self.url,

@@ -21,41 +21,49 @@ MOST_ELEMENTS = 50_000
 MOST_BYTES = 16 << 20
 """Of the attributes of such elements."""
 
-_LONG_TAG = re.compile(r"<[a-zA-Z][^<>]{4096}")
+_LONG_TAG = re.compile(rb"<[a-zA-Z][^<>]{4096}")
 """It may have thousands of attributes."""
 
 _FORMATTING = re.compile(
     # In both cases, since ignoring them takes half as long again.
-    r"<(?=[bcefinstuBCEFINSTU])(?:[bisuBISU]|[tT][tT]|[eE][mM]|[bB][iI][gG]|[cC][oO][dD][eE]|[fF][oO][nN][tT]"
-    r"|[nN][oO][bB][rR]|[sS][mM][aA][lL][lL]|[sS][tT][rR][iI][kK][eE]|[sS][tT][rR][oO][nN][gG])"
-    r"[\t\n\f\r />][^<>]*"
+    rb"<(?=[bcefinstuBCEFINSTU])(?:[bisuBISU]|[tT][tT]|[eE][mM]|[bB][iI][gG]|[cC][oO][dD][eE]|[fF][oO][nN][tT]"
+    rb"|[nN][oO][bB][rR]|[sS][mM][aA][lL][lL]|[sS][tT][rR][iI][kK][eE]|[sS][tT][rR][oO][nN][gG])"
+    rb"[\t\n\f\r />][^<>]*"
 )
 """A formatting element's start tag but for `a`, of which one at a time is opened again."""
 
 _CLOSED = re.compile(
-    r"<(b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u)"
-    r"""(?:\ [a-z-]++="[^"<>]*+")*+>[^<]*+</\1>"""
+    rb"<(b|big|code|em|font|i|nobr|s|small|span|strike|strong|tt|u)"
+    rb"""(?:\ [a-z-]++="[^"<>]*+")*+>[^<]*+</\1>"""
 )
 """A formatting element or span with text alone. Attributes that a tokeniser might read otherwise
 are in none."""
 
 
-def may_cost_much(source: str) -> bool:
+MOST_SOURCE = 1 << 18
+"""Bytes: longer documents may cost much in any case."""
+
+
+def may_cost_much(body: bytes) -> bool:
     """Whether a parser may need more than some hundredths of a second and tens of megabytes beyond
-    what the length of the document explains. O(length), and less for ordinary documents."""
-    tags = source.count("<")
-    if tags > MOST_TAGS or _LONG_TAG.search(source):
+    what the length of an HTML document explains. O(length), and less for ordinary documents.
+
+    Bytes are enough to tell: in all encodings of the web but UTF-16, which has bytes of 0, `<` is
+    the byte that it is in ASCII.
+    """
+    tags = body.count(b"<")
+    if tags > MOST_TAGS or len(body) > MOST_SOURCE or b"\0" in body or _LONG_TAG.search(body):
         return True
-    if tags * tags <= MOST_ELEMENTS and tags * len(source) <= MOST_BYTES:
+    if tags * tags <= MOST_ELEMENTS and tags * len(body) <= MOST_BYTES:
         return False
-    if not _reopens_much(source, tags):
+    if not _reopens_much(body, tags):
         return False
     # What holds nothing but text, and is closed, is not opened again; nor then what holds it.
-    return _reopens_much(_CLOSED.sub("", _CLOSED.sub("", source)), tags)
+    return _reopens_much(_CLOSED.sub(b"", _CLOSED.sub(b"", body)), tags)
 
 
-def _reopens_much(source: str, tags: int) -> bool:
-    formatting = _FORMATTING.findall(source)
+def _reopens_much(body: bytes, tags: int) -> bool:
+    formatting = _FORMATTING.findall(body)
     others = tags - len(formatting)
     return (
         len(formatting) * others > MOST_ELEMENTS or sum(map(len, formatting)) * others > MOST_BYTES

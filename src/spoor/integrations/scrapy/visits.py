@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
+from spoor.isolate import GivenUpError, parse_page
 from spoor.protocols import Judge
 from spoor.types import Anchor, Choice, Failed, Judgement, Link, Page
-from spoor.web.page import parse
 from spoor.web.urls import Joiner
 from spoor.wrapping import Wrapper
 
@@ -74,21 +74,25 @@ class AlreadyJudged(Wrapper):
 
 
 def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
-    """The document of a response; `url`: its canonical URL."""
+    """The document of a response; `url`: its canonical URL. Without text and links where parsing it
+    costs too much: the spider has the response all the same."""
 
     def header(name: str) -> str:
         return b",".join(response.headers.getlist(name)).decode("latin-1")
 
-    return parse(
-        response.body,
-        url,
-        content_type=header("Content-Type"),
-        status=response.status,
-        fetched_at=fetched_at,
-        truncated="dataloss" in response.flags or "partial" in response.flags,
-        robots=header("X-Robots-Tag"),
-        joiner=joiner,
-    )
+    try:
+        return parse_page(
+            response.body,
+            url,
+            content_type=header("Content-Type"),
+            status=response.status,
+            fetched_at=fetched_at,
+            truncated="dataloss" in response.flags or "partial" in response.flags,
+            robots=header("X-Robots-Tag"),
+            joiner=joiner,
+        )
+    except GivenUpError:
+        return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
 
 
 def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
