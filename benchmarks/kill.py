@@ -46,17 +46,31 @@ from spoor.crawl import Crawl
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.runs.database import reading
 from spoor.runs.writer import POINTS
-from spoor.testing.kills import CountedWeb, after_cut, check_run, cut, digest, open_run, served
+
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from kills import (  # noqa: E402
+    CountedWeb,
+    after_cut,
+    check_run,
+    cut,
+    digest,
+    open_run,
+    served,
+)
 
 IN_FLIGHT = 16
 PEERS = Path(__file__).parents[1] / "build" / "peers"
 FLAGS = ("--per-host", "8", "--in-flight", str(IN_FLIGHT))
 
-COST = """
+COST = (
+    f"import sys; sys.path.insert(0, {str(TESTS)!r})"
+    + """
 import asyncio, json, resource, sys, time
 from pathlib import Path
 from spoor.live.driver import HttpDriver
-from spoor.testing.kills import open_run
+from kills import open_run
 kind, out, root, port, pages, policy, frontier = sys.argv[1:]
 run = open_run(Path(out), root, int(port), policy=policy, pages=int(pages), per_host=8,
     frontier=frontier if kind == "durable" else "memory")
@@ -68,10 +82,12 @@ else:
 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
 got = run.crawl.counts.pages
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"pages": got, "cpu_ms_a_page": 1000 * cpu / got, "pages_a_second": got / wall,
+print(json.dumps({
+    "pages": got, "cpu_ms_a_page": 1000 * cpu / got, "pages_a_second": got / wall,
     "peak_mb": peak}))
 run.folder.close()
 """
+)
 
 
 SCRAPY = """
@@ -201,7 +217,7 @@ def _point(
     web: CountedWeb, whole: set[str], path: Path, point: str, number: int, frontier: str
 ) -> dict[str, int]:
     settle = ["trail", frontier]
-    worker = [sys.executable, "-m", "spoor.testing.kills", str(path), web.root, str(web.port)]
+    worker = [sys.executable, str(TESTS / "kills.py"), str(path), web.root, str(web.port)]
     opening = point in POINTS[: POINTS.index("exchange recorded")] and point != "created"
     if opening:
         subprocess.run([*worker, "sending", str(3 + 5 * number), *settle], check=False)
@@ -235,7 +251,7 @@ def cuts(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
         runs = []
         for number in range(4):
             runs.append(folder / f"killed{number}")
-            worker = [sys.executable, "-m", "spoor.testing.kills", str(runs[-1])]
+            worker = [sys.executable, str(TESTS / "kills.py"), str(runs[-1])]
             more = ["committed", str(6 + 5 * number), "breadth-first", frontier]
             subprocess.run([*worker, web.root, str(web.port), *more], check=False)
         for number in range(times):

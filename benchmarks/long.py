@@ -27,12 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from spoor.testing.kills import open_run
 from spoor.types import Deferred, Fetch, Outcome
 
-SERVE = """
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from kills import open_run  # noqa: E402
+
+SERVE = f"""
 import sys
-from spoor.testing.kills import served
+sys.path.insert(0, {str(TESTS)!r})
+from kills import served
 with served(int(sys.argv[1]), hosts=16) as web:
     print(web.root, web.port, flush=True)
     sys.stdin.read()

@@ -37,7 +37,10 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.learn.state import unpack
 from spoor.runs.database import reading
-from spoor.testing.kills import CountedWeb, served
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from kills import CountedWeb, served
 
 CLOCK = os.sysconf("SC_CLK_TCK")
 

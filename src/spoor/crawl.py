@@ -2,13 +2,13 @@
 
 A driver asks `next(now)` what to do and hands every reply to `receive(reply, now)`; the replay lab,
 the live crawler, a Scrapy project and every shard of a distributed crawl run these same lines.
-The laws that it keeps stand in `spoor.protocols`.
+`spoor.protocols` lists the laws that it keeps.
 
 A URL's life: *open* (known) → *taken* (chosen, a ticket is out) → *fetched* (judged, its policy
 has learned) → *expanded* (its links are known). For most policies fetched is expanded at once; a
-policy that looks ahead says later which fetched page to expand. A redirect or a retry goes back to
-the frontier and comes out again under the same ticket when its host's turn comes, so that no hop
-escapes the host's delay, and its Choice is still learned from once.
+policy that looks ahead says later which fetched page to expand. A redirect or a retry returns to
+the frontier and is requested again under the same ticket once its host is free, so that every hop
+waits for the host's delay; the policy still learns from its Choice once.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from spoor.types import (
 )
 
 FORMAT = 3
-"""Of a saved crawl, its policy's state included."""
+"""Format number of a saved crawl; it covers the policy's state too."""
 
 _SKIPS = 256
-"""Links passed over in one call of `next`, which must not take long."""
+"""Links that one call of `next` may skip, so that no call takes long."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Counts:
     """What happened so far."""
 
     requests: int = 0
-    """Every request asked of the driver: pages, failures, redirects, retries."""
+    """All requests that the driver was asked for: pages, failures, redirects, retries."""
     pages: int = 0
     relevant: int = 0
     failed: int = 0
@@ -76,12 +76,12 @@ class Counts:
     reward: float = 0.0
     expanded: int = 0
     skipped: int = 0
-    """Choices that the filter did not let through."""
+    """Choices that the link filter rejected."""
 
 
 @dataclass(slots=True)
 class _Flight:
-    """A ticket that is out."""
+    """A ticket in flight."""
 
     link: LinkId
     choice: Choice
@@ -92,15 +92,15 @@ class _Flight:
 
 
 class Crawl:
-    """One crawl: a policy, a judge and a frontier, kept to their laws.
+    """One crawl: a policy, a judge and a frontier, whose protocols it checks.
 
-    `pages` is a budget of fetched pages that holds exactly, whatever is in flight; None is without
-    end. A transient failure is tried again up to `attempts` requests in all, `backoff` seconds
-    later and twice as long each time, or when the host said. `admit` picks which links of a page
-    may enter the frontier (scope, depth, nofollow); None admits all. A `link_filter` does that too,
-    and passes over links that were chosen: the policy learns that nothing came of them. An `outbox`
-    makes it one shard of several: links that are not its own leave by it, and `enter` takes in
-    others.
+    `pages` is the budget of fetched pages, which is never exceeded, however many requests are in
+    flight; None is no limit. After a transient failure a link is requested again, up to `attempts`
+    requests in all: `backoff` seconds later and twice as long each time, or when the host asked
+    for. `admit` picks which links of a page may enter the frontier (scope, depth, nofollow); None
+    admits all. A `link_filter` does that too, and also rejects chosen links: the policy learns that
+    they gave no page. An `outbox` makes this crawl one shard of several: it sends links to hosts of
+    other shards, and `enter` receives theirs.
 
     Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
     does.
@@ -132,9 +132,9 @@ class Crawl:
         self._link_filter = link_filter
         self.outbox = outbox
         self._outside_paths: dict[LinkId, tuple[str, ...]] = {}
-        """Links that another shard sent → path from a seed to the page before."""
+        """Link that another shard sent → URLs from a seed to the page that links to it."""
         self._away: set[LinkId] = set()
-        """Links that left for another shard, and may come back."""
+        """Links sent to another shard, which may send them back."""
         self._flights: dict[int, _Flight] = {}
         self._by_link: dict[LinkId, int] = {}
         self._flying = 0
@@ -148,8 +148,8 @@ class Crawl:
     # -- the two calls of a driver
 
     def seed(self, urls: Iterable[str]) -> int:
-        """Enter canonical URLs to begin with; returns how many were new. Those of other shards are
-        theirs to begin with."""
+        """Enter canonical URLs as seeds; returns how many were new. Seeds that other shards own are
+        left to them."""
         links = [Link(url, Anchor(position=index), "seed") for index, url in enumerate(urls)]
         if self.outbox is not None:
             links = [link for link in links if self.outbox.owns(link.url)]
@@ -159,20 +159,20 @@ class Crawl:
         return sum(seen.first)
 
     def next(self, now: float) -> NextStep:
-        """What to do now. `now` never goes back; any clock that runs in seconds will do."""
+        """The next step. `now`: seconds of any clock that never goes back."""
         skipped = 0
         while True:
-            if self._over():
+            if self._is_over():
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
-                return self._again(link, now)
-            if self._stopped is not None or self._full():
-                return self._wait(now, chosen=False)
+                return self._request_again(link, now)
+            if self._stopped is not None or self._budget_used():
+                return self._wait(now, may_choose=False)
             offer = self.frontier.offer(now)
             if len(offer):
                 choice = self._choose(offer)
-                why = self._filtered(choice.link, self.frontier.url(choice.link))
+                why = self._skip_reason(choice.link, self.frontier.url(choice.link))
                 if not why:
                     return self._fetch(choice, now)
                 self._skip(choice, why)
@@ -181,14 +181,14 @@ class Crawl:
                     return Sleep(now)
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
-                return self._wait(now, chosen=True)
+                return self._wait(now, may_choose=True)
             self._expand_held()
 
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
-        """Take in the reply to a Fetch; replies come in any order.
+        """Process the reply to a Fetch; replies may arrive in any order.
 
-        Returns the Outcome that was learned from, or Deferred where the ticket will be asked for
-        again. Raises CallerError for a ticket that is not in flight.
+        Returns the Outcome that the policy learned from, or Deferred where the ticket will be
+        requested again. Raises CallerError for a ticket that is not in flight.
         """
         flight = self._flights.get(reply.ticket)
         if flight is None or not flight.flying:
@@ -198,7 +198,7 @@ class Crawl:
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
         self.frontier.settle(flight.link, now)
-        self._land(reply.ticket, flight)
+        self._end_flight(reply.ticket, flight)
         judgement = self._judge(reply.page)
         counts = self.counts
         counts.pages += 1
@@ -213,10 +213,10 @@ class Crawl:
     # -- what a driver may also want
 
     def relabel(self, url: str, before: Judgement, after: Judgement) -> None:
-        """A person judges a fetched page otherwise than it was judged `before`, which the driver
-        has kept. The policy learns of it if it can; the very next choice goes by it.
+        """Replace the judgement `before` of a fetched page by a person's judgement, `after`; the
+        driver keeps the judgements. The policy relearns if it can, before its next choice.
 
-        Raises CallerError for a URL that is not known.
+        Raises CallerError for an unknown URL.
         """
         link = self.frontier.find(url)
         if link is None:
@@ -229,18 +229,18 @@ class Crawl:
             self._call("relearn", self.policy.relearn, link, before, after)
 
     def enter(self, batch: LinkBatch) -> int:
-        """Take in what another shard found; returns how many links were new."""
+        """Enter the links that another shard sent; returns how many were new."""
         assert self.outbox is not None
         links = self.outbox.keep(
             batch.page, batch.links, batch.score, batch.depth, lambda: batch.path
         )
-        for found in links:
-            link = self.frontier.find(found.url) if self._away else None
-            # Where a link left after a redirect, what redirected to it is done with.
-            if link in self._away and self.frontier.url(link) == found.url:
+        for arrived in links:
+            link = self.frontier.find(arrived.url) if self._away else None
+            # A link that left after a redirect has another URL here; that URL stays done.
+            if link in self._away and self.frontier.url(link) == arrived.url:
                 self._away.discard(link)
                 self.frontier.reopen(link)
-        parent = NO_PARENT if batch.page is None or not links else self._elsewhere(batch)
+        parent = NO_PARENT if batch.page is None or not links else self._fetched_elsewhere(batch)
         seen = self.frontier.add(links, parent, batch.score, batch.depth)
         if parent == NO_PARENT:
             if batch.path:
@@ -251,33 +251,34 @@ class Crawl:
         if len(seen):
             self._call("observe", self.policy.observe, seen)
         self._away.difference_update(map(self.frontier.find, batch.done))
-        for link in self._known(batch.done):
-            # One that is being asked for has moved here since: it is done soon enough.
+        for link in self._enter_unknown(batch.done):
+            # A link in flight moved here since; it is done when its reply arrives.
             with suppress(CallerError):
                 self.frontier.drop(link)
         return sum(seen.first)
 
-    def _known(self, urls: Sequence[str]) -> list[LinkId]:
-        """Open links of these URLs, entered now where they were not known."""
+    def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
+        """The open links of these URLs; unknown URLs are entered."""
         seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
         return list(dict.fromkeys(seen.links))
 
-    def _elsewhere(self, batch: LinkBatch) -> LinkId:
-        """The number of a page that another shard fetched; done with, like those fetched here."""
+    def _fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
+        """The link of a page that another shard fetched; it is done, as pages fetched here are."""
         assert batch.page is not None
         link = self.frontier.find(batch.page.url)
         if link is None:
-            (link,) = self._known([batch.page.url])
+            (link,) = self._enter_unknown([batch.page.url])
             self.frontier.drop(link)
         if len(self.frontier.path(link)) == 1:
-            # Of one that was only told to be done the way to it comes now.
+            # A link that was only reported as done has no path yet; this batch has it.
             self._outside_paths.setdefault(link, batch.path[:-1])
         return link
 
     def split(self, now: float) -> int:
-        """The hosts were shared out anew: what `outbox` owns no more leaves by it. Open links go as
-        they were seen, tickets end and their links go too, and what is done goes by name, so that
-        nobody asks for it again. Returns how many links left.
+        """Send everything that `outbox` no longer owns to its new shards, after the hosts were
+        divided anew. Open links leave with their in-links. Tickets end, and their links leave too.
+        URLs that are done are sent by name, so that no shard requests them again. Returns how many
+        links left.
         """
         outbox, frontier = self.outbox, self.frontier
         assert outbox is not None
@@ -291,7 +292,9 @@ class Crawl:
                     flight.flying = True
                     self._flying += 1
                 frontier.settle(flight.link, now)
-                self._lose(Failed(ticket, "cancelled", "its host is another shard's now"), flight)
+                self._end_without_page(
+                    Failed(ticket, "cancelled", "its host is another shard's now"), flight
+                )
         for link in list(frontier.open()):
             if not outbox.owns(url := frontier.url(link)):
                 self._send(link, url)
@@ -303,7 +306,7 @@ class Crawl:
         return len(left)
 
     def _send(self, link: LinkId, url: str) -> None:
-        """A link that is another shard's leaves, as it was seen; `url` is where it leads to."""
+        """Send a link to the shard that owns `url`, its target, with its in-links."""
         assert self.outbox is not None
         in_links: Sequence[InLink | None] = self.frontier.in_links(link) or (None,)
         for seen in in_links:
@@ -320,33 +323,33 @@ class Crawl:
             self.outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
 
     def stop(self, reason: str) -> None:
-        """Choose nothing more; `next` answers Finished once nothing is in flight."""
+        """Choose no more links; `next` returns Finished once nothing is in flight."""
         if self._stopped is None:
             self._stopped = reason
 
     @property
     def in_flight(self) -> int:
-        """Tickets that are out, those that wait for another request included."""
+        """Tickets in flight, including those that wait for another request."""
         return len(self._flights)
 
     @property
     def unexpanded(self) -> int:
-        """Fetched pages whose links are held back."""
+        """Fetched pages that are not expanded yet."""
         return len(self._held)
 
     def chosen(self) -> list[tuple[str, Choice]]:
-        """URL and Choice of every ticket that is out, oldest first."""
+        """URL and Choice of every ticket in flight, oldest first."""
         return [
             (self.frontier.url(flight.link), flight.choice) for flight in self._flights.values()
         ]
 
     def path(self, link: LinkId) -> list[str]:
-        """URLs from a seed to this link, by the pages that first showed each."""
+        """URLs from a seed to this link, along the pages on which each was first seen."""
         steps = self.frontier.path(link)
         return [*self._outside_paths.get(steps[0], ()), *map(self.frontier.url, steps)]
 
     def save(self) -> State:
-        """All of it, tickets in flight included."""
+        """The state of the crawl, tickets in flight included."""
         held = {
             str(link): {"page": page_row(page), "score": score}
             for link, (page, score) in self._held.items()
@@ -380,9 +383,9 @@ class Crawl:
         }
 
     def load(self, state: State) -> None:
-        """Go on from a saved crawl; policy, judge and frontier were made with its settings.
+        """Continue a saved crawl; policy, judge and frontier must be made with its settings.
 
-        Raises InputError for one that another version saved.
+        Raises InputError for a crawl that another version saved.
         """
         if state["format"] != FORMAT:
             raise InputError(
@@ -419,8 +422,8 @@ class Crawl:
         self.policy.load(state["policy"])
 
     def reissue(self, now: float) -> int:
-        """After a load in a new process, whose requests died with the old one: ask for every
-        ticket in flight again, each host's delay kept. Returns how many there are."""
+        """Request every ticket in flight again, with each host's delay: after a load in a new
+        process, since the requests ended with the old one. Returns how many there are."""
         lost = [flight for flight in self._flights.values() if flight.flying]
         for flight in lost:
             flight.flying = False
@@ -451,7 +454,7 @@ class Crawl:
         self._next_ticket += 1
         return self._next_ticket - 1
 
-    def _filtered(self, link: LinkId, url: str) -> str:
+    def _skip_reason(self, link: LinkId, url: str) -> str:
         return "" if self._link_filter is None else self._link_filter.skip(link, url)
 
     def _skip(self, choice: Choice, why: str) -> None:
@@ -460,14 +463,14 @@ class Crawl:
         failed = Failed(self._ticket(), "skipped", why)
         self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         if self._flights:
             return False
-        if self._stopped is not None or self._full():
+        if self._stopped is not None or self._budget_used():
             return True
         return not self.frontier.open_count and not self._held
 
-    def _full(self) -> bool:
+    def _budget_used(self) -> bool:
         return self.pages is not None and self.counts.pages + len(self._flights) >= self.pages
 
     def _finish(self) -> Finished:
@@ -477,12 +480,12 @@ class Crawl:
             return Finished(f"budget of {self.pages} pages reached")
         return Finished("no open link left")
 
-    def _wait(self, now: float, *, chosen: bool) -> Sleep | Starved:
-        """Until the next host is free; where no more may be `chosen`, only tickets count."""
-        until = self.frontier.next_ready(now) if chosen else self.frontier.next_due(now)
+    def _wait(self, now: float, *, may_choose: bool) -> Sleep | Starved:
+        """Wait for the next free host; without `may_choose`, for the next ticket only."""
+        until = self.frontier.next_ready(now) if may_choose else self.frontier.next_due(now)
         return Starved() if until is None else Sleep(until)
 
-    def _again(self, link: LinkId, now: float) -> Fetch:
+    def _request_again(self, link: LinkId, now: float) -> Fetch:
         ticket = self._by_link[link]
         flight = self._flights[ticket]
         url, host = self.frontier.take(link, now)
@@ -497,7 +500,7 @@ class Crawl:
         if flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
-        elif why := self._filtered(flight.link, reply.location):
+        elif why := self._skip_reason(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif self.outbox is not None and not self.outbox.owns(reply.location):
@@ -511,7 +514,7 @@ class Crawl:
             failed = Failed(
                 reply.ticket, "duplicate", f"redirects to {reply.location}, known already"
             )
-        return self._lose(failed, flight)
+        return self._end_without_page(failed, flight)
 
     def _failed(self, reply: Failed, flight: _Flight, now: float) -> Outcome | Deferred:
         url = self.frontier.url(flight.link)
@@ -522,10 +525,10 @@ class Crawl:
             self._park(flight)
             return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
         self.frontier.settle(flight.link, now)
-        return self._lose(reply, flight)
+        return self._end_without_page(reply, flight)
 
-    def _lose(self, reply: Failed, flight: _Flight) -> Outcome:
-        self._land(reply.ticket, flight)
+    def _end_without_page(self, reply: Failed, flight: _Flight) -> Outcome:
+        self._end_flight(reply.ticket, flight)
         self.counts.failed += 1
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 
@@ -533,7 +536,7 @@ class Crawl:
         flight.flying = False
         self._flying -= 1
 
-    def _land(self, ticket: int, flight: _Flight) -> None:
+    def _end_flight(self, ticket: int, flight: _Flight) -> None:
         del self._flights[ticket], self._by_link[flight.link]
         self._flying -= 1
 
@@ -542,8 +545,8 @@ class Crawl:
         if not isinstance(judgement, Judgement):
             raise PluginError(self.judge, "judge", f"returned {judgement!r}, not a Judgement")
         if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
-            what = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
-            raise PluginError(self.judge, "judge", f"{what}; a score lies in [0, 1]")
+            problem = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
+            raise PluginError(self.judge, "judge", f"{problem}; a score lies in [0, 1]")
         return judgement
 
     def _enter(self, page: Page, parent: LinkId, score: float) -> None:

@@ -1,14 +1,14 @@
-"""Every seam of Spoor on one screen.
+"""All protocols between the parts of Spoor.
 
-A plug-in is any object with these methods; nothing is inherited. `spoor.testing` holds checks of
-the laws below that anyone can run on a plug-in of theirs.
+A plug-in is any object with these methods; it inherits nothing. `spoor.testing` has checks of the
+laws below, which any author can run on a plug-in.
 
 Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
 
 1. Each Choice is learned from exactly once, and each fetched page is judged exactly once.
-2. Never two fetches for one host at a time unless the host's limit says so; never earlier than its
-   delay.
-3. `Policy.learn` may come in any order, with many fetches in flight.
+2. A host never gets more requests at a time than its limit allows, and never before its delay is
+   over.
+3. `Policy.learn` may be called in any order of the Choices, with many fetches in flight.
 4. Same seed, same world, same settings: same crawl, byte for byte.
 5. A crawl saved and loaded at any point goes on as if nothing had happened.
 """
@@ -59,39 +59,38 @@ class Offer(Protocol):
 
 
 class OpenLinks(Protocol):
-    """The words of all open links, for a policy that asks (`Policy.attach`)."""
+    """All open links and their in-links, for a policy that uses them (`UsesOpenLinks.attach`)."""
 
     def open(self) -> Iterator[LinkId]:
         """Every open link, in the order of discovery."""
         ...
 
     def in_links(self, link: LinkId) -> Sequence[InLink]:
-        """How this link was seen, oldest first; the first few in-links are kept, and none once
-        it is fetched."""
+        """The first few in-links of this link, oldest first; none once it is fetched."""
         ...
 
 
 class Policy(Protocol):
-    """Says which link to follow next, and learns from what came back.
+    """Chooses the link to follow next, and learns from the outcome.
 
     Made as `factory(task, **parameters)`; all its randomness comes from `task.rng`.
     """
 
     def observe(self, seen: InLinks) -> None:
-        """Links of one page (or the seeds), new and repeated, to targets not fetched yet. Comes
-        before `learn` of the same page."""
+        """Called with the links of one page (or the seeds), new and repeated, to targets not
+        fetched yet; before `learn` of the same page."""
         ...
 
     def choose(self, offer: Offer) -> Choice:
-        """Exactly one link of a non-empty offer. It will not be offered again."""
+        """Choose exactly one link of a non-empty offer. It will not be offered again."""
         ...
 
     def learn(self, outcome: Outcome) -> None:
-        """Once for each Choice, in any order."""
+        """Called once for each Choice, in any order."""
         ...
 
     def save(self) -> State:
-        """All that `load` needs to go on bit for bit, random state included."""
+        """Everything that `load` needs to continue bit for bit, random state included."""
         ...
 
     def load(self, state: State) -> None: ...
@@ -99,10 +98,10 @@ class Policy(Protocol):
 
 @runtime_checkable
 class UsesOpenLinks(Protocol):
-    """A policy that wants to look at the open links at any time."""
+    """A policy that may read the open links at any time."""
 
     def attach(self, links: OpenLinks) -> None:
-        """Before anything else, and again after a load."""
+        """Called before every other method, and again after a load."""
         ...
 
 
@@ -110,15 +109,15 @@ class UsesOpenLinks(Protocol):
 class LookAhead(Protocol):
     """A policy that fetches pages before it decides which of them to expand.
 
-    Fetched pages keep their links back. When no link is open and nothing is in flight, `expand`
-    names the fetched page whose links enter the frontier next.
+    The links of a fetched page stay out of the frontier at first. When no link is open and nothing
+    is in flight, `expand` returns the fetched page whose links enter the frontier next.
     """
 
     look_ahead: bool
-    """False turns it off: fetched is then expanded at once, as for any other policy."""
+    """False turns it off: each fetched page is then expanded at once, as for other policies."""
 
     def expand(self, fetched: Sequence[LinkId]) -> LinkId:
-        """One of the fetched pages not expanded yet, which come in the order of their fetching."""
+        """Choose one of the pages that are `fetched` and not expanded, oldest first."""
         ...
 
 
@@ -127,13 +126,13 @@ class Mergeable(Protocol):
     """A policy that can share its learning between shards."""
 
     def share(self) -> State:
-        """What it learned itself, as others need it and no more; changes nothing. What was merged
-        into it is not told again."""
+        """What this policy learned itself, as others need it; without what was merged into it.
+        Changes nothing."""
         ...
 
     def merge(self, others: Sequence[State]) -> None:
-        """Go by what others learned, too, in the place of what they told before: states of
-        `share`, of policies made with the same settings."""
+        """Use what others learned as well: states that `share` of policies with the same settings
+        returned. They replace the states of an earlier merge."""
         ...
 
 
@@ -142,105 +141,109 @@ class Relearns(Protocol):
     """A policy that can take back what it learned from a judgement."""
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        """A person said otherwise of a page that was learned from. May come at any time."""
+        """A person judged a page differently that this policy had learned from. May be called at
+        any time."""
         ...
 
 
 @runtime_checkable
 class ValuesLinks(Protocol):
-    """A policy that can say what an open link is worth to it, and why."""
+    """A policy that can return the value of an open link, with reasons."""
 
     def weigh(self, link: LinkId) -> Choice | None:
-        """The choice that it would be, its value first among the reasons; None where it does not
-        wait. Changes nothing."""
+        """The link as a Choice, its value first among the reasons; None if the link is not open.
+        Changes nothing."""
         ...
 
 
 @runtime_checkable
 class Explains(Protocol):
-    """A policy that can say in words what it has learned."""
+    """A policy that can describe in words what it has learned."""
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
-        """(group, feature, weight), most telling first within each group."""
+        """(group, feature, weight) rows, the most important first within each group."""
         ...
 
 
 @runtime_checkable
 class FallsBack(Protocol):
-    """A policy that goes on as another one where it fails."""
+    """A policy that another one replaces where it fails."""
 
     def fault(self) -> str:
-        """What failed and what goes on in its place, in one line; empty where nothing failed."""
+        """What failed and what replaces it, in one line; empty if nothing failed."""
         ...
 
     def report_fault(self, report: Callable[[str], None]) -> None:
-        """`report` is called with that line when it happens."""
+        """Set `report`, which is called with that line when a failure happens."""
         ...
 
 
 class Frontier(Protocol):
-    """Every known target, and when its host may be asked."""
+    """All known links, and when their hosts may be requested."""
 
     def add(
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
-        """Enter links seen at `depth`; returns those to targets not fetched yet."""
+        """Enter the links of a page, whose targets are at `depth`; returns those to targets that
+        are not fetched yet."""
         ...
 
     def offer(self, now: float) -> Offer: ...
     def due(self, now: float) -> LinkId | None:
-        """A taken link that waits for another request (redirect, retry) whose time has come and
-        whose host is free."""
+        """A taken link whose next request (redirect, retry) is due and whose host is free."""
         ...
 
     def take(self, link: LinkId, now: float) -> tuple[str, str]:
-        """Begin a request for an open or due link: (URL, host). The host is busy until settled."""
+        """Begin a request for an open or due link; returns (URL, host). The request counts for the
+        host until it is settled."""
         ...
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
-        """End the request; the host's delay starts. With `retry_at` the link waits for another."""
+        """End the request; the host's delay starts. With `retry_at` the link then waits for another
+        request."""
         ...
 
     def drop(self, link: LinkId) -> None:
-        """An open link that is not worth asking for is open no more; its host is not disturbed."""
+        """Close an open link without a request; the clock of its host does not change."""
         ...
 
     def reopen(self, link: LinkId) -> None:
-        """A link that is done with may be chosen again."""
+        """Open a link again that was done."""
         ...
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
-        """End the request; the link now waits for `url`. False if that is already fetched, taken
-        or redirected to: the link is then done."""
+        """End the request; the link now waits for a request of `url`. Returns False if that URL is
+        already fetched, taken or the target of a redirect: the link is then done."""
         ...
 
     def next_ready(self, now: float) -> float | None:
-        """When a host with something to ask for becomes free; None if none will without a reply."""
+        """The first time at which a host with links to request is free; None if none will be before
+        a reply."""
         ...
 
     def next_due(self, now: float) -> float | None:
-        """As `next_ready`, of links that wait for another request only."""
+        """As `next_ready`, only for links that wait for another request."""
         ...
 
     def hold(self, host: str, until: float) -> None:
-        """No request to this host before `until` (Retry-After)."""
+        """Allow no request to this host before `until` (Retry-After)."""
         ...
 
     def pace(self, host: str, delay: float) -> None:
-        """From now on leave this host alone for at least `delay` seconds (Crawl-delay)."""
+        """Set the delay of this host to at least `delay` seconds (Crawl-delay)."""
         ...
 
     def delay(self, host: str) -> float:
-        """Seconds that this host is left alone between two requests."""
+        """Seconds between two requests to this host."""
         ...
 
     def url(self, link: LinkId) -> str: ...
     def find(self, url: str) -> LinkId | None:
-        """The link that stands for a canonical URL; None for one that is not known."""
+        """The link of a canonical URL; None for an unknown URL."""
         ...
 
     def path(self, link: LinkId) -> Sequence[LinkId]:
-        """From a seed to the link by the pages that first showed each."""
+        """Links from a seed to this one, along the pages on which each was first seen."""
         ...
 
     def depth(self, link: LinkId) -> int: ...
@@ -252,64 +255,65 @@ class Frontier(Protocol):
     def in_links(self, link: LinkId) -> Sequence[InLink]: ...
     @property
     def open_count(self) -> int:
-        """Links that may still be chosen, whether their host is free or not."""
+        """Number of links that may still be chosen, whether their host is free or not."""
         ...
 
     def save(self) -> State: ...
     def load(self, state: State) -> None:
-        """Links that were taken stay taken: the crawl that saved them holds their tickets."""
+        """Continue from a saved state. Links that were taken stay taken: the crawl that saved them
+        has their tickets."""
         ...
 
 
 @runtime_checkable
 class HostClocks(Protocol):
-    """A frontier that a live crawl may follow: its politeness can change, its hosts be listed."""
+    """A frontier whose politeness can be changed and whose hosts can be listed."""
 
     def configure(self, *, delay: float, per_host: int) -> None:
-        """Seconds between two requests to a host, and requests to a host at a time (0: no limit),
-        as when it was made. Hosts that are known keep their delay until `pace`."""
+        """Set the seconds between two requests to a host, and the requests to a host at a time (0:
+        no limit). Known hosts keep their delay until `pace`."""
         ...
 
     def hosts(self) -> Sequence[tuple[str, int, int, float]]:
-        """(host, open links, requests in flight, time at which it is free), in the order of
+        """(host, open links, requests in flight, time from which it is free) rows, in the order of
         discovery."""
         ...
 
 
 class LiveFrontier(Frontier, HostClocks, Protocol):
-    """What a live crawl needs of its frontier."""
+    """The frontier of a live crawl."""
 
 
 @runtime_checkable
 class OnDisk(Protocol):
-    """A frontier in a file of its own; `save` returns only what names the state in that file."""
+    """A frontier in a file of its own; `save` returns only an identifier of the state there."""
 
     def saved(self) -> State:
-        """What names the state that was saved or loaded last."""
+        """The identifier of the state that was saved or loaded last."""
         ...
 
     def holds(self, state: State) -> bool:
-        """Whether the file has the state that `save` named so."""
+        """Whether the file has the state with this identifier."""
         ...
 
     def forget(self, but: Iterable[State]) -> None:
-        """Only these of the states saved here can be loaded from now on."""
+        """Delete all saved states `but` these."""
         ...
 
     def close(self) -> None:
-        """Close the file; what was done after the last save is gone."""
+        """Close the file; changes after the last save are lost."""
         ...
 
 
 class Judge(Protocol):
-    """Says how much a page is what the user wants."""
+    """Says how relevant a page is to the user's topic."""
 
     def judge(self, page: Page) -> Judgement: ...
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """A judge that learns as the crawl goes (document frequencies, say)."""
+    """A judge that learns during the crawl (document frequencies, say)."""
 
     def save(self) -> State: ...
     def load(self, state: State) -> None: ...
@@ -317,34 +321,34 @@ class Stateful(Protocol):
 
 @runtime_checkable
 class KeepsAnswers(Protocol):
-    """A judge whose answers cost, and may differ the second time: it writes each to a file before
-    it uses it, so that a run can be replayed."""
+    """A judge whose answers cost something and may differ from call to call: it writes each answer
+    to a file before it uses it, so that a run can be replayed."""
 
     def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
-        """Called before the first page, and before `load`: the file of its answers, which may hold
-        some already. `report` is called with each line that a user must read, once."""
+        """Set the file of the answers, which may have some already; called before the first page
+        and before `load`. `report` is called once with each line that a user must read."""
         ...
 
     def costs(self) -> Mapping[str, float]:
-        """`asked`, `cost` and `fell_back` so far."""
+        """`asked`: answers used; `cost`: their cost; `fell_back`: pages judged by the fallback."""
         ...
 
 
 class LinkFilter(Protocol):
-    """What a live crawl keeps out of, whatever its policy wants: other scopes, traps, hosts that
-    have had their share."""
+    """Rejects links whatever the policy chooses: outside the scope, in crawler traps, of hosts that
+    used up their limits."""
 
     def admit(self, page: Page, depth: int) -> Sequence[Link]:
-        """Which links of a page, whose targets are `depth` links from a seed, enter the frontier.
-        Once for each page that is expanded."""
+        """The links of a page that may enter the frontier; their targets are `depth` links from a
+        seed. Called once for each expanded page."""
         ...
 
     def skip(self, link: LinkId, url: str) -> str:
-        """Why this link, chosen or redirected here, is not to be asked for; empty where it is."""
+        """Why this URL, chosen or the target of a redirect, must not be requested; else empty."""
         ...
 
     def ended(self, outcome: Outcome) -> None:
-        """What came of a link that was not skipped."""
+        """Called with the outcome of each link that was not skipped."""
         ...
 
     def save(self) -> State: ...
@@ -352,10 +356,10 @@ class LinkFilter(Protocol):
 
 
 class Outbox(Protocol):
-    """Where links to hosts of other shards leave a crawl that is one of several."""
+    """Collects the links that one shard of a crawl sends to the other shards."""
 
     grant: int
-    """Pages that this shard may fetch, of the budget of all."""
+    """Pages of the common budget that this shard may fetch."""
 
     def owns(self, url: str) -> bool: ...
     def keep(
@@ -366,12 +370,12 @@ class Outbox(Protocol):
         depth: int,
         path: Callable[[], Sequence[str]],
     ) -> Sequence[Link]:
-        """Which links of a page are this shard's; the others are posted, `depth` links from a seed,
-        with the page's score and the path to it."""
+        """Returns the links of a page that this shard owns; sends the others, which are `depth`
+        links from a seed, with the page's score and the path to the page."""
         ...
 
     def done(self, urls: Iterable[str]) -> None:
-        """Tell whoever owns these now that they are done with."""
+        """Report to the shards that own these URLs now that they are done."""
         ...
 
     def save(self) -> State: ...
@@ -379,7 +383,7 @@ class Outbox(Protocol):
 
 
 class Politeness(Protocol):
-    """When hosts may be asked, as far as a driver has a say in it; a Frontier is one."""
+    """The delays of hosts, which a driver may raise; a Frontier has these methods."""
 
     def hold(self, host: str, until: float) -> None: ...
     def pace(self, host: str, delay: float) -> None: ...
@@ -387,7 +391,7 @@ class Politeness(Protocol):
 
 
 class Engine(Protocol):
-    """What a driver runs: a Crawl, or a Fleet of foragers."""
+    """What a driver runs: a Crawl or a Fleet of foragers."""
 
     @property
     def frontier(self) -> Politeness: ...
@@ -397,29 +401,29 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Changing(Protocol):
-    """A world with a clock."""
+    """A world that changes with time."""
 
     def advance(self, now: float) -> None:
-        """The world as it stands at `now`, which never goes back."""
+        """Change the world to its state at `now`, which never goes back."""
         ...
 
 
 class World(Protocol):
-    """Answers a fetch without a network."""
+    """Answers fetches without a network."""
 
     def answer(self, fetch: Fetch) -> Fetched | Redirected | Failed: ...
 
 
 class KnownWorld(World, Protocol):
-    """A world all of whose pages are known, as replays and the lab need it.
+    """A world all of whose pages are known, for replays and the lab.
 
-    One of another package is made as `factory(folder)`; `factory.marker` is the name of the file
-    by which its folders are recognised. A factory may have the keyword-only parameters `site` (only
+    A plug-in is made as `factory(folder)`; `factory.marker` is the name of the file by which its
+    folders are recognised. A factory may have the keyword-only parameters `site` (only
     pages recorded with this site) and `absent` (links to what is not recorded stay in its pages).
     """
 
     def __len__(self) -> int:
-        """Pages."""
+        """Number of pages."""
         ...
 
     def roots(self) -> Sequence[str]:
@@ -427,7 +431,7 @@ class KnownWorld(World, Protocol):
         ...
 
     def sites(self) -> Mapping[str, int]:
-        """Site → number of its pages; pages without a site may be left out."""
+        """Site → number of its pages; pages without a site may be missing."""
         ...
 
     def page(self, url: str) -> Page:
@@ -435,7 +439,7 @@ class KnownWorld(World, Protocol):
         ...
 
     def pages(self) -> Iterator[Page]:
-        """Every page, in the order of the graph's."""
+        """All pages, in the order of the graph."""
         ...
 
     def graph(self, targets: Judge | None = None) -> WebGraph:
@@ -458,5 +462,5 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
     Frontier: (HostClocks, OnDisk),
     World: (Changing,),
 }
-"""What a plug-in of each kind may have beyond its protocol. Whoever needs it asks by `isinstance`;
-a wrapper has what the plug-in that it holds has (`spoor.wrapping`)."""
+"""Protocol → optional protocols that a plug-in of this kind may have too. Callers check them with
+`isinstance`; a wrapper has those of the plug-in that it wraps (`spoor.wrapping`)."""

@@ -1,8 +1,8 @@
-"""Names → plug-ins. Imports nothing until asked.
+"""Names of plug-ins, and how they are made. A plug-in is imported only when it is used.
 
 Built-in plug-ins are in the table below; another package adds its own by an entry point in the
-group `spoor.KIND`, where KIND is a key of that table. How the plug-ins of each kind are made and
-used is on the page docs/guides/add-a-plug-in.md; `spoor.testing` checks them.
+group `spoor.KIND`, where KIND is a key of that table. The page
+docs/guides/add-a-plug-in.md says how plug-ins of each kind are made; `spoor.testing` checks them.
 """
 
 from __future__ import annotations
@@ -89,19 +89,19 @@ BUILT_IN: dict[str, dict[str, str]] = {
 """kind → name → "module:attribute"."""
 
 DEFAULT_POLICY = "trail"
-"""What a crawl and a replay follow where nothing is said."""
+"""The policy of crawls and replays by default."""
 
 LAB_ONLY = frozenset({"oracle"})
-"""Policies that need to know the whole web, and are not offered to a live crawl."""
+"""Policies that need the complete web, which a live crawl does not have."""
 
 
 def names(kind: str) -> list[str]:
-    """All names of a kind, those of other packages included, sorted."""
+    """All names of a kind, including those of other packages, sorted."""
     return sorted([*BUILT_IN[kind], *outside(kind)])
 
 
 def outside(kind: str) -> list[str]:
-    """Names of a kind that other packages have added, sorted."""
+    """Names of a kind that other packages add, sorted."""
     added = {entry.name for entry in entry_points(group=f"spoor.{kind}")}
     return sorted(added - BUILT_IN[kind].keys())
 
@@ -109,8 +109,8 @@ def outside(kind: str) -> list[str]:
 def find(kind: str, name: str) -> Callable[..., Any]:
     """The factory of this name.
 
-    Raises InputError for an unknown name (the nearest one is offered), PluginError for an entry
-    that does not import.
+    Raises InputError for an unknown name, with the nearest known one; PluginError for an entry
+    point that cannot be imported.
     """
     if name in BUILT_IN[kind]:
         module, _, attribute = BUILT_IN[kind][name].partition(":")
@@ -139,7 +139,7 @@ SINGULAR = {
 
 
 def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword-only parameters of a factory, which are the settings that a user may give."""
+    """The keyword-only parameters of a factory: the settings that a user may give."""
     return {
         name: parameter
         for name, parameter in inspect.signature(factory).parameters.items()
@@ -155,10 +155,10 @@ def build(
 
 
 def check(kind: str, name: str, settings: Mapping[str, object] | None = None) -> Callable[..., Any]:
-    """The factory of this name, which will take these settings.
+    """The factory of this name, which accepts these settings.
 
-    Raises InputError for a setting that the plug-in does not have (the nearest one is offered), and
-    for a value that is not of the kind of its default.
+    Raises InputError for an unknown setting, with the nearest known one, and for a value of another
+    type than its default.
     """
     factory = find(kind, name)
     known = parameters(factory)
@@ -176,17 +176,17 @@ def check(kind: str, name: str, settings: Mapping[str, object] | None = None) ->
 
 
 def _expected(parameter: inspect.Parameter, value: object) -> str:
-    """What a value should have been, by the default of its parameter; empty where it is that."""
+    """The type that a value should have, by the default of its parameter; empty if it has it."""
     default = parameter.default
     if isinstance(default, bool):
         return "" if isinstance(value, bool) else "true or false"
     if isinstance(default, Real):
-        whole = parameter.annotation in (int, "int")
-        fits = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-        # What is no number at all would come up in every comparison, much later.
+        integer = parameter.annotation in (int, "int")
+        fits = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
+        # NaN would only fail much later, in a comparison.
         if fits and not (isinstance(value, float) and math.isnan(value)):
             return ""
-        return "a whole number" if whole else "a number"
+        return "a whole number" if integer else "a number"
     if isinstance(default, str):
         return "" if isinstance(value, str) else "a string"
     if isinstance(default, tuple | list):
@@ -195,9 +195,9 @@ def _expected(parameter: inspect.Parameter, value: object) -> str:
 
 
 def parse_params(given: Sequence[str]) -> dict[str, Any]:
-    """`key=value` settings of a plug-in; values as TOML writes them, other words are strings.
+    """Parse `key=value` settings of a plug-in. Values are TOML; what is not TOML is a string.
 
-    Raises InputError for one without `=`.
+    Raises InputError for a setting without `=`.
     """
     params: dict[str, Any] = {}
     for item in given:

@@ -1,7 +1,7 @@
-"""The values that travel between the parts: frozen, without behaviour of their own.
+"""The values that the parts exchange: immutable, without behaviour.
 
-What is made once for every link (`Anchor`, `Link`, `InLink`) is a named tuple, which costs a
-third of a frozen dataclass to make; everything else is a frozen dataclass with slots.
+Types with one object a link (`Anchor`, `Link`, `InLink`) are named tuples, which take a third of
+the time of a frozen dataclass to make; all others are frozen dataclasses with slots.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ State = Mapping[str, Any]
 
 
 class Anchor(NamedTuple):
-    """How one hyperlink stands on its page."""
+    """The words and the markup of one hyperlink on its page."""
 
     text: str = ""
     """Visible words of the link, alternatives of images included."""
@@ -41,7 +41,7 @@ class Anchor(NamedTuple):
     tag_path: str = ""
     """Elements from the root to the link, with ids and classes: `html/body/div#main/ul.news/a`."""
     position: int = 0
-    """0-based place among the links of the page."""
+    """0-based index among the links of the page."""
     region: str = "main"
     """`main`, `nav`, `header`, `footer` or `aside`."""
     nofollow: bool = False
@@ -55,13 +55,13 @@ class Link(NamedTuple):
     """Absolute, in canonical form (`spoor.web.urls.canonical`)."""
     anchor: Anchor = Anchor()
     kind: str = "a"
-    """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is one)
-    or `listed` (it stands in one)."""
+    """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is a
+    sitemap) or `listed` (a sitemap lists it)."""
 
 
 @runtime_checkable
 class LazyLinks(Protocol):
-    """A sequence of links that makes a `Link` only when asked, and knows the URLs without."""
+    """A sequence of links that makes each `Link` only on access, but has all URLs."""
 
     @property
     def urls(self) -> Sequence[str]: ...
@@ -70,7 +70,7 @@ class LazyLinks(Protocol):
 
 
 def urls_of(links: Sequence[Link]) -> Sequence[str]:
-    """Where links lead to; makes none of them where they are LazyLinks."""
+    """The URLs of links; makes no `Link` of LazyLinks."""
     lazy: Sequence[str] | None = getattr(links, "urls", None)
     return [link.url for link in links] if lazy is None else lazy
 
@@ -95,20 +95,20 @@ class Page:
     language: str = ""
     encoding: str = ""
     flags: frozenset[str] = frozenset()
-    """Of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`,
+    """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`,
     `sitemap`."""
     labels: frozenset[str] = frozenset()
-    """Classes given by whoever recorded it; empty on the live web."""
+    """Classes from the recording of the page; empty on the live web."""
     site: str = ""
-    """The site it was recorded with; empty on the live web."""
+    """The site of the recording; empty on the live web."""
     fetched_at: float | None = None
     """Unix seconds."""
     modified: float | None = None
-    """Unix seconds of the last change of its content, where its source states it."""
+    """Unix seconds of the last change of the content, if its source states it."""
 
 
 class InLink(NamedTuple):
-    """One link seen on one page, as its target stands in the frontier."""
+    """One link seen on one page, with the number of its target in the frontier."""
 
     link: LinkId
     """Number of the target."""
@@ -121,24 +121,25 @@ class InLink(NamedTuple):
     parent_score: float
     """The judge's score of that page, in [0, 1]; 0 for a seed."""
     depth: int
-    """Links from a seed by way of that page; 0 for a seed."""
+    """Links from a seed along that page; 0 for a seed."""
     first: bool
     """Whether the target was unknown before."""
 
 
 class InLinks(Sequence[InLink]):
-    """What one page showed of targets not fetched yet, in page order; made only when asked for.
+    """The links of one page to targets not fetched yet, in page order. Each `InLink` is made only
+    on access.
 
-    The columns are for policies that need numbers only, or work on whole arrays.
+    The columns are for policies that need only numbers, or work on arrays.
     """
 
     __slots__ = (
-        "_found",
         "_hosts",
+        "_page_links",
         "_urls",
-        "at",
         "depth",
         "first",
+        "indices",
         "links",
         "page",
         "parent",
@@ -157,8 +158,8 @@ class InLinks(Sequence[InLink]):
         urls: Sequence[str],
         hosts: Sequence[str],
     ) -> None:
-        self._found = found
-        self.at = at
+        self._page_links = found
+        self.indices = at
         """Index of each in-link among the links of the page."""
         self.links = links
         """Number of each target."""
@@ -183,8 +184,8 @@ class InLinks(Sequence[InLink]):
         return self._hosts
 
     def anchor(self, index: int) -> Anchor:
-        """How one of them stands on the page."""
-        return self._found[self.at[index]].anchor
+        """The anchor of one of these links."""
+        return self._page_links[self.indices[index]].anchor
 
     def __len__(self) -> int:
         return len(self.links)
@@ -196,7 +197,7 @@ class InLinks(Sequence[InLink]):
     def __getitem__(self, index: int | slice, /) -> InLink | Sequence[InLink]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        link = self._found[self.at[index]]
+        link = self._page_links[self.indices[index]]
         return InLink(
             self.links[index],
             self._urls[index],
@@ -216,19 +217,19 @@ class InLinks(Sequence[InLink]):
 
 @dataclass(frozen=True, slots=True)
 class LinkBatch:
-    """Links that a page fetched by one shard of a crawl showed to hosts of another shard."""
+    """Links from a page that one shard of a crawl fetched to hosts of another shard."""
 
     page: Page | None
-    """As much of the page as its links need: no links, its text cut. None for seeds."""
+    """The page without links and with its text cut short. None for seeds."""
     score: float
-    """The judge's, of that page."""
+    """The judge's score of that page."""
     depth: int
-    """Of the links."""
+    """Depth of the links."""
     path: tuple[str, ...]
-    """URLs from a seed to the page, itself last."""
+    """URLs from a seed to the page, which is the last."""
     links: tuple[Link, ...]
     done: tuple[str, ...] = ()
-    """URLs that are not to be asked for: their host moved here, and they were."""
+    """URLs that another shard requested before their hosts moved here: they are done."""
 
 
 # ---------------------------------------------------------------- a step of the crawl
@@ -236,13 +237,13 @@ class LinkBatch:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a policy wants fetched next."""
+    """The link that a policy chooses to fetch next."""
 
     link: LinkId
     probability: float | None = None
-    """With which the policy took this link of all that were offered; None if it cannot say."""
+    """The probability with which the policy chose this link of the offer; None if unknown."""
     why: tuple[tuple[str, float], ...] = ()
-    """Reasons: feature in words, contribution to the value."""
+    """Reasons: (feature in words, contribution to the value)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class Fetch:
     """`next`'s answer: request this URL, and hand the reply to `receive` under this ticket."""
 
     ticket: int
-    """One a Choice; a retry and a redirect keep it."""
+    """Each Choice has one ticket; retries and redirects have the same."""
     url: str
     host: str
     choice: Choice
@@ -260,14 +261,14 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """`next`'s answer: nothing may be fetched before `until`; ask again then, or after a reply."""
+    """`next`'s answer: nothing may be fetched before `until`; call again then, or after a reply."""
 
     until: float
 
 
 @dataclass(frozen=True, slots=True)
 class Starved:
-    """`next`'s answer: nothing can be asked for until a reply comes in."""
+    """`next`'s answer: nothing can be requested before the next reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,14 +288,14 @@ class Fetched:
     ticket: int
     page: Page
     seconds: float = 0.0
-    """What the download took; simulated in a replay."""
+    """Time of the download; simulated in a replay."""
     size: int = 0
     """Bytes of the body after decompression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redirected:
-    """A reply that names another URL; the crawl asks for it when its host's turn comes."""
+    """A redirect to another URL; the crawl requests that once its host is free."""
 
     ticket: int
     location: str
@@ -305,12 +306,12 @@ class Redirected:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No document."""
+    """A reply without a document."""
 
     ticket: int
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `redirect`,
-    `duplicate`, `skipped` (never asked for), `cancelled` or `moved` (to another shard)."""
+    `duplicate`, `skipped` (never requested), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False
@@ -324,57 +325,57 @@ Reply = Fetched | Redirected | Failed
 
 
 class Recording(NamedTuple):
-    """One URL with the reply that was recorded for it: what archives hold and recorded webs replay.
+    """One URL with its recorded reply: an entry of an archive, which recorded webs replay.
 
-    The reply's ticket means nothing.
+    The ticket of the reply has no meaning.
     """
 
     url: str
     """Canonical."""
     reply: Reply
     where: str = ""
-    """Where it stands in its archive, for messages: `pages.jsonl line 3`."""
+    """Its place in the archive, for messages: `pages.jsonl line 3`."""
     time: float | None = None
     """Unix seconds of the recording; a later one of the same URL replaces an earlier one."""
     aliases: tuple[str, ...] = ()
     """Other canonical URLs of the same page."""
     extra: Mapping[str, Any] | None = None
-    """What else its archive says of it, as JSON values."""
+    """Further fields of its archive, as JSON values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How much one page is what the user wants."""
+    """How relevant one page is to the user's topic."""
 
     score: float
     """In [0, 1]."""
     relevant: bool
     reward: float
-    """What the policies maximise: 1 for a relevant page, else 0, unless the judge says more."""
+    """What the policies maximise: by default 1 for a relevant page, else 0."""
     why: tuple[tuple[str, float], ...] = ()
-    """Reasons in words, with their share of the score."""
+    """(reason in words, its share of the score)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one Choice; learned from exactly once."""
+    """The result of one Choice; the policy learns from it exactly once."""
 
     choice: Choice
     reply: Fetched | Failed
     judgement: Judgement | None
-    """None where there is no page."""
+    """None without a page."""
     reward: float
-    """The judgement's, or 0."""
+    """The reward of the judgement, or 0."""
 
     @property
     def page(self) -> Page | None:
-        """The page, if one came."""
+        """The page; None if the fetch failed."""
         return self.reply.page if isinstance(self.reply, Fetched) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """`receive`'s answer where the same ticket will be asked for again: a redirect or a retry."""
+    """`receive`'s answer where the ticket will be requested again (redirect, retry)."""
 
     ticket: int
     url: str
@@ -382,31 +383,31 @@ class Deferred:
     reason: str
 
 
-# ---------------------------------------------------------------- what a policy is told
+# ---------------------------------------------------------------- what a policy is given
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What the user wants, in words."""
+    """What the user looks for, in words."""
 
     name: str = ""
     description: str = ""
     keywords: tuple[str, ...] = ()
     """Words and phrases."""
     examples: tuple[str, ...] = ()
-    """Texts of pages that are wanted."""
+    """Texts of relevant pages."""
     categories: Mapping[str, str] = field(default_factory=dict)
-    """Wider fields that the topic lies in: name → text (Han et al. 2018)."""
+    """Broader categories of the topic: name → text (Han et al. 2018)."""
 
     @property
     def text(self) -> str:
-        """All its words, examples left out."""
+        """All words of the topic, without the examples."""
         return " ".join(part for part in (self.name, self.description, *self.keywords) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class WebGraph:
-    """A whole web with its targets: what only the oracle and the lab may know."""
+    """A complete web with its targets, which only the oracle and the lab may know."""
 
     urls: Sequence[str]
     indptr: NDArray[np.int64]
@@ -421,26 +422,25 @@ class WebGraph:
 
 @dataclass(frozen=True, slots=True)
 class KnownWeb:
-    """One site known whole, with its targets: what a training learns from."""
+    """One completely known site with its targets, for training."""
 
     name: str
     graph: WebGraph
     root: int
     """Number of the page where crawls of it begin."""
     page: Callable[[int], Page]
-    """Page by its number in the graph. URLs of its links are those of the graph, or stand for no
-    page of it."""
+    """Page by its number in the graph. Its links have URLs of the graph, or lead out of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a policy is told when it is made."""
+    """The input from which a policy is made."""
 
     rng: np.random.Generator
     """Its only source of randomness."""
     topic: Topic = Topic()
     model: State | None = None
-    """What training left, for policies that have a training."""
+    """The trained model, for policies that can be trained."""
     graph: WebGraph | None = None
     """In the lab only."""
     vectors: object | None = None

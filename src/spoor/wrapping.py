@@ -1,7 +1,7 @@
-"""How a plug-in that stands before others has the optional protocols that they have.
+"""The base of plug-ins that wrap others of their kind and have the same optional protocols.
 
-`isinstance` on the outermost object tells what a policy or judge can do, however many wrappers
-stand before it; nobody looks inside. The optional protocols are those of `protocols.OPTIONAL`.
+`isinstance` on the outermost object shows what a policy or judge can do, however many wrappers it
+has; no caller looks inside. The optional protocols are those of `protocols.OPTIONAL`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from spoor.protocols import OPTIONAL
 
 
 class Wrapper:
-    """A plug-in of `kind` that holds others of its kind.
+    """A plug-in of `kind` that wraps others of its kind.
 
-    It calls `hold` when it is made, and again whenever it holds something else. From then on it has
-    each optional protocol of its kind that one of them has: under each name of the protocol stands
+    A subclass calls `hold` with the wrapped plug-ins in its constructor, and again whenever they
+    change. The wrapper then has each optional protocol that one of them has. Each name of the
+    protocol is
 
-    - the method of that name where its own class has one, which then is always there;
-    - else the method `pass_NAME` of its class, which may do something before and after;
-    - else what the plug-in that it holds has under that name.
+    - the method of that name, if the class of the wrapper has one: it then always exists;
+    - else the method `pass_NAME` of the class, which may do something before and after;
+    - else the attribute of that name of the wrapped plug-in.
 
-    These are attributes of the object, so that a call costs what a call of a method costs, and
-    `isinstance` sees them. What holds this wrapper follows. A plug-in that gains or loses methods
-    by itself is not followed; attributes that are not methods must not change.
+    These are attributes of the object, so that a call costs as much as a method call, and
+    `isinstance` sees them. Wrappers around this one are updated too. Methods that a wrapped plug-in
+    gains or loses later are not noticed; attributes that are not methods must not change.
     """
 
     kind: ClassVar[type]
@@ -34,19 +35,19 @@ class Wrapper:
     _holders: tuple[Wrapper, ...] = ()
 
     def hold(self, *held: object) -> None:
-        """These are what it holds from now on."""
-        for one in self._held:
-            if isinstance(one, Wrapper):
-                one._holders = tuple(it for it in one._holders if it is not self)
+        """Wrap these plug-ins from now on."""
+        for plugin in self._held:
+            if isinstance(plugin, Wrapper):
+                plugin._holders = tuple(holder for holder in plugin._holders if holder is not self)
         self._held = held
-        for one in held:
-            if isinstance(one, Wrapper):
-                one._holders += (self,)
+        for plugin in held:
+            if isinstance(plugin, Wrapper):
+                plugin._holders += (self,)
         self._pass_on()
 
     def passes(self, protocol: type) -> bool:
-        """Whether it has an optional protocol now: one that it holds does."""
-        return any(isinstance(one, protocol) for one in self._held)
+        """Whether the wrapper has an optional protocol: by default if a wrapped plug-in has it."""
+        return any(isinstance(plugin, protocol) for plugin in self._held)
 
     def _pass_on(self) -> None:
         for name in self._passed:

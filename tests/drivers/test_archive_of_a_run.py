@@ -15,6 +15,7 @@ import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
 
+from kills import check_run, digest
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -23,7 +24,6 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.testing.kills import check_run, digest
 
 SEED = "http://a.example/"
 PAGES = 12

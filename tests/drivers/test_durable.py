@@ -16,6 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kills import (
+    CountedWeb,
+    after_cut,
+    check_run,
+    cut,
+    digest,
+    open_run,
+    served,
+)
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -25,15 +34,6 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.live import live_crawl as run_module
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
-from spoor.testing.kills import (
-    CountedWeb,
-    after_cut,
-    check_run,
-    cut,
-    digest,
-    open_run,
-    served,
-)
 from spoor.types import Sleep
 
 PAGES = 30

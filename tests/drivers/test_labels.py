@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from kills import CountedWeb, check_run, digest, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import live_crawl as run_module
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
-from spoor.testing.kills import CountedWeb, check_run, digest, open_run, served
 
 PAGES = 150
 

@@ -18,11 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kills as killed_runs
+from kills import CountedWeb, check_run, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import PausedError
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import RunWriter
-from spoor.testing.kills import CountedWeb, check_run, open_run, served
 
 PAGES = 120
 IN_FLIGHT = ("--per-host", "4", "--in-flight", "8")
@@ -85,7 +86,7 @@ def test_kill_9(frontier: str, web: CountedWeb, whole: set[str], tmp_path: Path)
 
 def test_another_process_goes_through_the_same_states(web: CountedWeb, tmp_path: Path) -> None:
     """Sets and dictionaries of strings are in another order there."""
-    command = [sys.executable, "-m", "spoor.testing.kills", str(tmp_path / "run"), web.root]
+    command = [sys.executable, killed_runs.__file__, str(tmp_path / "run"), web.root]
     for point, order in (("results written", "1"), ("resumed", "2")):
         environment = {**os.environ, "PYTHONHASHSEED": order}
         done = subprocess.run(

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from kills import CountedWeb, served
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.cluster import started
@@ -27,7 +28,6 @@ from spoor.learn.state import unpack
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
-from spoor.testing.kills import CountedWeb, served
 from spoor.views.explain import of_page
 from spoor.views.live_page import LivePage
 from spoor.views.report import Reporter, write_report

@@ -255,7 +255,7 @@ class _Walk:
         self._log.append(f"add({urls}, parent={parent}, depth={depth})")
         seen = self._frontier.add(found, parent, score, depth)
         wanted = self._model.add(found, parent, depth)
-        shown = list(zip(seen.at, seen.links, seen.first, strict=True))
+        shown = list(zip(seen.indices, seen.links, seen.first, strict=True))
         _demand(
             [(at, link, bool(new)) for at, link, new in shown] == wanted,
             f"add shows (place, link, first) {shown}, not {wanted}",

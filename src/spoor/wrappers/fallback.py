@@ -1,6 +1,6 @@
-"""A policy that may fail on a live crawl, which must not end for it: best-first stands by.
+"""A policy with a fallback: if the policy fails, best-first continues the live crawl.
 
-The lab lets a broken policy fail loudly; days of a live crawl are worth more than that.
+In the lab a broken policy ends the experiment; a live crawl of days must not end so.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from spoor.wrapping import Wrapper
 
 
 class Fallback(Wrapper):
-    """The policy itself until it raises or answers what no policy may; then the policy that
-    `make()` returns, which observes every open link first, for the rest of the run.
+    """The policy itself until it raises or returns an invalid answer; then, for the rest of the
+    run, the policy that `make()` returns, which first observes every open link.
 
     `report` is called with one line when that happens; `fault` returns this line, also after a
-    load. Nothing learns of what the failed policy chose. What takes its place shares nothing with
+    load. The fallback does not learn from the Choices of the failed policy, and shares nothing with
     other shards.
     """
 
@@ -38,12 +38,12 @@ class Fallback(Wrapper):
         self._make = make
         self._links: OpenLinks | None = None
         self._chosen: set[LinkId] = set()
-        """What the policy in charge chose and has not learned from."""
+        """Links that the current policy chose and has not learned from."""
         self.hold(policy)
 
     def passes(self, protocol: type) -> bool:
         if protocol is LookAhead:
-            return self._looked_ahead  # the crawl goes on to hold pages back
+            return self._looked_ahead  # the crawl still expands pages later
         return super().passes(protocol) and not (self._fault and protocol is Mergeable)
 
     def fault(self) -> str:
@@ -58,20 +58,20 @@ class Fallback(Wrapper):
             self._guarded("attach", self.policy.attach, links)
 
     def observe(self, seen: InLinks) -> None:
-        # A policy that takes over here has observed these links with all the others.
+        # A fallback that replaces the policy here has observed these links among all others.
         self._guarded("observe", self.policy.observe, seen)
 
     def choose(self, offer: Offer) -> Choice:
         if not self._fault:
             try:
                 choice = self.policy.choose(offer)
-                wrong = _wrong(choice, offer)
+                fault = _invalid(choice, offer)
             except Exception as error:
-                wrong = _raised(error)
-            if not wrong:
+                fault = _raised(error)
+            if not fault:
                 self._chosen.add(choice.link)
                 return choice
-            self._replace(f"choose {wrong}")
+            self._replace(f"choose {fault}")
         choice = self.policy.choose(offer)
         self._chosen.add(choice.link)
         return choice
@@ -86,12 +86,12 @@ class Fallback(Wrapper):
             assert isinstance(self.policy, LookAhead)
             try:
                 link = self.policy.expand(fetched)
-                wrong = "" if link in fetched else f"returned {link!r}, which was not fetched"
+                fault = "" if link in fetched else f"returned {link!r}, which was not fetched"
             except Exception as error:
-                wrong = _raised(error)
-            if not wrong:
+                fault = _raised(error)
+            if not fault:
                 return link
-            self._replace(f"expand {wrong}")
+            self._replace(f"expand {fault}")
         return fetched[0]
 
     def pass_relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
@@ -135,7 +135,7 @@ class Fallback(Wrapper):
         if self._links is not None:
             for link in self._links.open():
                 for seen in self._links.in_links(link):
-                    self.policy.observe(_alone(seen))
+                    self.policy.observe(_single(seen))
         self._report(self._fault)
 
     def _take_over(self, fault: str) -> None:
@@ -146,8 +146,8 @@ class Fallback(Wrapper):
             self.policy.attach(self._links)
 
 
-def _wrong(choice: object, offer: Offer) -> str:
-    """What is wrong with an answer; empty where nothing is."""
+def _invalid(choice: object, offer: Offer) -> str:
+    """Why an answer is invalid; empty if it is valid."""
     if not isinstance(choice, Choice):
         return f"returned {choice!r}, not a Choice"
     if choice.link not in offer:
@@ -162,8 +162,8 @@ def _raised(error: Exception) -> str:
     return f"raised {type(error).__name__}: {error}".splitlines()[0][:200]
 
 
-def _alone(seen: InLink) -> InLinks:
-    """One in-link as a policy observes it."""
+def _single(seen: InLink) -> InLinks:
+    """InLinks with this one link."""
     return InLinks(
         [Link(seen.url, seen.anchor, seen.kind)],
         [0],

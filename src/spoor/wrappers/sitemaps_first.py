@@ -1,4 +1,4 @@
-"""Sitemaps as a source of links: they are asked for before anything else of their host."""
+"""A policy that fetches the sitemaps of a host before its other links."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 from spoor.wrapping import Wrapper
 
-_MOST_TRIED = 64
-"""Sitemaps that are looked for in one offer."""
+_MAX_CHECKED = 64
+"""Sitemaps that one call of `choose` looks for in the offer."""
 
 
 class SitemapsFirst(Wrapper):
-    """A policy whose sitemaps are fetched first, at most `MAX_SITEMAPS` a host; the policy itself
-    chooses, and learns of, everything else."""
+    """Chooses open sitemaps first, at most `MAX_SITEMAPS` a host; the wrapped policy chooses, and
+    learns from, all other links."""
 
     kind = Policy
 
@@ -34,7 +34,7 @@ class SitemapsFirst(Wrapper):
         self.policy.observe(seen)
 
     def choose(self, offer: Offer) -> Choice:
-        for _, link in zip(range(_MOST_TRIED), self._open, strict=False):
+        for _, link in zip(range(_MAX_CHECKED), self._open, strict=False):
             if link in offer:
                 del self._open[link]
                 self._chosen.add(link)

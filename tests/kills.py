@@ -1,6 +1,6 @@
 """A served web that counts, and runs that end at a named point: what the tests of durability share.
 
-`python -m spoor.testing.kills FOLDER ROOT PORT POINT TIMES [POLICY [FRONTIER]]` crawls as
+`python tests/kills.py FOLDER ROOT PORT POINT TIMES [POLICY [FRONTIER]]` crawls as
 `spoor crawl` does and kills its own process, as `kill -9` would, when the run's folder reaches
 POINT for the TIMESth time. After each commit it leaves the digest of the crawl's state in
 FOLDER.commit, and after a recovery that of what was gone through again in FOLDER.again: they must
