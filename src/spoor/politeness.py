@@ -100,8 +100,8 @@ class RobotsCache:
 
     Rules are valid for `max_age` seconds. Where robots.txt cannot be fetched, the last rules that
     were fetched stay in force, or all is forbidden; it is due again after `retry` seconds, twice as
-    long with each failure in a row, up to `max_retry` (RFC 9309, 2.4). `max_crawl_delay`: seconds
-    to which a longer Crawl-delay is cut.
+    long with each failure in a row, up to `max_retry` (RFC 9309, 2.4). A host whose
+    Crawl-delay is longer than `max_crawl_delay` seconds is to be left.
     """
 
     def __init__(
@@ -136,9 +136,17 @@ class RobotsCache:
         return rules
 
     def crawl_delay(self, rules: Rules) -> float | None:
-        """Seconds between two requests that the rules ask for; None where they say nothing."""
-        asked = rules.crawl_delay
-        return None if asked is None else min(asked, self._max_crawl_delay)
+        """Seconds between two requests that the rules ask for; None where they say nothing, or ask
+        for so many that the host is left."""
+        return None if self.too_slow(rules) else rules.crawl_delay
+
+    def too_slow(self, rules: Rules) -> str:
+        """Why nothing more is asked of a host whose rules ask for a longer delay than the limit;
+        empty where they do not."""
+        asked, most = rules.crawl_delay, self._max_crawl_delay
+        if asked is None or asked <= most:
+            return ""
+        return f"its Crawl-delay of {asked:g} s is above the limit of {most:g} s"
 
     def reason(self, origin: str) -> str:
         """Why robots.txt could not be fetched."""

@@ -191,7 +191,7 @@ class Settings:
     max_crawl_delay: float = setting(
         60.0,
         POLITENESS,
-        "Seconds that a longer Crawl-delay is cut to.",
+        "Leave a host whose Crawl-delay is longer (seconds).",
         ge=0,
         commands=EVERYWHERE,
         advanced=True,

@@ -91,7 +91,9 @@ def test_robots(steps: list[tuple[str, float, tuple[str, set[str], int]]]) -> No
                 until[origin] = now + MAX_AGE
                 followed = kind == "file" or (kind == "redirects" and number <= ROBOTS_HOPS)
                 shut[origin] = paths if followed else set()
-                assert cache.crawl_delay(rules) == (min(3.0, number) if followed else None)
+                kept = followed and number <= 3
+                assert cache.crawl_delay(rules) == (number if kept else None)
+                assert bool(cache.too_slow(rules)) == (followed and number > 3)
         forbidden = shut[origin]
         for path in PATHS:
             expected = forbidden is not None and path not in forbidden

@@ -182,7 +182,7 @@ def test_a_truncated_page_is_a_page_that_says_so() -> None:
 
 def test_what_is_no_compressed_data_is_flagged() -> None:
     for encoding in ("gzip", "deflate", "zstd", "br", "x-unheard-of", ", ".join(["gzip"] * 500)):
-        told = exchange(compressed(b"<p>plain", encoding))
+        told = exchange(compressed(b"\xff\x00<p>not plain", encoding))
         assert (told.truncated, told.body) == ("encoding", b"")
 
 

@@ -199,8 +199,9 @@ class Fleet:
 
     def _redirected(self, reply: Redirected, url: int, hops: int, now: float) -> Outcome | Deferred:
         """The page stands under the URL that answers; its links are then asked for there."""
-        target = self.known.number(reply.location)
-        if target == url or hops > MOST_HOPS:
+        if not self.known.admits(reply.location):
+            failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
+        elif (target := self.known.number(reply.location)) == url or hops > MOST_HOPS:
             failed = Failed(reply.ticket, "redirect", f"to {reply.location}")
         else:
             self.known.alias[url] = target

@@ -110,6 +110,10 @@ class Known:
             self._unsettled.add(url)
         self.states[url] = self._describe(page)
 
+    def admits(self, url: str) -> bool:
+        """Whether a redirect may lead to a URL, as a link may."""
+        return self._admit is None or bool(self._admit(Page(url, links=[Link(url)]), 0))
+
     def links(self, url: int, page: Page, now: float) -> list[int]:
         """Numbers of the pages that it links to, each once, in page order, itself left out."""
         content, count = self.digests[url], len(page.links)

@@ -1,5 +1,7 @@
 """Which addresses may be connected to. What is refused here is refused before any connection.
 
+With `connect_to` there is one: every name leads there, and nothing else is ever connected to.
+
 Three checks: an address in a URL is checked before the request, since no resolver sees it; a
 name passes the resolver, which refuses one whose addresses are not public; and every address passes
 the socket factory just before the connection, whatever the other two found.
@@ -64,9 +66,8 @@ class AddressGuard(AbstractResolver):
         That a name was let in lets in nobody who calls it by its address.
         """
         name = normal_host(host)
-        known = is_public(name) or name in self._names or (name, port) == self._connect_to
-        if is_address(name) and not known:
-            raise BlockedAddressError(f"{name} is not a public address")
+        if is_address(name):
+            self._refuse(name, port, name in self._names)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -102,10 +103,16 @@ class AddressGuard(AbstractResolver):
         """A socket for an address about to be connected to. Raises BlockedAddressError."""
         family, kind, proto, _, sockaddr = info
         address = normal_host(str(sockaddr[0]))
-        known = address in self._open or (address, sockaddr[1]) == self._connect_to
-        if not is_public(address) and not known:
-            raise BlockedAddressError(f"{address} is not a public address")
+        self._refuse(address, sockaddr[1], address in self._open)
         return socket.socket(family=family, type=kind, proto=proto)
+
+    def _refuse(self, address: str, port: int, allowed: bool) -> None:
+        """Raises BlockedAddressError unless this may be connected to; `allowed` by name."""
+        if self._connect_to is not None:
+            if (address, port) != self._connect_to:
+                raise BlockedAddressError(f"{address} is not where --connect-to leads")
+        elif not allowed and not is_public(address):
+            raise BlockedAddressError(f"{address} is not a public address")
 
     async def close(self) -> None:
         if self._resolver is not None:

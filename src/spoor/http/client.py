@@ -11,6 +11,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
+from spoor.http.connections import BoundedConnector, TooManyBytesError
 from spoor.setting import MIB
 from spoor.settings import Settings
 from spoor.web.content_encoding import Inflater, inflaters_of
@@ -41,7 +42,9 @@ class Client:
             ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"),
             ("Accept-Encoding", "gzip, deflate, br, zstd"),
         )
-        connector = aiohttp.TCPConnector(
+        connector = BoundedConnector(
+            head_limit=settings.header_limit,
+            body_limit=settings.body_limit,
             limit=0,
             resolver=address_guard,
             socket_factory=address_guard.socket,
@@ -62,6 +65,8 @@ class Client:
             max_line_size=min(settings.header_limit, 64 * 1024),
             max_headers=_HEADERS_ALLOWED,
         )
+        # A request that is sent again counts and waits as any other: the crawl does it.
+        self._session._retry_connection = False
         self._loop = asyncio.get_running_loop()
 
     async def close(self) -> None:
@@ -85,6 +90,8 @@ class Client:
             if isinstance(blocked, BlockedAddressError):
                 raise blocked from error
             raise
+        except TooManyBytesError as error:
+            raise LimitError(f"{error} before a body") from error
         except aiohttp.ClientResponseError as error:
             # aiohttp has no class of its own for it that reaches us.
             if error.message.startswith(("Too many", "Got more than")):
@@ -146,6 +153,8 @@ class Client:
             return _both(raw, body, inflaters, limit, "encoding")
         except TimeoutError:
             return _both(raw, body, inflaters, limit, "time")
+        except TooManyBytesError:
+            return _both(raw, body, inflaters, limit, "length")
         except aiohttp.ClientError:
             return _both(raw, body, inflaters, limit, "disconnect")
         complete = all(inflater.whole for inflater in inflaters)

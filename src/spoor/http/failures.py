@@ -44,6 +44,6 @@ def failure(ticket: int, error: Exception) -> Failed:
 def in_words(failed: Failed) -> str:
     """Why a request failed, with what its user may do about it."""
     reason = failed.reason or failed.kind
-    if failed.kind == "blocked":
+    if failed.kind == "blocked" and failed.reason.endswith("not a public address"):
         reason += "; name the host by --allow-private if you mean it"
     return reason

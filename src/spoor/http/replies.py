@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spoor.isolate import GivenUpError, needs_helper, parse_page
-from spoor.politeness import REDIRECTS, retry_after
+from spoor.politeness import DAY, REDIRECTS, retry_after
 from spoor.types import Failed, Fetched, Redirected, Reply
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
@@ -27,19 +27,26 @@ def reply_of(
             return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
         return Redirected(ticket, target, status, seconds)
     if not 200 <= status < 300:
-        busy = status in (429, 503)
+        busy, reason = status in (429, 503), exchange.status_line
+        wait = retry_after(exchange.header("Retry-After"), now) if busy else None
+        if wait == DAY:
+            reason = f"{reason} (Retry-After names a day or more; asked again after a day)"
         return Failed(
             ticket,
             "absent" if status in (404, 410) else "http",
-            exchange.status_line,
+            reason,
             status,
             transient=busy or status >= 500 or status == 408,
-            retry_after=retry_after(exchange.header("Retry-After"), now) if busy else None,
+            retry_after=wait,
             seconds=seconds,
         )
     if exchange.truncated == "ratio":
         reason = f"a decompression bomb: it grows more than {ratio_limit:g}-fold"
         return Failed(ticket, "limit", reason, status, seconds=seconds)
+    if exchange.truncated == "encoding" and not exchange.body:
+        encoding = exchange.header("Content-Encoding")[:80]
+        reason = f"its Content-Encoding {encoding!r} cannot be undone"
+        return Failed(ticket, "http", reason, status, seconds=seconds)
     if exchange.truncated in ("time", "disconnect") and not exchange.body:
         kind = "timeout" if exchange.truncated == "time" else "connection"
         return Failed(ticket, kind, "the body broke off", status, transient=True)

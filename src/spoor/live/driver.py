@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.http.replies import may_take_long, reply_of
 from spoor.http.robots import RobotsFetcher
+from spoor.live.clock import CrawlClock
 from spoor.politeness import RequestLimits, RobotsCache, origin_of
 from spoor.protocols import Engine
 from spoor.settings import Settings
@@ -56,8 +56,9 @@ class HttpDriver:
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
     sees what the crawl made of each reply. `commit` is called after replies were received and
     fetches chosen, before any of these is requested; two such turns are `gather` seconds apart as
-    long as anything is in flight, so that replies share a commit. `clock` gives seconds and must go
-    on across restarts of a run.
+    long as anything is in flight, so that replies share a commit. `clock` gives seconds, never goes
+    back and goes on across restarts of a run. `wall` dates what is recorded; `clock` where it is
+    None.
     """
 
     def __init__(
@@ -65,7 +66,8 @@ class HttpDriver:
         crawl: Engine,
         settings: Settings,
         *,
-        clock: Clock = time.time,
+        clock: Clock | None = None,
+        wall: Clock | None = None,
         record: Callable[[Fetch, Exchange], object] | None = None,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
         commit: Callable[[], None] = lambda: None,
@@ -73,7 +75,8 @@ class HttpDriver:
     ) -> None:
         self.crawl = crawl
         self.settings = settings
-        self._clock = clock
+        self._clock = CrawlClock() if clock is None else clock
+        self._wall = self._clock if wall is None else wall
         self._record = record
         self._on_step = on_step
         self._commit = commit
@@ -244,7 +247,7 @@ class HttpDriver:
     # -- one request
 
     async def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
-        limit, now = self.settings.ratio_limit, self._clock()
+        limit, now = self.settings.ratio_limit, self._wall()
         if may_take_long(exchange):
             # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
             return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
@@ -267,6 +270,8 @@ class HttpDriver:
                 )
             elif not rules.allowed(fetch.url):
                 reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
+            elif reason := self._robots.too_slow(rules):
+                reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
             else:
                 exchange = await self._get(fetch, rules)
                 reply = await self._reply(fetch, exchange)
@@ -283,7 +288,7 @@ class HttpDriver:
         is_sitemap = fetch.choice.why == sitemaps.WHY
         accept = ("*",) if is_sitemap else self.settings.accept
         async with self._queues.turn(fetch.host, self.crawl.frontier.delay(fetch.host)):
-            exchange = await self._client.get(fetch.url, self._clock(), accept=accept)
+            exchange = await self._client.get(fetch.url, self._wall(), accept=accept)
         if not self.settings.sitemaps:
             return exchange
         origin = origin_of(exchange.url)

@@ -20,6 +20,7 @@ from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
+from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk, UsesOpenLinks
@@ -75,7 +76,8 @@ class LiveCrawl:
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
-        self._ahead = 0.0
+        self.now = CrawlClock()
+        """Seconds by the crawl's clock."""
         self.on_step = on_step
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
         self.on_interrupt: Callable[[], None] = lambda: None
@@ -113,7 +115,7 @@ class LiveCrawl:
         self.crawl.load(state)
         self.journal.replay()
         # The crawl's clock never goes back, even where the machine's does.
-        self._ahead = max(0.0, self.journal.last - time.time())
+        self.now = CrawlClock(self.journal.last)
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
         self._pages_before = self.crawl.counts.pages
 
@@ -167,10 +169,6 @@ class LiveCrawl:
             if delay:
                 frontier.hold(host, now + delay)
 
-    def now(self) -> float:
-        """Seconds by the crawl's clock."""
-        return time.time() + self._ahead
-
     @property
     def fault(self) -> str:
         """How its policy broke its protocol, and which policy replaces it; or empty."""
@@ -192,6 +190,7 @@ class LiveCrawl:
             self.journal if engine is None else engine,
             self.folder.settings,
             clock=self.now,
+            wall=time.time,
             record=self.journal.record,
             on_step=self._step,
             commit=self.commit,

@@ -24,6 +24,7 @@ from spoor.foragers.fleet import Abreast, Fleet
 from spoor.formats.feeds import rss
 from spoor.http.failures import in_words
 from spoor.live.changes import Line, TrackedFleet, json_line
+from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.runs import files
 from spoor.runs.journal import Journal
@@ -63,7 +64,8 @@ class Watch:
         self._title = title
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
-        self._ahead = 0.0
+        self.now = CrawlClock()
+        """Unix seconds, never fewer than before."""
         self._recent: deque[Line] = deque(maxlen=FEED_ITEMS)
         self._fed = -1
         self._tracked = TrackedFleet(fleet, folder.settings.changes)
@@ -74,7 +76,7 @@ class Watch:
             self._tracked.load(state)
             self.journal.replay()
             # The clock of a fleet never goes back, even where the machine's does.
-            self._ahead = max(0.0, self.journal.last - time.time())
+            self.now = CrawlClock(self.journal.last)
             self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
         self._recover_lines(folder.path / files.NEWS)
         try:
@@ -84,10 +86,6 @@ class Watch:
             raise InputError(f"cannot write {folder.path}: {error.strerror}") from error
         if state is None:
             self._checkpoint()
-
-    def now(self) -> float:
-        """Unix seconds, never fewer than before."""
-        return time.time() + self._ahead
 
     def _configure(self, settings: Settings) -> None:
         self.fleet.frontier.configure(delay=settings.delay, per_host=settings.per_host)
@@ -126,6 +124,7 @@ class Watch:
             self.journal,
             self.folder.settings,
             clock=self.now,
+            wall=time.time,
             record=self.journal.record,
             on_step=self._step,
             commit=self._commit,

@@ -19,6 +19,9 @@ _MOST_PARTS = 2_000
 
 _HEAD = 2
 
+_HEAD_OF_TEXT = 1_024
+_BINARY = bytes({*range(0x20)} - {*b"\t\n\f\r\x1b"})
+"""Bytes that no text holds (WHATWG MIME Sniffing, 3)."""
 
 _MOST_ENCODINGS = 4
 
@@ -38,6 +41,25 @@ class _Plain:
     whole = True
 
     def feed(self, data: bytes, room: int) -> bytes:
+        return data[:room]
+
+
+class _Unknown:
+    """A body under a name that is no encoding (`utf-8`, `none`, `text/html`): read as it is, as
+    browsers do, where it begins like text; ValueError where it does not."""
+
+    whole = True
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._unseen = _HEAD_OF_TEXT
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        if self._unseen > 0:
+            head = data[: self._unseen]
+            if head.translate(None, _BINARY) != head:
+                raise ValueError(f"unknown content encoding {self._name!r}")
+            self._unseen -= len(head)
         return data[:room]
 
 
@@ -140,7 +162,6 @@ def _zstandard() -> _Decoder:
 
 
 def _inflater(encoding: str) -> Inflater:
-    """Raises ValueError for an encoding that was not asked for."""
     if encoding in ("", "identity"):
         return _Plain()
     if encoding in ("gzip", "x-gzip"):
@@ -152,7 +173,7 @@ def _inflater(encoding: str) -> Inflater:
         return _Brotli()
     if encoding == "zstd":
         return _Members(_zstandard, piece=1 << 8)
-    raise ValueError(f"unknown content encoding {encoding!r}")
+    return _Unknown(encoding)
 
 
 def decoded(raw: bytes, encoding: str, size: int) -> bytes:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from spoor.types import Link, LinkId, Outcome, Page, State
+from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.urls import host, registrable_domain
 
 
 class CrawlFilter:
-    """`admission` says which links are in scope; `traps` is None where nobody looks for any.
+    """Nothing out of `scope` is asked for, whether a link or a redirect leads there. `traps` is
+    None where nobody looks for any.
 
     At most `per_host` pages come from a host and `per_domain` from a registrable domain (None: no
     limit), those in flight counted: what would be one more is not asked for, also if one of these
@@ -20,13 +22,13 @@ class CrawlFilter:
 
     def __init__(
         self,
-        admission: Callable[[Page, int], Sequence[Link]],
+        scope: Scope,
         *,
         traps: Traps | None = None,
         per_host: int | None = None,
         per_domain: int | None = None,
     ) -> None:
-        self._admission = admission
+        self._scope = scope
         self._traps = traps
         self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
         self._pages: Counter[str] = Counter()
@@ -34,13 +36,15 @@ class CrawlFilter:
         self._flying: dict[LinkId, str] = {}
 
     def admit(self, page: Page, depth: int) -> Sequence[Link]:
-        links = self._admission(page, depth)
+        links = self._scope(page, depth)
         return links if self._traps is None else self._traps.see(page, links)
 
     def skip(self, link: LinkId, url: str) -> str:
         before = self._flying.pop(link, None)
         if before is not None:
             self._count(before, -1)
+        if url not in self._scope:
+            return f"{host(url)} is out of scope ({self._scope.scope})"
         for part, most, what in self._shares:
             if most is not None and self._pages[f"{what} {part(url)}"] >= most:
                 return f"{part(url)} has had its {most} pages"

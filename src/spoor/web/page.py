@@ -516,6 +516,9 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
         found = _REFRESH.match(content)
         target = walk.joiner.join(found[1].strip(), walk.base) if found else None
         if target is not None and ("url" in content.lower() or "/" in content):
+            if len(walk.links) >= walk.max_links:
+                walk.flags.add("truncated")
+                return
             place = _place(tag, attributes, walk)
             walk.links.append(_Open(target, "refresh", len(walk.words), (), place, False))
     return

@@ -1,4 +1,4 @@
-"""Which links of a page may enter the frontier."""
+"""Which links of a page may enter the frontier, and which URLs may be asked for."""
 
 from __future__ import annotations
 
@@ -41,10 +41,14 @@ class Scope:
             return [link for link in page.links if not link.anchor.nofollow]
         return [link for link in page.links if self._fits(link)]
 
-    def _fits(self, link: Link) -> bool:
-        if self.nofollow and link.anchor.nofollow:
-            return False
-        name = host(link.url)
+    def __contains__(self, url: str) -> bool:
+        """Whether a canonical URL, wherever it was named, is at the hosts or domains in scope."""
+        if self.scope == "anywhere":
+            return True
+        name = host(url)
         if self.scope == "host":
             return name in self.hosts
         return registrable_domain(name) in self.domains
+
+    def _fits(self, link: Link) -> bool:
+        return not (self.nofollow and link.anchor.nofollow) and link.url in self

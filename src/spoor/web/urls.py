@@ -105,8 +105,12 @@ def _names_a_visit(part: str) -> bool:
 
 
 def host(url: str) -> str:
-    """Host of a canonical URL, with its port where that is not the scheme's own."""
-    return url.split("/", 3)[2]
+    """Host of a canonical URL, with its port where that is not the scheme's own; `host.`, the same
+    server, comes without its dot."""
+    name = url.split("/", 3)[2]
+    if name[-1:] == "." or ".:" in name:
+        name = name.rstrip(".").replace(".:", ":")
+    return name
 
 
 @lru_cache(maxsize=1)

@@ -73,6 +73,9 @@ class RobotsMiddleware:
         if not rules.allowed(url):
             self._crawler.stats.inc_value("robotstxt/forbidden")
             raise RobotsForbiddenError("Forbidden by robots.txt")
+        if reason := self._cache.too_slow(rules):
+            self._crawler.stats.inc_value("robotstxt/too_slow")
+            raise RobotsForbiddenError(f"{reason} (SPOOR_MAX_CRAWL_DELAY)")
 
     def _agent_of(self, request: Request) -> str:
         if self._product:

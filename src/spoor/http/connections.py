@@ -1,0 +1,82 @@
+"""Connections on which received bytes have a bound over everything, and which are used again only
+where nothing waits on them that nobody asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from functools import partial
+from typing import Any
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+
+_INTERIM = range(100, 200)
+
+
+class TooManyBytesError(aiohttp.ClientError):
+    """More bytes than one reply may have, with all that frames its body."""
+
+
+class _BoundedHandler(ResponseHandler):
+    """Counts what arrives, before anything is made of it: interim responses, headers, chunk
+    extensions, trailers."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, head_limit: int, total_limit: int) -> None:
+        super().__init__(loop)
+        self._head_limit = head_limit
+        self._total_limit = total_limit
+        self._received = 0
+        self._has_head = False
+        self._used = False
+
+    def begin(self) -> bool:
+        """The next request begins. False where the connection was used before and is not quiet:
+        what waits there would be taken for the next reply."""
+        if self._used and (self.should_close or self._readable()):
+            return False
+        self._used, self._has_head, self._received = True, False, 0
+        return True
+
+    def _readable(self) -> bool:
+        if self.transport is None:
+            return True
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+
+    def data_received(self, data: bytes) -> None:
+        self._received += len(data)
+        super().data_received(data)
+        limit = self._total_limit if self._has_head else self._head_limit
+        if self._received > limit and self.transport is not None:
+            payload, self._payload = self._payload, None
+            error = TooManyBytesError(f"over {limit} bytes received")
+            self.set_exception(error)
+            if payload is not None and not payload.is_eof():
+                payload.set_exception(error)
+            self.transport.abort()
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        self._has_head = self._has_head or data[0].code not in _INTERIM
+        super().feed_data(data, size)
+
+
+class BoundedConnector(aiohttp.TCPConnector):
+    """One reply has at most `head_limit` bytes up to its body, interim responses included, and then
+    twice `body_limit`: as much may frame a body as it has."""
+
+    def __init__(self, *, head_limit: int, body_limit: int, **options: Any) -> None:
+        super().__init__(**options)
+        handler: Any = partial(_BoundedHandler, self._loop, head_limit, head_limit + 2 * body_limit)
+        self._factory = handler
+
+    async def connect(self, *request: Any, **options: Any) -> Connection:
+        while True:
+            connection = await super().connect(*request, **options)
+            handler = connection.protocol
+            assert isinstance(handler, _BoundedHandler)
+            if handler.begin():
+                return connection
+            connection.close()

@@ -1,0 +1,16 @@
+"""The clock of a live crawl, by which it waits. Records are dated by the machine's clock."""
+
+from __future__ import annotations
+
+import time
+
+
+class CrawlClock:
+    """Unix seconds when it was made, not before `since`; then as many more as really pass, whatever
+    becomes of the machine's clock: set back, it would stop a crawl, and set forward, end waits."""
+
+    def __init__(self, since: float = 0.0) -> None:
+        self._ahead = max(time.time(), since) - time.monotonic()
+
+    def __call__(self) -> float:
+        return time.monotonic() + self._ahead
