@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -11,3 +12,12 @@ def write_whole(path: Path, data: str | bytes) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(data.encode() if isinstance(data, str) else data)
     part.replace(path)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names of the files in a folder onto the disk. Raises OSError."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -97,7 +97,7 @@ def test_no_cell_begins_a_formula(text: str) -> None:
     told = cell(text)
     assert isinstance(told, str)
     assert not told.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert told.removeprefix("'") == text.replace("\0", "").removeprefix("'") or told == text
+    assert told.replace("'", "") == text.replace("\0", "").replace("'", "")
     assert cell(-1.5) == -1.5, "a number is no formula"
 
 

@@ -15,7 +15,13 @@ from spoor.runs import files
 
 SRC = Path(spoor.__file__).parent
 
-NAMES = sorted({value for name, value in vars(files).items() if name.isupper() and "." in value})
+NAMES = sorted(
+    {
+        value
+        for name, value in vars(files).items()
+        if name.isupper() and isinstance(value, str) and "." in value
+    }
+)
 
 PATTERN = re.compile(
     r"(?<![\w.-])(" + "|".join(map(re.escape, NAMES)) + r"|pages[^/\s]*\.warc\.gz|shard-)(?![\w.-])"
@@ -74,7 +80,9 @@ def test_archives_and_shards_come_in_their_order(tmp_path: Path) -> None:
     assert [files.shard_number(one) for one in files.shards(tmp_path)] == [0, 1, 2, 10]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "lock", "pages-00003.warc.gz", "state.db-wal"])
+@pytest.mark.parametrize(
+    "name", [*NAMES, "lock", "pages-00003.warc.gz", "state.db-wal", "recovered-pages-7.warc.gz"]
+)
 def test_a_name_of_its_own_is_known(name: str) -> None:
     assert files.is_own(name)
     assert not files.is_own(f"my-{name}")

@@ -80,6 +80,8 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         )
         run.on_fault = shown.say
         with shown:
+            for aside in folder.recovered:
+                shown.say(f"archived after the last commit, and kept aside: {aside}")
             reason = run.run()
     summary = run.summary(reason)
     write_report(path, engine)

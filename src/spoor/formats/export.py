@@ -14,7 +14,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -56,8 +56,9 @@ SUFFIXES: Mapping[str, str] = {
 BATCH = 1_000
 """Rows of a group in a Parquet file."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a spreadsheet takes for the beginning of a formula."""
+_FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠-])")
+"""Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
+programs that part cells by semicolons or tabs see one begin."""
 
 _INDEX = re.compile(r"[a-z0-9][a-z0-9._-]{0,254}")
 _MOST_ID = 512
@@ -106,7 +107,7 @@ def write(rows: Iterable[Row], out: Path, kind: str, *, index: str = "", folder:
 def replacing(out: Path) -> Iterator[BinaryIO]:
     """A file that takes its place once it is whole and on the disk; nothing is left if it never
     is."""
-    if out.is_dir():
+    if os.path.isdir(out):
         raise InputError(f"{out} is a folder; give the name of a file")
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
@@ -118,7 +119,8 @@ def replacing(out: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 # ---------------------------------------------------------------- lines
@@ -189,7 +191,7 @@ def cell(value: object) -> object:
         )
     if isinstance(value, str):
         value = value.replace("\0", "")
-        return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
+        return _FORMULA.sub("'", value)
     return value
 
 

@@ -15,6 +15,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from isal.igzip_lib import COMP_GZIP, MEM_LEVEL_SMALL, compress
 
 from spoor.errors import InputError
+from spoor.files import sync_folder
 
 ROTATE_AT = 1 << 30
 """Bytes from which on a new file is begun."""
@@ -81,11 +82,7 @@ class WarcWriter:
         self._name = path.name
         self._file = path.open("ab", buffering=0)
         self._end = self._file.tell()
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._folder)
 
     def _number_of(self, path: Path) -> int:
         digits = path.name.removeprefix(self._stem).removesuffix(".warc.gz").lstrip("-")

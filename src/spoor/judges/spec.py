@@ -58,9 +58,14 @@ def judge_and_topic(
     """The judge of a crawl, and the topic that its policy may go by: the specifications judge
     where there are any, else the topic. None where neither is given."""
     if specs:
-        words = words_of(specs)
-        return judge_of(specs), subject or (topic_of_phrase(words) if words else None)
+        return judge_of(specs), topic_for_policy(subject, specs)
     return None if subject is None else (judge_of_topic(subject), subject)
+
+
+def topic_for_policy(subject: TopicFile | None, specs: Sequence[str]) -> TopicFile | None:
+    """The topic that a policy may go by: the one given, else the words of the specifications."""
+    words = words_of(specs)
+    return subject or (topic_of_phrase(words) if words else None)
 
 
 def files_of(specs: Sequence[str], topic: str = "", topic_file: str = "") -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from spoor.live.live_crawl import LiveCrawl
@@ -51,9 +50,6 @@ class Shard:
         crawl = make_crawl(settings, Outbox(number, shards))
         folder = _folder(files.shard(path, number), settings)
         try:
-            with suppress(OSError):
-                # Labels are given to the run, and hold for all shards.
-                (folder.path / files.LABELS).symlink_to(Path("..", files.LABELS))
             self.run = LiveCrawl(folder, crawl)
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
             if self.worker.outbox.shards != shards:

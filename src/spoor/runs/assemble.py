@@ -18,7 +18,7 @@ from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
 from spoor.learn.state import read
 from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.settings import Settings
-from spoor.types import Task, Topic
+from spoor.types import Judgement, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.text import Vectors
@@ -36,6 +36,12 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     return found
 
 
+def topic_for_policy(settings: Settings) -> TopicFile | None:
+    """The topic that the policy of a crawl may go by, if any, without its judge. Raises InputError
+    as `read_topic` does."""
+    return spec.topic_for_policy(topic_of_settings(settings), located(settings).want)
+
+
 def topic_of_settings(settings: Settings) -> TopicFile | None:
     """The topic that settings give in words or as a file, if any. Raises InputError as
     `read_topic` does."""
@@ -51,6 +57,8 @@ def located(settings: Settings) -> Settings:
 
     def place(name: str) -> str:
         there = os.path.join(settings.folder, name)
+        if name and os.path.exists(there) and not os.path.isfile(there):
+            raise InputError(f"{name} is not a plain file")
         return there if name and os.path.isfile(there) else name
 
     return replace(
@@ -105,10 +113,29 @@ def make_policy(settings: Settings, task: Task) -> Policy:
     return policy
 
 
+class _NoJudge:
+    """Stands where the judge of a run would, whose crawl fetches nothing."""
+
+    def judge(self, page: Page) -> Judgement:
+        raise RuntimeError(f"{page.url} is judged by a crawl that was made to look at")
+
+
+def make_crawl_to_look_at(settings: Settings) -> Crawl:
+    """The crawl of a run, to load its state into and ask what it would do. It has no judge: the
+    topic of a run may name functions of modules, which only a crawl that its user began imports.
+    Raises InputError as the registry does."""
+    return _make_crawl(settings, _NoJudge(), topic_for_policy(settings))
+
+
 def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:
     """The crawl of a run's settings; with an `outbox`, one shard of it, whose pages are granted.
     Raises InputError as the registry does."""
-    judge, subject = judge_and_topic(settings)
+    return _make_crawl(settings, *judge_and_topic(settings), outbox)
+
+
+def _make_crawl(
+    settings: Settings, judge: Judge, subject: TopicFile | None, outbox: Outbox | None = None
+) -> Crawl:
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
     safe = Fallback(

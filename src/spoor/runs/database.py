@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,8 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.schema import check_format, read_settings
+from spoor.runs.recovery import check_log, read_mark
+from spoor.runs.schema import check_format, read_settings, refuse_programs
 
 
 @contextmanager
@@ -20,6 +22,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     Raises InputError where there is none, where it is of another format, or where it cannot be
     read.
     """
+    files.refuse_links(path)
+    mark = read_mark(path)
     file = path / files.DATABASE
     if file.exists():
         db = shards.connect(file)
@@ -32,6 +36,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
             check_format(file, known)
+            refuse_programs(file, db)
+            if os.access(path, os.W_OK):  # where not, SQLite reads no log: see `shards.connect`
+                check_log(path, mark, db)
         yield db
     except sqlite3.Error as error:
         raise InputError(f"{file} cannot be read: {error}") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Captured, Place, response_at
+from spoor.runs import files
 from spoor.web.content_encoding import decoded
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def captured(exchange: Exchange) -> Captured:
 def body_at(path: Path, place: Place, size: int) -> bytes:
     """The body of an exchange that was archived without a cut, decompressed: `size` bytes.
 
-    Raises InputError where the archive in the run's folder is damaged.
+    Raises InputError where the archive in the run's folder is damaged, or the place is not in it.
     """
+    files.archive_at(path, place.file)
     head, raw = response_at(path, place)
     encodings = [
         value.strip()

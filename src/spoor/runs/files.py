@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from pathlib import Path
+
+from spoor.errors import InputError
 
 SETTINGS = "spoor.toml"
 """The settings that the run was begun with, for people and programs to read."""
 
 DATABASE = "state.db"
 """What is true of the run: rows of pages and failures, journal and checkpoints (SQLite)."""
+
+COMMITTED = "state.db-committed"
+"""The number of the last commit, to find a log of the database that is lost by."""
 
 LOCK = "lock"
 """Held by the process that writes the run."""
@@ -40,13 +48,80 @@ SHARDS = "shards.json"
 REPORT = "report.html"
 """The report for people."""
 
+MOST_BYTES = 1 << 26
+"""Of a file of a run that is read into memory at once: of settings, states of shards, labels."""
+
 _SHARD = "shard-"
+_RECOVERED = "recovered-"
+_ARCHIVE = re.compile(rf"({_SHARD}[0-9]+/)?{WARC}(-[0-9]{{5,}})?\.warc\.gz")
 _OWN = (SETTINGS, DATABASE, LOCK, RELEVANT, LABELS, FRONTIER, ANSWERS, NEWS, FEED, SHARDS, REPORT)
 
 
 def is_run(path: Path) -> bool:
     """Whether a folder holds a run."""
-    return (path / SETTINGS).exists()
+    try:
+        return (path / SETTINGS).exists()
+    except OSError as error:  # a name that is too long for one
+        raise InputError(f"cannot use the run folder {path}: {error.strerror}") from error
+
+
+def refuse_links(path: Path) -> None:
+    """Raises InputError where a file of a run is a symbolic link or a device: a folder may come
+    from a stranger, and what is read and written lies inside it."""
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                is_shard = entry.name.startswith(_SHARD)
+                if is_shard or is_own(entry.name):
+                    _refuse_link(entry, is_shard)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"cannot use the run folder {path}: {error.strerror}") from error
+
+
+def _refuse_link(entry: os.DirEntry[str], is_shard: bool) -> None:
+    usual = entry.is_dir if is_shard else entry.is_file
+    if not usual(follow_symlinks=False):
+        kind = "folder" if is_shard else "file"
+        raise InputError(
+            f"{entry.path} is not a plain {kind}; a run keeps its files inside its folder and "
+            f"follows no link out of it: put the {kind} itself there, or choose another --out"
+        )
+
+
+def open_own(file: Path, flags: int) -> int:
+    """Open a file of a run that may change while the run is open. Raises OSError for a symbolic
+    link, InputError for a device."""
+    opened = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise InputError(f"{file} is not a plain file; delete it")
+    return opened
+
+
+def read_own(file: Path) -> str:
+    """The text of a file of a run. Raises OSError, UnicodeDecodeError, and InputError for one of
+    more than MOST_BYTES."""
+    with open(open_own(file, os.O_RDONLY), "rb") as opened:
+        data = opened.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{file} is damaged: it has more than {MOST_BYTES:,} bytes")
+    return data.decode()
+
+
+def archive_at(path: Path, name: object) -> Path:
+    """The file of a run's archive that a database names. Raises InputError for any other name."""
+    if not isinstance(name, str) or not _ARCHIVE.fullmatch(name):
+        raise InputError(f"{path / DATABASE} is damaged: {name!r} names no file of its archive")
+    return path / name
+
+
+def labels(path: Path) -> Path:
+    """The labels of a run; those of a shard are its run's, and hold for all shards."""
+    run = path.parent
+    of_shard = path.name.startswith(_SHARD) and is_run(run) and not (run / DATABASE).exists()
+    return (run if of_shard else path) / LABELS
 
 
 def archive(number: int) -> str:
@@ -57,6 +132,11 @@ def archive(number: int) -> str:
 def archives(path: Path) -> list[Path]:
     """The files of a run's archive, oldest first."""
     return sorted(path.glob(f"{WARC}*.warc.gz"), key=lambda file: (len(file.name), file.name))
+
+
+def recovered(archive: Path, start: int) -> Path:
+    """Where records of an archive are kept aside that stood in it from a byte on."""
+    return archive.with_name(f"{_RECOVERED}{archive.name.removesuffix('.warc.gz')}-{start}.warc.gz")
 
 
 def shard(path: Path, number: int) -> Path:
@@ -77,6 +157,6 @@ def shard_number(folder: Path) -> int:
 
 def is_own(name: str) -> bool:
     """Whether a run itself keeps a file of this name in its folder, or may while it is written."""
-    if name.startswith(WARC) and name.endswith(".warc.gz"):
+    if name.startswith((WARC, f"{_RECOVERED}{WARC}")) and ".warc.gz" in name:
         return True
     return any(name == own or name.startswith((f"{own}.", f"{own}-")) for own in _OWN)

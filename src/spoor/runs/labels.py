@@ -8,6 +8,7 @@ transaction, so that each line is taken in exactly once, whenever a process dies
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import suppress
@@ -16,6 +17,9 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files
+
+MOST_LINE = 1 << 16
+"""Bytes of a label; a longer line is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +40,44 @@ class Label:
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:
     """Append a label to those of a run. Raises InputError where it cannot be written."""
-    line = {"url": url, "relevant": relevant, "at": round(now, 3)}
+    file = files.labels(path)
+    line = json.dumps({"url": url, "relevant": relevant, "at": round(now, 3)}).encode() + b"\n"
     try:
-        file = os.open(path / files.LABELS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(file, json.dumps(line).encode() + b"\n")
-            os.fsync(file)
-        finally:
-            os.close(file)
+        with open(files.open_own(file, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", 0) as opened:
+            end = os.fstat(opened.fileno()).st_size
+            if end and os.pread(opened.fileno(), 1, end - 1) != b"\n":
+                line = b"\n" + line  # after half a line, which a process that died has left
+            if opened.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(opened.fileno())
     except OSError as error:
-        raise InputError(f"cannot write {path / files.LABELS}: {error.strerror}") from error
+        raise InputError(f"cannot write {file}: {error.strerror}") from error
 
 
 def read_labels(
     path: Path, start: int = 0, end: int | None = None
 ) -> tuple[list[tuple[str, bool]], int]:
     """(URL, relevant) of the labels between two bytes of their file, and the byte after the last
-    complete line. Lines that are no labels are passed over."""
+    complete line. Lines that are no labels are passed over. Raises InputError where there are more
+    than files.MOST_BYTES of them."""
+    file = files.labels(path)
+    size = files.MOST_BYTES + 1 if end is None else end - start
     try:
-        with (path / files.LABELS).open("rb") as file:
-            file.seek(start)
-            lines, newline, _ = file.read(-1 if end is None else end - start).rpartition(b"\n")
+        with open(files.open_own(file, os.O_RDONLY), "rb") as opened:
+            opened.seek(start)
+            data = opened.read(min(size, files.MOST_BYTES + 1))
     except OSError:
         return [], start
-    labels = []
-    for line in lines.splitlines():
-        with suppress(ValueError, LookupError, TypeError):
-            row = json.loads(line)
-            labels.append((str(row["url"]), bool(row["relevant"])))
+    if len(data) > files.MOST_BYTES:
+        raise InputError(f"{file} is damaged: it has more than {files.MOST_BYTES:,} bytes")
+    lines, newline, _ = data.rpartition(b"\n")
+    labels = [label for line in lines.split(b"\n") if (label := _label(line)) is not None]
     return labels, start + len(lines) + len(newline)
+
+
+def _label(line: bytes) -> tuple[str, bool] | None:
+    """(URL, relevant) of a line; None where it is no label, however it is made."""
+    with suppress(ValueError, LookupError, TypeError, RecursionError):
+        row = json.loads(line[:MOST_LINE])
+        return str(row["url"]), bool(row["relevant"])
+    return None

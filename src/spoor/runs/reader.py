@@ -206,7 +206,7 @@ class Run:
     def _labels_end(self) -> int:
         if not self.in_shards:
             return int(self.noted("labels") or 0)
-        file = self.path / files.LABELS  # each takes in by itself what is its own
+        file = files.labels(self.path)  # each takes in by itself what is its own
         return file.stat().st_size if file.exists() else 0
 
     def journal(self) -> Iterator[Event]:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.files import sync_folder, write_whole
 from spoor.runs import files
-from spoor.runs.schema import check_format
+from spoor.runs.schema import check_format, refuse_programs
 
 
 @dataclass(slots=True)
@@ -42,10 +44,12 @@ def damaged(path: Path, what: str) -> InputError:
 def check_database(path: Path, db: sqlite3.Connection) -> bool:
     """Whether a run is in the database; False for a new one. Raises InputError where it is damaged
     or of another format."""
+    db.execute("PRAGMA trusted_schema=OFF")
     known = db.execute("PRAGMA user_version").fetchone()[0]
     if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return False
     check_format(path / files.DATABASE, known)
+    refuse_programs(path / files.DATABASE, db)
     problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise damaged(path, problem)
@@ -61,16 +65,61 @@ def refuse_leftovers(path: Path) -> None:
 
 def committed(path: Path, db: sqlite3.Connection) -> Ends:
     """How far the last commit came. Raises InputError where rows are missing."""
-    seq, pages, failures, warc = db.execute("SELECT * FROM ends").fetchone()
+    check_log(path, read_mark(path), db)
+    seq, pages, failures, warc_json = db.execute("SELECT * FROM ends").fetchone()
+    warc = json.loads(warc_json)
+    for name, end in warc.items():
+        files.archive_at(path, name)
+        if not isinstance(end, int) or end < 0:
+            raise damaged(path, f"{name} cannot end at {end!r}")
     for table, rows in (("pages", pages), ("failures", failures)):
         stored = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
         if stored != (rows, rows):
             raise damaged(path, f"its table {table} does not hold the {rows} rows committed")
-    return Ends(seq, pages, failures, json.loads(warc))
+    return Ends(seq, pages, failures, warc)
 
 
-def cut_archives(path: Path, ends: Mapping[str, int]) -> None:
-    """Drop what was archived after the last commit: it will be fetched again."""
+def read_mark(path: Path) -> int:
+    """The number of the last commit as it stands beside the database (`write_mark`); 0 where it
+    does not, or not whole. It has to be read before the database is."""
+    try:
+        return int(files.read_own(path / files.COMMITTED))
+    except (OSError, ValueError):
+        return 0
+
+
+def write_mark(path: Path, seq: int) -> None:
+    """Write the number of a commit beside the database, after it: it is not on the disk sooner.
+
+    SQLite takes a log that is lost, or damaged in the middle, for one that ends there, and goes on
+    from an older commit without a word; the number tells. Raises OSError.
+    """
+    opened = files.open_own(path / files.COMMITTED, os.O_WRONLY | os.O_CREAT)
+    try:
+        os.pwrite(opened, b"%020d\n" % seq, 0)
+    finally:
+        os.close(opened)
+
+
+def check_log(path: Path, mark: int, db: sqlite3.Connection) -> None:
+    """Raises InputError where the database has lost commits up to that of the mark."""
+    seq = db.execute("SELECT seq FROM ends").fetchone()[0]
+    if seq < mark:
+        file, note = path / f"{files.DATABASE}-wal", path / files.COMMITTED
+        raise InputError(
+            f"{file} is lost or damaged: {mark - seq} of {mark} commits are missing; put it back "
+            f"from a copy, or go on from commit {seq} without them: rm {shlex.quote(str(note))}"
+        )
+
+
+def cut_archives(path: Path, ends: Mapping[str, int]) -> list[Path]:
+    """Cut the archive back to the last commit: what came after it will be fetched again. Records
+    that are whole are kept aside, in the files returned."""
+    aside = [
+        _keep_aside(file, ends.get(file.name, 0))
+        for file in files.archives(path)
+        if file.stat().st_size > ends.get(file.name, 0)
+    ]
     for file in files.archives(path):
         if file.name not in ends:
             file.unlink()
@@ -84,6 +133,48 @@ def cut_archives(path: Path, ends: Mapping[str, int]) -> None:
             )
         if size > end:
             os.truncate(file, end)
+    return [file for file in aside if file is not None]
+
+
+def _keep_aside(file: Path, start: int) -> Path | None:
+    """Copy the whole records of an archive from a byte on into a file beside it, which is on the
+    disk then; its path, None where there is no such record. O(bytes copied)."""
+    with file.open("rb") as source:
+        length = _whole_members(source, start)
+        if not length:
+            return None
+        aside = files.recovered(file, start)
+        part = aside.with_name(f"{aside.name}.part")
+        source.seek(start)
+        with open(part, "wb") as out:
+            while length:
+                chunk = source.read(min(length, _CHUNK))
+                out.write(chunk)
+                length -= len(chunk)
+            out.flush()
+            os.fsync(out.fileno())
+    part.replace(aside)
+    sync_folder(aside.parent)
+    return aside
+
+
+def _whole_members(source: BinaryIO, start: int) -> int:
+    """Bytes of the gzip members from a byte on that are whole."""
+    source.seek(start)
+    decoder, end, rest = zlib.decompressobj(wbits=31), start, b""
+    while data := rest or source.read(_CHUNK):
+        try:
+            decoder.decompress(data, _CHUNK)
+        except zlib.error:
+            break
+        rest = decoder.unconsumed_tail or decoder.unused_data
+        if decoder.eof:
+            end = source.tell() - len(rest)
+            decoder = zlib.decompressobj(wbits=31)
+    return end - start
+
+
+_CHUNK = 1 << 16
 
 
 def result_line(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:

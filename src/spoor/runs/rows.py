@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import index
+from pathlib import Path
 from typing import Any
+
+from spoor.errors import InputError
+from spoor.runs import files
 
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
@@ -54,12 +60,35 @@ class PageRow:
     def of(cls, row: sqlite3.Row) -> PageRow:
         """A row of the table of pages."""
         values = dict(row)
-        for name in ("path", "why", "choice_why"):
-            values[name] = json.loads(values[name] or "[]")
-        values["relevant"] = bool(values["relevant"])
-        values["flags"] = values["flags"].split()
-        values.setdefault("number", values["seq"])
-        return cls(**values)
+        try:
+            for name in ("path", "why", "choice_why"):
+                values[name] = json.loads(values[name] or "[]")
+            values["relevant"] = bool(values["relevant"])
+            values["flags"] = values["flags"].split()
+            values.setdefault("number", values["seq"])
+            page = cls(**values)
+            page._check()
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise InputError(f"row {values['seq']} of the pages is damaged: {error}") from error
+        return page
+
+    def _check(self) -> None:
+        """A database may come from a stranger, and SQLite keeps any type in any column. Raises
+        ValueError, TypeError, AttributeError, OverflowError."""
+        urls, why = self.path, (*self.why, *self.choice_why)
+        if not all(
+            isinstance(text, str) for text in (self.url, self.host, self.title, *urls, *self.flags)
+        ):
+            raise ValueError("its texts are none")
+        if not all(isinstance(reason, str) and math.isfinite(share) for reason, share in why):
+            raise ValueError("its reasons are none")
+        numbers = (self.time, self.score, self.seconds or 0, self.probability or 0)
+        whole = (self.status, self.size, self.ticket, self.warc_offset or 0, self.warc_length or 0)
+        if not all(map(math.isfinite, numbers)) or min(map(index, whole)) < 0:
+            raise ValueError("its numbers are none")
+        datetime.fromtimestamp(self.time, UTC)
+        if self.warc_file is not None:
+            files.archive_at(Path(), self.warc_file)
 
     def exported(self) -> dict[str, Any]:
         """The row as `spoor.formats.export` writes it, without the page's text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -50,11 +51,12 @@ def as_kept(path: Path, settings: Settings) -> Settings:
 def read_settings(path: Path) -> Settings:
     """The settings of a run. Raises InputError where there is none, where they are of another
     format, and as `Settings.from_dict` does."""
+    files.refuse_links(path)
     try:
-        tables = tomllib.loads((path / files.SETTINGS).read_text("utf-8"))
+        tables = tomllib.loads(files.read_own(path / files.SETTINGS))
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path / files.SETTINGS} is damaged: {error}") from error
     return from_tables(path, tables)
 
@@ -75,6 +77,14 @@ def from_tables(path: Path, tables: dict[str, Any]) -> Settings:
         raise InputError(f"{path / files.SETTINGS} is damaged: it is not that of a run")
     check_format(path, tables.pop("format"))
     return Settings.from_dict(tables, str(path / files.SETTINGS))
+
+
+def refuse_programs(file: Path, db: sqlite3.Connection) -> None:
+    """Raises InputError where a database holds more than tables: triggers and views are programs of
+    whoever made it."""
+    kinds = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+    if (found := db.execute(kinds).fetchone()) is not None:
+        raise InputError(f"{file} is damaged: it holds {found[0]!r}, which no run makes")
 
 
 def check_format(path: Path, known: object) -> None:

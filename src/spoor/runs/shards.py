@@ -13,8 +13,8 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
-from spoor.runs.lock import hold, open_lock
-from spoor.runs.schema import as_kept, read_settings, write_settings
+from spoor.runs.lock import Lock
+from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
 NUMBER = 1 << 16
@@ -27,10 +27,11 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
     Raises InputError where it cannot be written, is in use, or was begun without shards.
     """
     try:
-        lock = undo.enter_context(open_lock(path))
+        lock = undo.enter_context(Lock(path))
     except OSError as error:
         raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
-    hold(lock, path)
+    lock.hold()
+    files.refuse_links(path)
     if (path / files.DATABASE).exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
     known = read_settings(path) if files.is_run(path) else None
@@ -60,6 +61,7 @@ def has_begun(folder: Path) -> bool:
     if not file.exists():
         return False
     with closing(connect(file)) as db:
+        refuse_programs(file, db)
         return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone())
 
 
@@ -148,8 +150,8 @@ def write_status(path: Path, status: Mapping[str, Any]) -> None:
 
 def read_status(path: Path) -> Mapping[str, Any] | None:
     """The state of a run's shards as it was written last; None where it was not."""
-    with suppress(OSError, ValueError):
-        status = json.loads((path / files.SHARDS).read_text("utf-8"))
+    with suppress(OSError, ValueError, RecursionError):
+        status = json.loads(files.read_own(path / files.SHARDS))
         if isinstance(status, dict):
             return status
     return None

@@ -20,7 +20,7 @@ from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl, make_frontier
+from spoor.runs.assemble import make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
 from spoor.runs.journal import events_of
 from spoor.runs.lock import is_running
@@ -187,7 +187,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     )
     with ExitStack() as after:
         try:
-            engine = make_crawl(settings_of(path)) if crawl is None else crawl
+            engine = make_crawl_to_look_at(settings_of(path)) if crawl is None else crawl
             frontier = last.frontier(after)
             last.load_into(engine, frontier)
             if frontier is not None:
@@ -309,7 +309,7 @@ def open_link(path: Path, url: str) -> OpenLink | None:
         if last is None:
             continue
         with ExitStack() as after:
-            crawl = make_crawl(settings_of(part))
+            crawl = make_crawl_to_look_at(settings_of(part))
             frontier = last.frontier(after)
             if frontier is None:
                 raise InputError(f"{path} is going on, and its open links lie on disk; wait for it")

@@ -3,8 +3,8 @@
 The database is the truth: what was fetched, the journal of all that went into the crawl, two
 generations of its state, and how far the WARC files reach. A commit brings the WARC records onto
 the disk first, then everything else in one transaction. The files of settings and results are for
-the reader; opening the folder cuts the WARC files back to the last commit and mends the rest, so
-that all agree whenever the process died.
+the reader; opening the folder cuts the WARC files back to the last commit (records that are whole
+are kept aside) and mends the rest, so that all agree whenever the process died.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spoor.runs import files
 from spoor.runs.database import noted
 from spoor.runs.exchanges import body_at, captured
 from spoor.runs.labels import read_labels
-from spoor.runs.lock import hold, open_lock
+from spoor.runs.lock import Lock
 from spoor.runs.recovery import (
     check_database,
     committed,
@@ -34,6 +34,7 @@ from spoor.runs.recovery import (
     mend_results,
     refuse_leftovers,
     result_line,
+    write_mark,
 )
 from spoor.runs.schema import (
     FORMAT,
@@ -108,7 +109,7 @@ class RunWriter:
         self.settings = settings
         self.at = at
         try:
-            self._lock = open_lock(path)
+            self._lock = Lock(path)
         except OSError as error:
             raise self._unwritable(error.strerror) from error
         with ExitStack() as undo:
@@ -142,7 +143,8 @@ class RunWriter:
         path = self.path
         if files.shards(path):
             raise InputError(f"{path} is a run in shards; go on with --shards")
-        hold(self._lock, path)
+        self._lock.hold()
+        files.refuse_links(path)
         in_file = read_settings(path) if files.is_run(path) else None
         if in_file is not None:
             self.settings.refuse_change(in_file, path / files.SETTINGS)
@@ -168,11 +170,15 @@ class RunWriter:
             self._ends = committed(path, self._db)
         except sqlite3.OperationalError as error:  # read-only, full
             raise self._unwritable(str(error)) from error
-        except sqlite3.Error as error:
+        except (
+            *(sqlite3.Error, ValueError, TypeError),
+            *(LookupError, AttributeError, RecursionError),
+        ) as error:
             raise damaged(path, str(error)) from error
         if in_file != known:
             write_settings(path, known)
-        cut_archives(path, self._ends.warc)
+        self.recovered = cut_archives(path, self._ends.warc)
+        """Files into which records were put that the last commit knows nothing of."""
         self.at("warc cut")
         mend_results(path, self._db)
 
@@ -240,7 +246,7 @@ class RunWriter:
     def has_labels(self) -> bool:
         """Whether there are labels that were not taken in; costs one look at a file's size."""
         try:
-            return (self.path / files.LABELS).stat().st_size > self._labels_read
+            return files.labels(self.path).stat().st_size > self._labels_read
         except OSError:
             return False
 
@@ -408,6 +414,7 @@ class RunWriter:
                     self._write_state(*checkpoint)
                 self.at("rows written")
             self.at("committed")
+            write_mark(self.path, ends.seq)
             self._rows = _Rows()
             if rows.labels:
                 self._results.close()

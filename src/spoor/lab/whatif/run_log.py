@@ -10,7 +10,7 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.formats.warc_reader import Warc
-from spoor.runs.assemble import judge_and_topic
+from spoor.runs.assemble import topic_for_policy
 from spoor.runs.reader import Run
 from spoor.runs.snapshot import settings_of
 from spoor.types import Fetched, Judgement, Link, Page, Redirected, Topic, urls_of
@@ -110,7 +110,7 @@ def read_log(path: Path) -> RunLog:
     ]
     if not taken:
         raise InputError(f"{path}: none of its pages is in its archive; crawl without --no-warc")
-    _, subject = judge_and_topic(settings)
+    subject = topic_for_policy(settings)
     return RunLog(
         settings.seeds,
         taken,

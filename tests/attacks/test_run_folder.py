@@ -1,0 +1,338 @@
+"""A run's folder that comes from a stranger, or that was damaged: nothing outside is touched, nothing
+is imported, nothing is lost without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spoor.errors import InputError
+from spoor.formats.export import cell
+from spoor.runs import files
+from spoor.runs.database import reading
+from spoor.runs.labels import read_labels, write_label
+from spoor.runs.lock import BusyError, Lock, is_running
+from spoor.runs.reader import Run
+from spoor.runs.schema import read_settings, write_settings
+from spoor.runs.snapshot import snapshot
+from spoor.runs.writer import RunWriter
+from spoor.testing.kills import CountedWeb, check_run, open_run, served
+from spoor.views.report import write_report
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[CountedWeb]:
+    with served(40, hosts=2) as counted:
+        yield counted
+
+
+@pytest.fixture(scope="module")
+def made(web: CountedWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("made") / "run"
+    run = open_run(path, web.root, web.port, pages=12)
+    run.run()
+    run.folder.close()
+    return path
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    """A run of its own."""
+    return shutil.copytree(made, tmp_path / "run")
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A file that is no run's."""
+    file = tmp_path / "precious"
+    file.write_text("precious\n" * 1000)
+    return file
+
+
+def reopened(path: Path) -> RunWriter:
+    return RunWriter(path, read_settings(path))
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    db = sqlite3.connect(path / files.DATABASE)
+    with db:
+        db.execute(statement, values)
+    db.close()
+
+
+# -- labels
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"url":' * 100_000, b"x" * 200_000, b"\xff"])
+def test_a_line_that_is_no_label_is_passed_over(path: Path, line: bytes) -> None:
+    page = next(Run(path).pages())
+    (path / files.LABELS).write_bytes(line + b"\n")
+    Run(path).label(page.url, not page.relevant)
+    assert Run(path).labels() == {page.url: not page.relevant}
+    assert Run(path).page(page.url).relevant is not page.relevant  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("rest", ['{"url": "http://half', '{"url": "http://a/", "relevant": true}'])
+def test_a_label_after_half_a_line_is_kept(tmp_path: Path, rest: str) -> None:
+    (tmp_path / files.LABELS).write_text(rest)
+    write_label(tmp_path, "http://b/", relevant=True, now=0.0)
+    labels, end = read_labels(tmp_path)
+    assert labels[-1] == ("http://b/", True)
+    assert len(labels) == 1 + rest.endswith("}")
+    assert end == (tmp_path / files.LABELS).stat().st_size
+
+
+def test_the_labels_of_a_shard_are_those_of_its_run(path: Path, tmp_path: Path) -> None:
+    (path / files.DATABASE).unlink()
+    shard = files.shard(path, 0)
+    shard.mkdir()
+    write_label(shard, "http://a/", relevant=True, now=0.0)
+    assert read_labels(path)[0] == read_labels(shard)[0] == [("http://a/", True)]
+    assert not list(shard.iterdir())
+    plain = files.shard(tmp_path, 1)
+    assert files.labels(plain) == plain / files.LABELS, "its parent is no run"
+
+
+# -- links and devices
+
+NAMES = [
+    *(files.SETTINGS, files.DATABASE, files.LOCK, files.RELEVANT, files.LABELS, files.ANSWERS),
+    *(f"{files.DATABASE}-wal", f"{files.DATABASE}-shm", files.COMMITTED, files.FRONTIER),
+    *(f"{files.REPORT}.part", f"{files.RELEVANT}.part", f"{files.SETTINGS}.part"),
+    *(files.archive(0), files.archive(1), "shard-0"),
+]
+
+
+def every_way(path: Path) -> list[Callable[[], object]]:
+    url = "http://a.example/"
+    return [
+        lambda: reopened(path).close(),
+        lambda: Run(path).label(url, relevant=True),
+        lambda: Run(path).export(path.parent / "out.jsonl"),
+        lambda: write_report(path),
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["link", "pipe", "dangling"])
+def test_nothing_follows_a_link_or_waits_for_a_pipe(
+    path: Path, outside: Path, name: str, kind: str
+) -> None:
+    file = path / name
+    file.unlink(missing_ok=True)
+    missing = path.parent / "missing"
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(outside if kind == "link" else missing)
+    before = outside.read_bytes()
+    for way in every_way(path):
+        with pytest.raises(InputError) as refused:
+            way()
+        assert "\n" not in str(refused.value)
+    assert not is_running(path)
+    assert outside.read_bytes() == before
+    assert not missing.exists()
+
+
+def test_a_setting_names_no_device(path: Path) -> None:
+    write_settings(path, replace(read_settings(path), topic="", topic_file="/dev/zero"))
+    known = snapshot(path)
+    assert known is not None
+    assert "not a plain file" in known.missing
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = 1\n" + "#" * files.MOST_BYTES])
+def test_settings_are_bounded(path: Path, text: str) -> None:
+    (path / files.SETTINGS).write_text(text)
+    with pytest.raises(InputError, match="is damaged"):
+        Run(path)
+
+
+# -- names and programs in the database
+
+
+@pytest.mark.parametrize("name", ["../precious", "pages.warc.gz/../../precious", "/etc/passwd"])
+def test_the_database_names_files_of_the_archive_only(path: Path, outside: Path, name: str) -> None:
+    before = outside.read_bytes()
+    change(path, "UPDATE ends SET warc = ?", json.dumps({name: 1}))
+    with pytest.raises(InputError, match="names no file of its archive"):
+        reopened(path)
+    assert outside.read_bytes() == before
+    change(path, "UPDATE pages SET warc_file = ?", name)
+    for kind in ("jsonl", "warc"):
+        with pytest.raises(InputError, match="names no file of its archive"):
+            Run(path).export(path.parent / "out", kind, text=True, everything=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("path", "[" * 100_000), ("why", "{"), ("why", "[[1, 2]]"), ("time", "noon")),
+        *(
+            ("time", 1e300),
+            ("flags", b"a b"),
+            ("warc_length", -1),
+            ("url", b"\xff"),
+            ("score", None),
+        ),
+    ],
+)
+def test_a_row_of_other_types_is_refused_in_one_line(
+    path: Path, column: str, value: object
+) -> None:
+    change(path, f"UPDATE pages SET {column} = ? WHERE seq = 1", value)
+    with pytest.raises(InputError, match=r"damaged|cannot be read"):
+        Run(path).export(path.parent / "out.jsonl", everything=True)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON ends BEGIN DELETE FROM pages; END",
+        "CREATE VIEW v AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT * "
+        "FROM c",
+    ],
+)
+def test_a_database_holds_no_program(path: Path, program: str) -> None:
+    change(path, program)
+    for way in every_way(path):
+        with pytest.raises(InputError, match="which no run makes"):
+            way()
+
+
+def test_opening_imports_nothing_that_a_topic_names(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil_of_a_stranger.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for key in ("ask", "encoder"):
+        topic = path / f"{key}.topic"
+        topic.write_text(f'name = "clay"\n[relevant]\n{key} = "evil_of_a_stranger:f"\n')
+        given = read_settings(path)
+        write_settings(path, replace(given, topic="", topic_file=str(topic)))
+        known = snapshot(path)
+        assert known is not None
+        assert not known.missing
+        assert known.open_links
+        page = next(Run(path).pages())
+        Run(path).export(tmp_path / "out.jsonl")
+        Run(path).open_link(page.url)
+        assert Run(path).open_urls()
+        write_settings(path, given)
+    assert "evil_of_a_stranger" not in sys.modules
+
+
+# -- names that are too long
+
+
+def test_a_name_that_is_too_long_is_refused_in_one_line(path: Path) -> None:
+    name = "x" * 300
+    for way in (
+        lambda: files.is_run(path.parent / name),
+        lambda: Run(path.parent / name),
+        lambda: RunWriter(path.parent / name, read_settings(path)),
+        lambda: Run(path).export(path.parent / f"{name}.csv"),
+    ):
+        with pytest.raises(InputError, match="too long"):
+            way()
+
+
+# -- the lock
+
+
+def test_a_lock_holds_whose_file_was_deleted(path: Path) -> None:
+    with reopened_lock(path):
+        (path / files.LOCK).unlink()
+        assert is_running(path)
+        with pytest.raises(BusyError), Lock(path) as second:
+            second.hold()
+    assert not is_running(path)
+
+
+def reopened_lock(path: Path) -> Lock:
+    lock = Lock(path)
+    lock.hold()
+    return lock
+
+
+# -- damage
+
+
+def test_whole_records_beyond_the_last_commit_are_kept_aside(path: Path) -> None:
+    archive = path / files.archive(0)
+    data = archive.read_bytes()
+    end = len(data)
+    member = data[: data.index(b"\x1f\x8b\x08", 3)]
+    archive.write_bytes(data + member * 3 + member[:-5])
+    other = path / files.archive(1)
+    other.write_bytes(member)
+    for aside in ([member * 3, member], []):
+        run = reopened(path)
+        run.close()
+        # The writer begins a file of its own where there is none.
+        assert archive.stat().st_size == end
+        assert [file.read_bytes() for file in run.recovered] == aside
+        assert all(file.name.startswith("recovered-") for file in run.recovered)
+    assert not other.exists()
+    check_run(path)
+
+
+def killed(path: Path) -> Path:
+    """A copy of a run whose log holds two commits, as a kill leaves it."""
+    run = reopened(path)
+    for name in ("one", "two"):
+        run.note("note", name)
+        run.commit(b"events")
+    copy = shutil.copytree(path, path.with_name("killed"))
+    run.close()
+    return copy
+
+
+def test_a_log_that_is_whole_is_gone_on_from(path: Path) -> None:
+    run = reopened(killed(path))
+    assert run._ends.seq >= 2
+    run.close()
+
+
+@pytest.mark.parametrize("damage", ["lost", "flipped", "cut"])
+def test_a_lost_or_damaged_log_is_named(path: Path, damage: str) -> None:
+    copy = killed(path)
+    log = copy / f"{files.DATABASE}-wal"
+    data = bytearray(log.read_bytes())
+    if damage == "lost":
+        log.unlink()
+    elif damage == "cut":
+        log.write_bytes(data[:-10])
+    else:
+        data[len(data) // 2] ^= 1
+        log.write_bytes(data)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"state\.db-wal is lost or damaged.*rm ") as refused:
+            reopened(copy)
+    with pytest.raises(InputError, match="lost or damaged"), reading(copy):
+        pass
+    (copy / files.COMMITTED).unlink()  # as the message says
+    assert str(copy / files.COMMITTED) in str(refused.value)
+    reopened(copy).close()
+    reopened(copy).close()
+
+
+# -- CSV
+
+
+@pytest.mark.parametrize("text", [";=1+1", "; =1", "a;=1", "\t=1", ";;@x", "a\n-1", "=1"])
+def test_no_part_of_a_cell_begins_a_formula(text: str) -> None:
+    written = str(cell(text))
+    for separator in ";\t\n":
+        for part in written.split(separator):
+            assert not part.strip(" ").startswith(("=", "+", "-", "@"))
+    assert written.replace("'", "") == text
