@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError
 from spoor.formats.export import cell
 from spoor.runs import files
@@ -24,7 +25,6 @@ from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
-from spoor.testing.kills import CountedWeb, check_run, open_run, served
 from spoor.views.report import write_report
 
 
