@@ -17,6 +17,7 @@ import pytest
 from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError
 from spoor.formats.export import cell
+from spoor.judges import llm
 from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.labels import read_labels, write_label
@@ -229,6 +230,13 @@ def test_opening_imports_nothing_that_a_topic_names(
         assert Run(path).open_urls()
         write_settings(path, given)
     assert "evil_of_a_stranger" not in sys.modules
+
+
+def test_answers_that_are_too_deep_are_refused_in_one_line(path: Path) -> None:
+    file = path / files.ANSWERS
+    file.write_text("[" * 100_000 + "\n")
+    with pytest.raises(InputError, match="line 1 is no answer"):
+        llm._read(file)
 
 
 # -- names that are too long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +35,7 @@ def explain(
         for line in [json.dumps(views.as_json(row))] if as_json else views.in_lines(row):
             typer.echo(line if as_json else shown(line))
         return
-    known = views.of_run(what, top) if what.is_dir() else views.of_model(what, top)
+    known = views.of_run(what, top) if os.path.isdir(what) else views.of_model(what, top)
     if as_json:
         typer.echo(json.dumps(asdict(known)))
         return

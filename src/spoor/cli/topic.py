@@ -85,7 +85,7 @@ def make(
 
     if not out.name.endswith(SUFFIXES):
         raise InputError(f"--out {out}: the name of a topic file ends with .topic or .toml")
-    if not out.parent.is_dir() or out.is_dir():
+    if not os.path.isdir(out.parent) or os.path.isdir(out):
         raise InputError(f"cannot write {out}: its folder is not there, or it is one itself")
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"--threshold lies in (0, 1], as scores do, not {threshold:g}")

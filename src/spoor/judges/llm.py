@@ -207,7 +207,7 @@ def _read(file: Path) -> dict[str, _Kept]:
             row = json.loads(line)
             digest = row.pop("digest")
             found[digest] = _Kept(**row)
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"{file} line {number} is no answer of a judge; put the file back as it was, or "
                 "delete it to ask again"

@@ -119,8 +119,8 @@ class Journal:
                 else:
                     # It stands in the archive, which is on the disk before this is.
                     row.append([place.file, place.offset, place.length])
-            told = [reply.ticket, reply.seconds, reply.size, _score(step)]
-            self._events.append(["page", now, *told, row])
+            values = [reply.ticket, reply.seconds, reply.size, _score(step)]
+            self._events.append(["page", now, *values, row])
         self._folder.at("reply received")
         return step
 
@@ -129,10 +129,10 @@ class Journal:
         self._crawl.relabel(url, before, after)
         self._events.append(label_event(url, before, after, now))
 
-    def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
+    def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
         """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
-        commands.apply(self._crawl, name, now, told, body)
-        self._events.append(["call", now, name, list(told), len(body)])
+        commands.apply(self._crawl, name, now, values, body)
+        self._events.append(["call", now, name, list(values), len(body)])
         self._bodies.append(body)
 
     @property
@@ -171,10 +171,10 @@ class Journal:
             self._folder.commit(self._packed())
             self._folder.at("sending")
 
-    def checkpoint(self, at: float) -> None:
+    def checkpoint(self, time: float) -> None:
         """Make the state of the crawl durable, and all calls so far."""
         state, requests = self.crawl.save(), self.crawl.counts.requests
-        self._folder.checkpoint(state, requests, at, self._packed())
+        self._folder.checkpoint(state, requests, time, self._packed())
         self._folder.at("sending")
 
     def _packed(self) -> bytes:
@@ -192,7 +192,7 @@ class Journal:
         """
         for packed in self._folder.tail():
             for event, page in self._unpacked(packed):
-                self._again(event, page)
+                self._replay(event, page)
         self._folder.at("gone through")
 
     def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
@@ -200,7 +200,7 @@ class Journal:
             events, data = _parts(packed)
         except ValueError as error:
             raise self._broken("is damaged") from error
-        at = 0
+        offset = 0
         for event in events:
             row = event.pop() if event[0] == "page" else None
             if isinstance(row, list):
@@ -208,42 +208,42 @@ class Journal:
                 if len(row) > len(_SOURCE):
                     row[_BODY] = self._folder.body(Place(*row.pop()), size)
                 else:
-                    row[_BODY] = data[at : at + size]
-                    at += size
+                    row[_BODY] = data[offset : offset + size]
+                    offset += size
             elif event[0] == "call":
                 size = event.pop()
-                row = data[at : at + size]
-                at += size
+                row = data[offset : offset + size]
+                offset += size
             yield event, row
 
-    def _again(self, event: Event, row: Any) -> None:
+    def _replay(self, event: Event, row: Any) -> None:
         crawl = self.crawl
-        kind, *told = event
+        kind, *values = event
         if kind == "hold":
-            crawl.frontier.hold(*told)
+            crawl.frontier.hold(*values)
         elif kind == "pace":
-            crawl.frontier.pace(*told)
+            crawl.frontier.pace(*values)
         elif kind == "resume":
-            self._resume(*told)
+            self._resume(*values)
         elif kind in ("fetch", "idle"):
-            now, *expected = told
+            now, *expected = values
             answer = crawl.next(now)
             got = [answer.ticket, answer.url] if isinstance(answer, Fetch) else []
             self._same("chose", got, expected)
         elif kind == "call":
-            now, name, values = told
-            commands.apply(self._crawl, name, now, values, row)
+            now, name, arguments = values
+            commands.apply(self._crawl, name, now, arguments, row)
         elif kind == "label":
-            _, url, before, after = told
+            _, url, before, after = values
             self._crawl.relabel(url, Judgement(*before), Judgement(*after))
         elif kind == "page":
-            now, ticket, seconds, size, score = told
+            now, ticket, seconds, size, score = values
             page = self._page(row) if isinstance(row, list) else revive_page(row)
             step = crawl.receive(Fetched(ticket, page, seconds, size), now)
             self._same(f"scored {page.url}", _score(step), score)
         else:
-            now, values = told
-            crawl.receive((Failed if kind == "failed" else Redirected)(*values), now)
+            now, row_values = values
+            crawl.receive((Failed if kind == "failed" else Redirected)(*row_values), now)
         if kind not in ("hold", "pace"):
             self.last = max(self.last, event[1])
 
@@ -303,9 +303,12 @@ def _parts(entry: bytes) -> tuple[list[Event], bytes]:
         data = zstandard.ZstdDecompressor().decompress(entry)
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from error
-    at = 8 + int.from_bytes(data[:8], "little")
-    events: list[Event] = json.loads(data[8:at])
-    return events, data[at:]
+    end = 8 + int.from_bytes(data[:8], "little")
+    try:
+        events: list[Event] = json.loads(data[8:end])
+    except RecursionError as error:
+        raise ValueError("its events are too deep") from error
+    return events, data[end:]
 
 
 _SOURCE = [field.name for field in fields(Source)]

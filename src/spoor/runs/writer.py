@@ -345,12 +345,12 @@ class RunWriter:
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, where nobody judged a page."""
-        told: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
+        metadata: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
         if isinstance(step, Deferred):
-            told["again"] = step.reason
+            metadata["again"] = step.reason
         elif isinstance(step.reply, Failed):
-            told["failed"] = step.reply.kind
-        self._describe(json.dumps(told))
+            metadata["failed"] = step.reply.kind
+        self._describe(json.dumps(metadata))
 
     def _describe(self, metadata: str) -> Place | None:
         """Archive what is known of the exchange recorded last; where that stands."""
