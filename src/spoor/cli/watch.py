@@ -103,6 +103,8 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings)))
         running = Watch(folder, fleet, title=" ".join(seeds[:3]))
+        for aside in folder.recovered:
+            typer.echo(f"archived after the last commit, and kept aside: {aside}", err=True)
         if not quiet:
             running.on_line = say
         running.on_interrupt = lambda: typer.echo(
