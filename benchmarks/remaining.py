@@ -214,7 +214,7 @@ def moments(run: Run) -> Iterator[Moment]:
         whole = pages + NEXT <= len(run.hits) or len(run.hits) >= run.reachable
         coming = int(run.hits[pages : pages + NEXT].sum()) if whole else None
         if harvest.estimate(open_links) is not None and open_links:
-            yield Moment(run, harvest, open_links, run.total - harvest.found, coming)
+            yield Moment(run, harvest, open_links, run.total - harvest.relevant, coming)
         pages = int(pages * 1.25) + 1
 
 
@@ -306,7 +306,7 @@ def _ended(run: Run, name: str, value: float) -> tuple[int, int]:
                 high = told.share_left.high if name == "saturation" else told.next.high
                 if high < value:
                     break
-    return harvest.pages, harvest.found
+    return harvest.pages, harvest.relevant
 
 
 def main() -> None:

@@ -187,7 +187,7 @@ IMPORTS: dict[str, tuple[bytes | None, str]] = {
     "a row without a URL": (b'{"html": "x"}\n', "src line 1: no url"),
     "a row twice, with other content": (
         lines(ROW, {**ROW, "html": "other"}).encode(),
-        "src line 2: http://a.example/ stands in src line 1 already, with other content",
+        "src line 2: http://a.example/ is in src line 1 already, with other content",
     ),
     "a link to a row that is not there": (
         lines({"id": "1", "url": SEED, "text": "x", "links": [{"to": "9"}]}).encode(),

@@ -182,7 +182,7 @@ def test_algorithm_7_first_submitter_is_paid() -> None:
     assert second.score == pytest.approx(99.95)
     assert agent.manage_url(1, known, now, second) == -1.0  # too old
     assert (agent.counts.sent, agent.counts.relevant) == (3, 1)
-    assert agent.found[0][:4] == (0, 1, now - 1, now)
+    assert agent.discoveries[0][:4] == (0, 1, now - 1, now)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_new_documents_are_paid_once_in_the_fleet() -> None:
         world.rewind()
         fleet = fleet_on(world, name)
         drive(fleet, world, 600, now=world.start)
-        found = [entry.url for entry in fleet.agent.found]
+        found = [entry.url for entry in fleet.agent.discoveries]
         assert len(found) == len(set(found))
         assert fleet.agent.counts.relevant == len(found) >= 10
         assert fleet.agent.counts.sent >= len(found)
@@ -587,7 +587,7 @@ def test_change_rates_by_hand() -> None:
     for at in range(5):
         assert crew.visit(100.0 * at) == 0
         known.see(0, page("x", f"text {min(at, 2)}"), 100.0 * at)  # changes twice, then never
-        crew.take_in(0, [], [0], 100.0 * at)
+        crew.end_step(0, [], [0], 100.0 * at)
     # two changes in four revisits, 100 s apart: −ln((4 − 2 + 0.5) / 5) / 100
     assert crew.rates()[0] == pytest.approx(-math.log(0.5) / 100)
     rate = crew.rates()[0]

@@ -259,7 +259,7 @@ def test_its_file_is_its_settings(tmp_path: Path) -> None:
 
 
 def test_a_web_too_large_to_be_known_says_so() -> None:
-    with pytest.raises(InputError, match="too large to be known whole"):
+    with pytest.raises(InputError, match="too large to be enumerated"):
         GeneratedWorld(GeneratedSettings(pages=10**9)).graph()
 
 

@@ -27,7 +27,7 @@ verdicts = st.lists(st.booleans(), min_size=0, max_size=300)
 def test_counts_are_those_of_the_last_pages(hits: list[bool], last: int) -> None:
     harvest = Harvest(hits)
     assert harvest.pages == len(hits)
-    assert harvest.found == sum(hits)
+    assert harvest.relevant == sum(hits)
     assert harvest.last(last) == sum(hits[-last:])
 
 
@@ -104,7 +104,7 @@ def test_the_truth_lies_within_on_webs_that_were_not_fitted_to(policy: str) -> N
 
 
 def estimate(left: Range, coming: Range, pages: int = 400) -> Estimate:
-    return Estimate(left, coming, found=90, pages=pages, requests=1.5)
+    return Estimate(left, coming, relevant=90, pages=pages, requests=1.5)
 
 
 def test_a_run_ends_where_little_is_left_or_little_comes() -> None:

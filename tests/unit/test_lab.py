@@ -425,7 +425,7 @@ def test_gaps_are_pooled_by_hand() -> None:
     assert row.worst == 0.0
     assert row.auc == pytest.approx(0.6)
     assert (row.half, row.nine_tenths) == (0.4, None)
-    assert row.found == 0.75
+    assert row.recall == 0.75
     assert row.milliseconds == pytest.approx(2.0)
     low, high = gap_interval(cells)
     assert low is not None

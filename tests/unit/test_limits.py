@@ -211,7 +211,7 @@ def test_the_pieces_in_which_data_arrives_do_not_matter(
         out = b"".join(
             inflater.feed(out[at : at + size], 1 << 30) for at in range(0, len(out), size)
         )
-        assert inflater.whole
+        assert inflater.complete
     assert out == data
 
 

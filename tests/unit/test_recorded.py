@@ -336,9 +336,7 @@ def test_the_same_twice_is_one_page_with_the_labels_of_both(tmp_path: Path) -> N
 
 def test_other_content_is_a_conflict_that_names_both_places(tmp_path: Path) -> None:
     pages = [recorded(A, text="one", where="f line 1"), recorded(A, text="two", where="f line 2")]
-    with pytest.raises(
-        InputError, match=r"^f line 2: http://a.example/ stands in f line 1 already"
-    ):
+    with pytest.raises(InputError, match=r"^f line 2: http://a.example/ is in f line 1 already"):
         write(tmp_path / "w", pages)
     assert list(tmp_path.iterdir()) == []
 

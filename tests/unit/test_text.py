@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
-import subprocess
-import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,6 @@ from hypothesis import strategies as st
 from spoor.errors import InputError
 from spoor.web.text import (
     DocumentFrequencies,
-    Hasher,
     Vectors,
     cosine,
     learn_vectors,
@@ -69,34 +64,6 @@ def test_stem() -> None:
         InputError, match=r"no stemmer for language 'klingon'; there are: .*english"
     ):
         stem(["x"], "klingon")
-
-
-def test_hasher() -> None:
-    hasher = Hasher(10)
-    assert hasher.size == 1024
-    assert hasher("course") == zlib.crc32(b"course") % 1024
-    numbers, counts = hasher.counts(["b", "a", "b", "\ud800"])
-    assert numbers.dtype == np.int32
-    assert counts.dtype == np.float32
-    found = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    assert found == {hasher("a"): 1.0, hasher("b"): 2.0, hasher("\ud800"): 1.0}
-    assert numbers.tolist() == sorted(numbers.tolist())
-    assert hasher.counts([])[0].shape == (0,)
-
-
-def test_hashes_are_the_same_in_every_process() -> None:
-    code = "from spoor.web.text import Hasher; print([Hasher()(w) for w in ('a', 'course', 'é')])"
-    for seed in ("1", "2"):
-        said = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert said.stdout.strip() == str([Hasher()(word) for word in ("a", "course", "é")])
-    # Saved models hold these numbers.
-    assert [Hasher()(word) for word in ("a", "course", "é")] == [245315, 159673, 36158]
 
 
 # ---------------------------------------------------------------- tf-idf

@@ -66,7 +66,7 @@ def import_(
             keep_going=keep_going,
             replace=replace,
             jobs=jobs,
-            tell=tell,
+            progress=tell,
         )
     seconds = time.monotonic() - began
     if as_json:

@@ -14,34 +14,34 @@ from spoor.foragers.settings import FleetSettings
 from spoor.types import State
 
 
-class Found(NamedTuple):
+class Discovery(NamedTuple):
     """A document that the agent took as relevant."""
 
     url: int
     version: int
     """Of the URL's contents, from 1."""
     date: float
-    """When it came to be, Unix seconds."""
+    """Time of its publication, Unix seconds."""
     at: float
-    """When it was submitted."""
+    """Time of its submission."""
     by: int
-    """Number of the forager that did."""
+    """Number of the forager that submitted it."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What was sent so far."""
+    """Documents submitted so far."""
 
     sent: int = 0
     relevant: int = 0
 
 
 class ReinforcingAgent:
-    """Keeps what it has seen; scores stand with the foragers."""
+    """Remembers the documents that it has seen; each forager has its own score."""
 
     def __init__(self, settings: FleetSettings) -> None:
         self.counts = Counts()
-        self.found: list[Found] = []
+        self.discoveries: list[Discovery] = []
         """All relevant documents, in the order of their submission."""
         self._seen: set[tuple[int, int]] = set()
         self._settings = settings
@@ -59,7 +59,7 @@ class ReinforcingAgent:
         if document in self._seen or date < now - self._settings.new_for:
             return False
         self._seen.add(document)
-        self.found.append(Found(url, version, date, now, by))
+        self.discoveries.append(Discovery(url, version, date, now, by))
         self.counts.relevant += 1
         return True
 
@@ -75,38 +75,38 @@ class ReinforcingAgent:
     def manage_forager(
         self,
         foragers: list[Forager],
-        at: int,
+        index: int,
         number: Callable[[], int],
         rng: np.random.Generator,
     ) -> int:
         """Algorithm 8 on the forager that was just stopped; returns how the fleet grew (−1, 0, 1).
 
-        A child comes last in the order of turns, which the paper leaves open.
+        A child is last in the order of turns, which the paper leaves open.
         """
-        settings, forager = self._settings, foragers[at]
+        settings, forager = self._settings, foragers[index]
         if forager.score >= settings.max_score and len(foragers) < settings.max_foragers:
             foragers.append(forager.multiply(number(), rng))
             forager.score = settings.init_score
             return 1
         if forager.score <= settings.min_score and len(foragers) > settings.min_foragers:
-            del foragers[at]
+            del foragers[index]
             return -1
         return 0
 
     def save(self) -> State:
-        columns = list(zip(*self.found, strict=True)) or [(), (), (), (), ()]
+        columns = list(zip(*self.discoveries, strict=True)) or [(), (), (), (), ()]
         kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
         return {
             "sent": self.counts.sent,
             "found": {
                 name: np.array(column, dtype=kind)
-                for name, column, kind in zip(Found._fields, columns, kinds, strict=True)
+                for name, column, kind in zip(Discovery._fields, columns, kinds, strict=True)
             },
         }
 
     def load(self, state: State) -> None:
-        columns = [state["found"][name].tolist() for name in Found._fields]
-        self.found = [Found(*row) for row in zip(*columns, strict=True)]
-        self.counts = Counts(state["sent"], len(self.found))
+        columns = [state["found"][name].tolist() for name in Discovery._fields]
+        self.discoveries = [Discovery(*row) for row in zip(*columns, strict=True)]
+        self.counts = Counts(state["sent"], len(self.discoveries))
         by_version = self._settings.identity == "version"
-        self._seen = {(found.url, found.version if by_version else 0) for found in self.found}
+        self._seen = {(entry.url, entry.version if by_version else 0) for entry in self.discoveries}

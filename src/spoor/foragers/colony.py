@@ -84,7 +84,7 @@ class Colony(Saved):
         self.deleted += grown < 0
         self.turn = (self.turn + (grown >= 0)) % len(self.foragers)
 
-    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
         """The linked pages to download with a step: all of them (Algorithm 12)."""
         if not self.settings.recheck:
             return links
@@ -92,14 +92,14 @@ class Colony(Saved):
         fetched = self._known.fetched
         return [link for link in links if fetched[link] <= oldest]
 
-    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
-        """The rest of Algorithm 12, once the pages of a step are there: `pages` are those that
-        were downloaded, the step's own first; without them nothing came."""
+    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        """The rest of Algorithm 12, after the downloads of a step: `pages` are those that were
+        downloaded, the step's own first; empty where the step failed."""
         forager, known = self.foragers[self.turn], self._known
         if self.settings.recheck:
             here = set(pages)
-            kept = [link for link in links if link not in here and known.digests[link]]
-            pages = [*pages, *kept]
+            unchanged = [link for link in links if link not in here and known.digests[link]]
+            pages = [*pages, *unchanged]
         # A page that could not be downloaded has no state and cannot be ordered: it stays out.
         forager.frontier.add([page for page in pages if page != step], forager.visited)
         sent = forager.new_documents(known, pages, now)  # Alg. 5

@@ -36,25 +36,25 @@ MOST_HOPS = 10
 
 
 class Crew(Protocol):
-    """Who says what a fleet visits."""
+    """It chooses what a fleet visits."""
 
     @property
     def agent(self) -> ReinforcingAgent: ...
     @property
     def expands(self) -> bool:
-        """Whether the links of all pages of a step are taken in, not only its own page's."""
+        """Whether the links of all pages of a step are added, not only those of its own page."""
         ...
 
     def visit(self, now: float) -> int:
         """The URL number of the next step."""
         ...
 
-    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """What is downloaded with the step's own page, which links to these."""
+    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """The URLs to download after the step's own page, whose links are `links`."""
         ...
 
-    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
-        """The step is over; these pages came, its own first."""
+    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        """The step is over; `pages` were downloaded, its own first."""
         ...
 
     def save(self) -> State: ...
@@ -80,8 +80,8 @@ class Counts:
 
 
 class Fleet:
-    """One fleet, whatever its crew. A failed request is not tried again in its step: the fleet
-    comes back to what is worth it.
+    """One fleet with any crew. A failed request is not tried again in its step: the fleet
+    returns to pages that are worth it.
 
     Raises CallerError where the driver breaks the protocol.
     """
@@ -115,8 +115,8 @@ class Fleet:
     # -- the two calls of a driver
 
     def next(self, now: float) -> NextStep:
-        """What to do now. `now` never goes back, and stands for the time in which pages are dated
-        (Unix seconds on the live web)."""
+        """The next step. `now` never decreases, and is on the clock that dates the pages (Unix
+        seconds on the live web)."""
         while True:
             if self._queue or self._again:
                 return self._ask(now)
@@ -130,7 +130,7 @@ class Fleet:
             self._queue.append(self._step)
 
     def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
-        """Take in the reply to a Fetch; replies come in any order."""
+        """Process the reply to a Fetch; replies may arrive in any order."""
         flight = self._flights.pop(reply.ticket, None)
         if flight is None:
             raise CallerError(f"ticket {reply.ticket} is not in flight: each is answered once")
@@ -150,7 +150,7 @@ class Fleet:
                     links = list(dict.fromkeys(alias.get(link, link) for link in links))
                     self._links = links = [link for link in links if link != url]
                 if self._stopped is None:
-                    self._queue.extend(self.crew.wanted(url, links, now))
+                    self._queue.extend(self.crew.select(url, links, now))
             elif self.crew.expands:
                 self.known.links(url, reply.page, now)
         else:
@@ -173,13 +173,13 @@ class Fleet:
         known, hosts = self.known, self.frontier
         if hosts.always_free and not self._again:
             return self._fetch(self._queue.popleft(), 0, None)
-        for at, (ticket, url, hops) in enumerate(self._again):
+        for index, (ticket, url, hops) in enumerate(self._again):
             if hosts.free(known.hosts[url], now):
-                del self._again[at]
+                del self._again[index]
                 return self._fetch(url, hops, ticket)
-        for at, url in enumerate(self._queue):
+        for index, url in enumerate(self._queue):
             if hosts.free(known.hosts[url], now):
-                del self._queue[at]
+                del self._queue[index]
                 return self._fetch(url, 0, None)
         waiting = [url for _, url, _ in self._again] + list(self._queue)
         times = [hosts.free_at(name) for name in {known.hosts[url] for url in waiting}]
@@ -198,7 +198,7 @@ class Fleet:
         return Fetch(ticket, self.known.urls[url], host, Choice(url), hops + 1)
 
     def _redirected(self, reply: Redirected, url: int, hops: int, now: float) -> Outcome | Deferred:
-        """The page stands under the URL that answers; its links are then asked for there."""
+        """The page belongs to the URL that answers; the step continues there."""
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
         elif (target := self.known.number(reply.location)) == url or hops > MOST_HOPS:
@@ -223,7 +223,7 @@ class Fleet:
             return
         step, links, pages = self._step, self._links, self._pages
         self._step, self._links, self._pages = -1, [], []
-        self.crew.take_in(step, links, pages, now)
+        self.crew.end_step(step, links, pages, now)
 
     # -- durable
 
@@ -264,10 +264,10 @@ class Fleet:
                 self.frontier.take(self.known.hosts[url])
 
     def reissue(self, now: float) -> int:
-        """After a load in a new process, whose requests died with the old one: ask for them again.
-        Returns how many there are.
+        """After a load in a new process: repeat the requests that were lost with the old one.
+        Returns their number.
 
-        Every host is left alone for its whole delay: nobody knows when it was asked last.
+        Every host is left alone for its full delay: the time of its last request is unknown.
         """
         hosts, lost = self.frontier, list(self._flights.items())
         for ticket, (url, hops) in lost:

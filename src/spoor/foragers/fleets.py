@@ -19,7 +19,7 @@ from spoor.foragers.states import Describe
 
 @dataclass(frozen=True, slots=True)
 class FleetTask:
-    """What a fleet is told when it is made."""
+    """The task that a fleet is made for."""
 
     seeds: Sequence[str]
     """Canonical URLs."""
@@ -48,7 +48,7 @@ def _checked(settings: FleetSettings) -> FleetSettings:
     return settings
 
 
-def _foragers(what: str, *, weblog: bool = True, learns: bool = True) -> Callable[..., Fleet]:
+def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable[..., Fleet]:
     """The factory of one kind of foraging fleet: all take the same settings."""
 
     def make(
@@ -76,7 +76,7 @@ def _foragers(what: str, *, weblog: bool = True, learns: bool = True) -> Callabl
         )
         return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
 
-    make.__doc__ = what
+    make.__doc__ = doc
     return make
 
 

@@ -41,13 +41,13 @@ class Frontier:
 
     def take_best(self, states: NDArray[np.float32], weight: NDArray[np.float32]) -> int:
         """Algorithm 3, and the URL leaves; of equal values the first in the array's order."""
-        at = int(np.argmax(states[self._array[: self._size]] @ weight))
-        return self._take(at)
+        index = int(np.argmax(states[self._array[: self._size]] @ weight))
+        return self._take(index)
 
-    def _take(self, at: int) -> int:
-        url = int(self._array[at])
+    def _take(self, index: int) -> int:
+        url = int(self._array[index])
         self._size -= 1
-        self._array[at] = self._array[self._size]
+        self._array[index] = self._array[self._size]
         self._inside.remove(url)
         return url
 
@@ -145,7 +145,7 @@ class Forager:
     # -- Algorithm 6
 
     def multiply(self, number: int, rng: np.random.Generator) -> Forager:
-        """A child: half of the weblog, and the weights copied if it learns, else drawn anew.
+        """A child: half of the weblog, and the weights, copied if it learns, else drawn at random.
 
         Without weblog update all foragers share their starting URLs (section 4.2.1), so nothing
         is divided.

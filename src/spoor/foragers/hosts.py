@@ -27,7 +27,7 @@ class Hosts:
         return self._busy.get(host, 0) < self._per_host and self._free_at.get(host, now) <= now
 
     def free_at(self, host: str) -> float | None:
-        """When its delay is over; None while a reply must come first."""
+        """The time its delay ends; None while it must wait for a reply."""
         if self._busy.get(host, 0) >= self._per_host:
             return None
         return self._free_at.get(host, -math.inf)
@@ -58,7 +58,7 @@ class Hosts:
         return {"pace": dict(self._pace), "free_at": dict(self._free_at)}
 
     def load(self, state: State) -> None:
-        """Requests that were under way when it was saved are not: whoever loads asks anew."""
+        """Requests that were in flight at the save are not any more: the caller repeats them."""
         self._pace = dict(state["pace"])
         self._free_at = dict(state["free_at"])
         self._busy = {}

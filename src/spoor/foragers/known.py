@@ -38,7 +38,7 @@ class Known:
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
         self.date: list[float] = []
-        """When the content that was downloaded last came to be; NEVER if that is not known."""
+        """Publication time of the content downloaded last; NEVER if unknown."""
         self.digests: list[int] = []
         """Of the content that was downloaded last; 0 before the first download."""
         self.version: list[int] = []
@@ -103,7 +103,7 @@ class Known:
         return True
 
     def _store(self, url: int, page: Page) -> None:
-        """Algorithm 2: the classifier's outputs for a page, kept under its URL."""
+        """Algorithm 2: the classifier's outputs for a page, stored under its URL."""
         if self._describe.settled:
             self._unsettled.discard(url)
         else:
@@ -121,8 +121,8 @@ class Known:
         if known is not None and known[0] == content and known[1] == count:
             return known[2]
         born = NEVER if known is None else now
-        found = page.links if self._admit is None else self._admit(page, 0)
-        numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(found))]
+        admitted = page.links if self._admit is None else self._admit(page, 0)
+        numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
         links = [number for number in numbers if number != url]
         self._links[url] = (content, count, links)
         return links

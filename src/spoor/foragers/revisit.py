@@ -1,6 +1,6 @@
-"""Crews without foragers, to compare with: they know one list of pages and come back to them.
+"""Crews without foragers, as baselines: they revisit one list of pages.
 
-They send what they find new to the same reinforcing agent, so every figure means the same.
+They send new documents to the same reinforcing agent, so every figure means the same.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class RoundRobin(_Submits):
         self._at = (self._at + 1) % len(self._known.urls)
         return self._at
 
-    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """Links are followed in their turn only; the next URLs in turn go along."""
+    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """Links are followed in their turn only; the next URLs in turn are fetched too."""
         count = min(self.abreast, len(self._known.urls)) - 1
         return [self.visit(now) for _ in range(count)]
 
-    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
 
 
@@ -73,8 +73,8 @@ class ChangeRate(_Submits):
     """Revisits by estimated rates of change, for freshness (Cho & Garcia-Molina 2000, 2003).
 
     A page that changes λ times a second and was seen τ seconds ago is worth
-    (1 − (1 + λτ) e^(−λτ)) / λ: visits at a level of this are the optimal allocation of Cho and
-    Garcia-Molina (2000), which leaves pages alone that change too fast to be kept fresh. Each
+    (1 − (1 + λτ) e^(−λτ)) / λ: visits at a constant level of it are the optimal allocation of
+    Cho and Garcia-Molina (2000), which ignores pages that change too fast to be kept fresh. Each
     `batch` of visits is half URLs never visited, oldest first, and half the pages worth most.
     O(pages) a batch.
     """
@@ -120,8 +120,8 @@ class ChangeRate(_Submits):
         self._asked = [self._queue.popleft()]
         return self._asked[0]
 
-    def wanted(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """Links are followed in their turn only; what comes next in the batch goes along."""
+    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """Links are followed in their turn only; the next URLs of the batch are fetched too."""
         while self._queue and len(self._asked) < self.abreast:
             self._asked.append(self._queue.popleft())
         return self._asked[1:]
@@ -155,14 +155,14 @@ class ChangeRate(_Submits):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
 
-    def take_in(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
         self._grow()
-        came = set(pages)
+        fetched = set(pages)
         for page in self._asked:
-            if page not in came:
-                # Nothing came, here: as if it had been seen unchanged, so that it does not come
-                # first again. A redirect leads to a page that has its own turn.
+            if page not in fetched:
+                # Not downloaded: count it as seen unchanged, so that it is not the first again.
+                # A redirect leads to a page that has its own turn.
                 self._last[page] = now
                 continue
             version = self._known.version[page]

@@ -2,7 +2,7 @@
 
 Clusters come from principal-direction divisive partitioning (Boley 1998) of a background corpus;
 the classifier is Joachims's probabilistic version of TF-IDF (1997): P(C | d) is the sum over the
-words of d of P(C | w) P(w | d). One more class stands for general text, and its output is dropped.
+words of d of P(C | w) P(w | d). One more class represents general text, and its output is dropped.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Describe(Protocol):
 
 def words(page: Page) -> list[str]:
     """Stems of a page's words without stop words, the first 2,000."""
-    found = tokens(f"{page.title} {page.text}"[: WORDS_OF_A_PAGE * 12])
-    return stem([word for word in found if word not in STOP_WORDS][:WORDS_OF_A_PAGE])
+    words_of_page = tokens(f"{page.title} {page.text}"[: WORDS_OF_A_PAGE * 12])
+    return stem([word for word in words_of_page if word not in STOP_WORDS][:WORDS_OF_A_PAGE])
 
 
 # ---------------------------------------------------------------- Boley's partitioning
@@ -105,7 +105,7 @@ def _projections(rows: Rows, steps: int = 60) -> NDArray[np.float64]:
             return np.zeros(count)
         if np.linalg.norm(along / size - before / max(np.linalg.norm(before), 1e-12)) < 1e-6:
             break
-    # Which way a direction points is free: the document with the largest projection lies ahead.
+    # The sign of a direction is free: the document with the largest projection is positive.
     return np.asarray(along if along[np.argmax(np.abs(along))] > 0 else -along)
 
 
@@ -126,9 +126,9 @@ class PrTFIDF:
     def size(self) -> int:
         return int(self._given_word.shape[1])
 
-    def outputs(self, found: Iterable[str]) -> NDArray[np.float32]:
+    def outputs(self, words: Iterable[str]) -> NDArray[np.float32]:
         """P(C | d) of each cluster; they sum to 1 less the share of general text."""
-        rows = [row for row in map(self._rows.get, found) if row is not None]
+        rows = [row for row in map(self._rows.get, words) if row is not None]
         if not rows:
             return np.zeros(self.size, dtype=np.float32)
         outputs: NDArray[np.float32] = self._given_word[rows].mean(axis=0)
@@ -154,13 +154,13 @@ class PrTFIDF:
     ) -> PrTFIDF:
         """From a background corpus and general texts, as words.
 
-        Without general texts every fifth document of the corpus stands for them. Of the words, the
-        20,000 in most documents are kept. Fewer documents than clusters leave clusters empty.
+        Without general texts every fifth document of the corpus replaces them. The vocabulary is
+        the 20,000 words in most documents. Fewer documents than clusters leave clusters empty.
         """
         others = list(general) or list(corpus)[::5]
         often = Counter(word for text in corpus for word in set(text))
-        kept = sorted(often, key=lambda word: (-often[word], word))[:MOST_WORDS]
-        rows = {word: row for row, word in enumerate(kept)}
+        vocabulary = sorted(often, key=lambda word: (-often[word], word))[:MOST_WORDS]
+        rows = {word: row for row, word in enumerate(vocabulary)}
         shares = _shares(corpus, rows)
         label = partition(_weighted(shares), clusters)
         label = np.concatenate([label, np.full(len(others), clusters)])
@@ -175,17 +175,17 @@ class PrTFIDF:
         joint = (member @ everything).toarray() / sizes.sum()
         total = joint.sum(axis=0)
         given = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
-        return cls(kept, np.ascontiguousarray(given[:clusters].T, dtype=np.float32))
+        return cls(vocabulary, np.ascontiguousarray(given[:clusters].T, dtype=np.float32))
 
 
 def _shares(texts: Sequence[Sequence[str]], rows: dict[str, int]) -> Rows:
     """P(w | d): share of each word in each text."""
     indptr, indices, data = [0], list[int](), list[float]()
     for text in texts:
-        found = Counter(rows[word] for word in text if word in rows)
-        total = sum(found.values())
-        indices += found
-        data += [n / total for n in found.values()]
+        counts = Counter(rows[word] for word in text if word in rows)
+        total = sum(counts.values())
+        indices += counts
+        data += [n / total for n in counts.values()]
         indptr.append(len(indices))
     return sparse.csr_array((data, indices, indptr), shape=(len(texts), len(rows)))
 

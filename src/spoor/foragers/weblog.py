@@ -47,6 +47,6 @@ class Weblog:
         if len(urls) < 2:
             return Weblog(dict(self.values))
         chosen = set(rng.choice(len(urls), len(urls) // 2, replace=False).tolist())
-        child = {url: self.values[url] for at, url in enumerate(urls) if at in chosen}
+        child = {url: self.values[url] for index, url in enumerate(urls) if index in chosen}
         self.values = {url: value for url, value in self.values.items() if url not in child}
         return Weblog(child)

@@ -1,7 +1,7 @@
-"""The pages of a run out into other programs: JSON lines, CSV, Parquet, WARC, and bulk lines for
-Elasticsearch and OpenSearch.
+"""Export of the pages of a run: JSON lines, CSV, Parquet, WARC, and bulk lines for Elasticsearch
+and OpenSearch.
 
-Rows come one by one and go one by one, so memory stays flat. A file appears whole or not at all.
+Rows are read and written one by one, so memory stays flat. A file appears complete or not at all.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ _MOST_ID = 512
 """Bytes of an `_id`."""
 
 
-def format_of(out: Path, told: str | None) -> str:
+def format_of(out: Path, chosen: str | None) -> str:
     """The format of an export. Raises InputError where neither it nor the file's name says one."""
     formats = dict.fromkeys(SUFFIXES.values())
-    if told is not None:
-        if told not in formats:
-            raise InputError(f"unknown format {told!r}; there are: {', '.join(formats)}")
-        return told
+    if chosen is not None:
+        if chosen not in formats:
+            raise InputError(f"unknown format {chosen!r}; there are: {', '.join(formats)}")
+        return chosen
     for suffix, name in SUFFIXES.items():
         if out.name.endswith(suffix):
             return name
@@ -84,8 +84,8 @@ def format_of(out: Path, told: str | None) -> str:
 def write(rows: Iterable[Row], out: Path, kind: str, *, index: str = "", folder: Path) -> int:
     """Write rows to a file, which is replaced if it is there; returns how many.
 
-    `index` is that of bulk lines; `folder` is where the archives of WARC lie. Raises InputError
-    where the file cannot be written.
+    `index` is the index of bulk lines; `folder` has the WARC archives. Raises InputError where the
+    file cannot be written.
     """
     if kind == "bulk" and not _INDEX.fullmatch(index):
         raise InputError(
@@ -96,8 +96,8 @@ def write(rows: Iterable[Row], out: Path, kind: str, *, index: str = "", folder:
         "jsonl": json_lines,
         "csv": comma_separated,
         "parquet": parquet,
-        "bulk": lambda found, file: bulk(found, file, index),
-        "warc": lambda found, file: warc(found, file, folder),
+        "bulk": lambda items, file: bulk(items, file, index),
+        "warc": lambda items, file: warc(items, file, folder),
     }
     with replacing(out) as file:
         return writers[kind](rows, file)
@@ -105,8 +105,8 @@ def write(rows: Iterable[Row], out: Path, kind: str, *, index: str = "", folder:
 
 @contextmanager
 def replacing(out: Path) -> Iterator[BinaryIO]:
-    """A file that takes its place once it is whole and on the disk; nothing is left if it never
-    is."""
+    """A new file that replaces `out` once it is complete and on the disk; on an error it is
+    removed."""
     if os.path.isdir(out):
         raise InputError(f"{out} is a folder; give the name of a file")
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
@@ -161,8 +161,8 @@ def identifier(url: str) -> str:
 
 
 def comma_separated(rows: Iterable[Row], file: BinaryIO) -> int:
-    """CSV (RFC 4180) in UTF-8. Lists stand in one cell, a line each; what a spreadsheet would take
-    for a formula has an apostrophe before it."""
+    """CSV (RFC 4180) in UTF-8. A list is one cell, a line for each item; an apostrophe precedes
+    what a spreadsheet would read as a formula."""
     text = io.TextIOWrapper(file, "utf-8", errors="replace", newline="")
     made: Any = None
     count = 0
@@ -181,7 +181,7 @@ def comma_separated(rows: Iterable[Row], file: BinaryIO) -> int:
 
 
 def cell(value: object) -> object:
-    """A value as it stands in a table."""
+    """A value as a cell of a table."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -262,7 +262,7 @@ def _first(source: BinaryIO) -> bytes:
 
 
 def _exchange(source: BinaryIO, offset: int) -> Iterator[bytes]:
-    """The response at a place, and what was recorded with it: it follows at once."""
+    """The response at an offset, and the records that belong to it: they follow at once."""
     head, member = _member(source, offset)
     if b"\r\nWARC-Type: response\r\n" not in head:
         raise EOFError("no response stands there")
@@ -278,7 +278,7 @@ def _exchange(source: BinaryIO, offset: int) -> Iterator[bytes]:
 
 
 def _member(source: BinaryIO, offset: int) -> tuple[bytes, bytes]:
-    """The headers of the record at a place, and its gzip member as it stands there."""
+    """The headers of the record at an offset, and its gzip member, unchanged."""
     source.seek(offset)
     decoder = zlib.decompressobj(wbits=31)
     raw, head = bytearray(), bytearray()

@@ -7,7 +7,7 @@
 A row with a status of 3xx and a `location` is a redirect; one of 4xx or 5xx is a failure.
 
 `categories` become labels: `Sports.Football` gives `Sports.Football` and `Sports`, so that a
-category matches all that lies in it.
+category matches all its subcategories.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ELSEWHERE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 """How a URL begins that is one, but not of the web."""
 
 MARKS = {"<frame>": "frame", "<iframe>": "iframe", "<area>": "area", "<meta>": "refresh"}
-"""What stands for the anchor text of a link that has none → kind of the link."""
+"""Placeholder for the anchor text of a link without one → kind of the link."""
 
 
 class JsonLines(FileSource):
@@ -169,8 +169,8 @@ def _reply(
         )
     absent = row.pop("body_absent", False)
     text = _take(row, "text", str)
-    found = _take(row, "links", list)
-    if text is None and found is None and not absent:
+    entries = _take(row, "links", list)
+    if text is None and entries is None and not absent:
         raise _BadError("no html, body_base64, text, links or body_absent")
     flags = frozenset() if content_type.startswith("text/html") else frozenset({"not-html"})
     page = Page(
@@ -179,7 +179,7 @@ def _reply(
         content_type,
         _take(row, "title", str) or "",
         text=text or "",
-        links=_links(found or [], url, text or "", ids),
+        links=_links(entries or [], url, text or "", ids),
         flags=flags,
         labels=labels,
         site=site,
@@ -217,19 +217,19 @@ def _labels(row: dict[str, Any]) -> frozenset[str]:
     categories = _take(row, "categories", list) or []
     if not all(isinstance(name, str) for name in (*labels, *categories)):
         raise _BadError("a label is not a string")
-    found = set(labels)
+    prefixes = set(labels)
     for category in categories:
         parts = category.split(".")
-        found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return frozenset(found)
+        prefixes.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return frozenset(prefixes)
 
 
 def _links(
-    found: list[Any], url: str, text: str, ids: Mapping[str, str] | None
+    entries: list[Any], url: str, text: str, ids: Mapping[str, str] | None
 ) -> tuple[Link, ...]:
     """Links to what can be fetched; mail addresses and the like are left out."""
     links: list[Link] = []
-    for item in found:
+    for item in entries:
         target, words, place, context = _parts(item, ids)
         resolved = JOINER.join(target, ANYWHERE if ABSOLUTE.match(target) else url)
         if resolved is None:
@@ -276,5 +276,5 @@ def _around(text: str, anchor: str, place: int, context: str) -> tuple[str, str]
     context that the row gives."""
     if place >= 0:
         return words_around(text, anchor, place)
-    before_it, found, after_it = context.partition(anchor) if anchor else (context, "", "")
-    return (before_it.strip(), after_it.strip()) if found else (context.strip(), "")
+    before_it, matched, after_it = context.partition(anchor) if anchor else (context, "", "")
+    return (before_it.strip(), after_it.strip()) if matched else (context.strip(), "")

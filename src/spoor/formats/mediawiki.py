@@ -49,7 +49,7 @@ class Site:
     """URL of the main page."""
     language: str = ""
     first_letter: bool = True
-    """Whether titles begin with a capital whatever the link says."""
+    """Whether titles begin with a capital even where the link does not."""
     files: frozenset[str] = FILES
     """Names of the namespaces of pictures, in lower case."""
     categories: frozenset[str] = CATEGORIES
@@ -155,7 +155,7 @@ def recording(
     time = _time(timestamp)
     article = _read(wikitext, title, site)
     text = "".join(article.pieces)
-    links = tuple(_link(found, position, text) for position, found in enumerate(article.links))
+    links = tuple(_link(link, position, text) for position, link in enumerate(article.links))
     page = Page(
         url,
         title=title,
@@ -179,7 +179,7 @@ def _time(timestamp: str | None) -> float | None:
 
 
 @dataclass(slots=True)
-class _Found:
+class _WikiLink:
     """A link as it was met."""
 
     url: str
@@ -190,17 +190,17 @@ class _Found:
     region: str
 
 
-def _link(found: _Found, position: int, text: str) -> Link:
-    before, after = words_around(text, found.text, found.place)
+def _link(link: _WikiLink, position: int, text: str) -> Link:
+    before, after = words_around(text, link.text, link.place)
     anchor = Anchor(
-        MARKUP.sub("", found.text).strip(),
+        MARKUP.sub("", link.text).strip(),
         MARKUP.sub("", before),
         MARKUP.sub("", after),
-        found.headings,
+        link.headings,
         position=position,
-        region=found.region,
+        region=link.region,
     )
-    return Link(found.url, anchor)
+    return Link(link.url, anchor)
 
 
 @dataclass(slots=True)
@@ -213,16 +213,16 @@ class _Article:
     headings: list[str] = field(default_factory=list)
     above: dict[int, str] = field(default_factory=dict)
     """Level → the heading in force."""
-    links: list[_Found] = field(default_factory=list)
+    links: list[_WikiLink] = field(default_factory=list)
     categories: list[str] = field(default_factory=list)
 
-    def say(self, words: str) -> None:
+    def append(self, words: str) -> None:
         self.pieces.append(words)
         self.length += len(words)
 
     def enter(self, url: str, words: str, region: str) -> None:
         place = self.length if region == "main" else -1
-        self.links.append(_Found(url, words, place, tuple(self.above.values()), region))
+        self.links.append(_WikiLink(url, words, place, tuple(self.above.values()), region))
 
 
 def _read(wikitext: str, title: str, site: Site) -> _Article:
@@ -243,7 +243,7 @@ def _walk(code: Any, article: _Article, region: str, depth: int) -> None:
     for node in code.nodes:
         if isinstance(node, nodes.Text):
             if region == "main":
-                article.say(node.value)
+                article.append(node.value)
         elif isinstance(node, nodes.Wikilink):
             _wikilink(node, article, region, depth)
         elif isinstance(node, nodes.ExternalLink):
@@ -256,11 +256,11 @@ def _walk(code: Any, article: _Article, region: str, depth: int) -> None:
             if name not in SKIPPED_TAGS:
                 _walk(node.contents, article, "footer" if name == "ref" else region, depth + 1)
                 if region == "main" and name in ("br", "li", "td", "th", "tr", "table", "p", "div"):
-                    article.say("\n")
+                    article.append("\n")
         elif isinstance(node, nodes.Heading):
             _heading(node, article, region, depth)
         elif isinstance(node, nodes.HTMLEntity) and region == "main":
-            article.say(_entity(node))
+            article.append(_entity(node))
 
 
 def _entity(node: Any) -> str:
@@ -303,7 +303,7 @@ def _wikilink(node: Any, article: _Article, region: str, depth: int) -> None:
         with contextlib.suppress(ValueError):
             article.enter(site.url(title), words, region)
     if region == "main":
-        article.say(words)
+        article.append(words)
 
 
 def _external(node: Any, article: _Article, region: str) -> None:
@@ -311,4 +311,4 @@ def _external(node: Any, article: _Article, region: str) -> None:
     with contextlib.suppress(ValueError):
         article.enter(canonical(str(node.url).strip()), words, region)
     if region == "main":
-        article.say(words)
+        article.append(words)

@@ -1,10 +1,10 @@
-"""A mirror folder in, as `wget -r`, HTTrack or a static site generator leaves it.
+"""Reading a mirror folder of `wget -r`, HTTrack or a static site generator.
 
 A file's URL is rebuilt from its path. Where the folder holds one folder a host (`wget -r`,
 HTTrack), or is itself named as a host, the host is known, and its scheme is taken to be http;
-otherwise `base_url` says where the folder stands. `index.html` is its folder; a name with a `?`
+otherwise `base_url` is the URL of the folder. `index.html` is its folder; a name with a `?`
 (`page.php?id=3`, `page.php?id=3.html`) is the page with that query; a page that HTTrack signed has
-the URL that HTTrack says. Links written for the file names still lead to the pages.
+the URL of the signature. Links written for the file names still lead to the pages.
 
 Style sheets, scripts, fonts and images are left out; files of other types are pages without words.
 """
@@ -59,11 +59,11 @@ class Mirror:
 
 
 SAFE = "/~!$&'()*+,;=:@"
-"""What stands unescaped in the path of a URL, beside letters, digits and `-._`."""
+"""Characters of a URL's path that are not escaped, beside letters, digits and `-._`."""
 
 
 def _roots(path: Path, base_url: str | None) -> list[tuple[Path, str]]:
-    """Folders to read, each with the URL that it stands for."""
+    """Folders to read, each with its URL."""
     if base_url is not None:
         try:
             return [(path, canonical(base_url if base_url.endswith("/") else f"{base_url}/"))]
@@ -100,7 +100,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def recording(file: Path, file_url: str) -> Recording | None:
-    """The page of a file that stands at `file_url`; None for what is no page."""
+    """The page of a file whose URL is `file_url`; None where it is no page."""
     media = mimetypes.guess_type(file.name.partition("?")[0])[0] or ""
     if FURNITURE.fullmatch(media):
         return None
@@ -135,7 +135,7 @@ def _looks_like_html(head: bytes) -> bool:
 
 
 def _address(file_url: str, head: bytes) -> tuple[str, float | None]:
-    """The URL that the page had on the web, and when it was fetched, as far as can be told."""
+    """The URL that the page had on the web, and its time of fetching, where they are known."""
     time = None
     url = file_url
     signature = SIGNATURE.search(head)

@@ -1,4 +1,4 @@
-"""Opening what a user names: format and compression are told by content, not by name."""
+"""Opening sources: format and compression are recognised by content, not by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Source(Protocol):
 
     @property
     def total(self) -> int:
-        """Its size in bytes, as it lies on the disk."""
+        """Its size in bytes on the disk."""
         ...
 
     @property
@@ -182,9 +182,9 @@ def sniff(path: Path) -> str:
 
 
 def open_source(path: Path, *, base_url: str | None = None) -> Source:
-    """The source at a path; `base_url` is where a mirror folder stood on the web.
+    """The source at a path; `base_url` is the URL that a mirror folder had on the web.
 
-    Raises InputError for what is missing or of no known format.
+    Raises InputError where it is missing or has no known format.
     """
     # Here, so that a format asks for its own dependency only.
     from spoor.formats.jsonlines import JsonLines

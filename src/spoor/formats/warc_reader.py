@@ -21,7 +21,7 @@ from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
 from spoor.web.urls import Joiner, canonical
 
-WANTED = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
+RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
 
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
@@ -37,7 +37,7 @@ class Warc(FileSource):
         with self._file:
             # Our own decompression, since FastWARC takes a file that is cut short for its end.
             stream: Any = io.BufferedReader(self._file, CHUNK)
-            records = ArchiveIterator(stream, WANTED, parse_http=False)
+            records = ArchiveIterator(stream, RECORD_TYPES, parse_http=False)
             number = 0
             while True:
                 try:
@@ -55,17 +55,17 @@ class Warc(FileSource):
 
 
 def page_at(file: Path, offset: int, length: int) -> Page | None:
-    """The page of the response that stands at `offset`; None where there is none, or not whole."""
+    """The page of the response at `offset`; None where there is none, or an incomplete one."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
             member = io.BytesIO(stream.read(length))
-        record = next(ArchiveIterator(member, WANTED, parse_http=False), None)
+        record = next(ArchiveIterator(member, RECORD_TYPES, parse_http=False), None)
         job = None if record is None else _job(record, f"{file} at {offset}")
-        found = None if job is None else job()
+        answer = None if job is None else job()
     except (OSError, InputError):
         return None
-    reply = None if found is None else found.reply
+    reply = None if answer is None else answer.reply
     return reply.page if isinstance(reply, Fetched) else None
 
 

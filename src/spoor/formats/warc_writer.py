@@ -26,7 +26,7 @@ MOST_WAITING = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record stands."""
+    """The position of a record in the archive."""
 
     file: str
     offset: int
@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """One exchange as it goes into an archive."""
+    """One exchange, ready for an archive."""
 
     url: str
     at: float
@@ -45,13 +45,13 @@ class Captured:
     response: bytes
     """Status line, headers, an empty line, the body."""
     truncated: str = ""
-    """`length`, `time`, `disconnect` or `unspecified`; empty if whole."""
+    """`length`, `time`, `disconnect` or `unspecified`; empty if complete."""
 
 
 class WarcWriter:
     """Appends to `STEM.warc.gz` of a folder, and to `STEM-00001.warc.gz`, … as it fills.
 
-    What is written waits in memory until `sync`. `new_id` gives record identifiers; a run passes
+    Records wait in memory until `sync`. `new_id` gives record identifiers; a run passes
     its own, so that a seed gives the same bytes.
     """
 
@@ -97,7 +97,7 @@ class WarcWriter:
         return self._folder / name
 
     def write(self, captured: Captured) -> Place:
-        """Append one exchange; returns where its response record stands."""
+        """Append one exchange; returns the place of its response record."""
         if self._end >= self._rotate_at:
             self.close()
             self._number += 1
@@ -160,9 +160,9 @@ class WarcWriter:
         finally:
             self._file.close()
 
-    def _info(self, at: float) -> None:
+    def _info(self, time: float) -> None:
         fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n"
-        captured = Captured("", at, b"", b"")
+        captured = Captured("", time, b"", b"")
         kind = "application/warc-fields"
         self._record(WarcRecordType.warcinfo, captured, fields.encode(), kind, self._new_id())
 
@@ -190,9 +190,9 @@ class WarcWriter:
         record.set_bytes_content(content)
         plain = io.BytesIO()
         record.write(plain, checksum_data=True)
-        # A member of its own: readers refuse a file that is one as a whole. By igzip: to as many
-        # bytes as zlib, in a tenth of its time for a small record, most of which goes into making
-        # its tables, and in a fifth for a large one. More memory for it makes none smaller.
+        # A member of its own: readers refuse a file that is one single member. igzip needs as many
+        # bytes as zlib, a tenth of its time for a small record (most of it makes the tables),
+        # and a fifth for a large one. With more memory no record gets smaller.
         member = compress(plain.getbuffer(), 1, COMP_GZIP, MEM_LEVEL_SMALL)
         place = Place(self._name, self._end, len(member))
         self._waiting += member
@@ -202,8 +202,8 @@ class WarcWriter:
 
 
 @lru_cache(maxsize=1)  # the records of one exchange have one
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def _date(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def response_at(folder: Path, place: Place) -> tuple[str, bytes]:

@@ -157,7 +157,7 @@ class Client:
             return _both(raw, body, inflaters, limit, "length")
         except aiohttp.ClientError:
             return _both(raw, body, inflaters, limit, "disconnect")
-        complete = all(inflater.whole for inflater in inflaters)
+        complete = all(inflater.complete for inflater in inflaters)
         return _both(raw, body, inflaters, limit, "" if complete else "encoding")
 
 

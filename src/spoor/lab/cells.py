@@ -1,6 +1,6 @@
 """The one mechanism of all experiments: plan cells, run those that are missing, collect their rows.
 
-A kind of experiment (`spoor.lab.kinds`) says what its cells are and how they run. All else stands
+A kind of experiment (`spoor.lab.kinds`) defines its cells and how they run. Everything else is
 here once: the file of each finished cell, processes, progress. A finished cell is stored under a
 hash of what it is, of the code that ran it and of its data, so the same cell never runs twice, and
 a change of any of the three runs it again.

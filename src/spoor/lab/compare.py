@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """`win`, `loss` or `tie` of `one` at 95 %; `tie` where the pairs cannot tell."""
+        """`win`, `loss` or `tie` of `one` at 95 %; `tie` where the pairs do not decide."""
         return self._verdict(self.adjusted)
 
     @property
@@ -126,23 +126,23 @@ def check_measure(results: Sequence[Results], measure: str) -> None:
 
 def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
     """The values of a measure by pair and contender; a contender with fewer seeds than others
-    stands in each seed's pair with its mean."""
-    found: dict[Key, dict[str, dict[int, list[float]]]] = {}
+    has its mean in each seed's pair."""
+    measured: dict[Key, dict[str, dict[int, list[float]]]] = {}
     for item in results:
         for row in item.rows:
             number = value(row, measure)
             if number is not None:
                 key = _key(row, by)
-                seeds = found.setdefault(key, {}).setdefault(contender_of(row), {})
+                seeds = measured.setdefault(key, {}).setdefault(contender_of(row), {})
                 seeds.setdefault(int(row["seed"]), []).append(number)
-    if by == "seed" or len(found) == 1:
-        return _by_seed(found)
+    if by == "seed" or len(measured) == 1:
+        return _by_seed(measured)
     return {
         key: {
             name: float(np.mean([np.mean(values) for values in seeds.values()]))
             for name, seeds in contenders.items()
         }
-        for key, contenders in found.items()
+        for key, contenders in measured.items()
     }
 
 
@@ -155,9 +155,9 @@ def _key(row: Mapping[str, Any], by: str) -> Key:
     return place if by == "site" else (*place, str(row["target"]))
 
 
-def _by_seed(found: Mapping[Key, Mapping[str, Mapping[int, Sequence[float]]]]) -> Units:
+def _by_seed(measured: Mapping[Key, Mapping[str, Mapping[int, Sequence[float]]]]) -> Units:
     pairs: dict[Key, dict[str, float]] = {}
-    for key, contenders in found.items():
+    for key, contenders in measured.items():
         for seed in sorted({seed for seeds in contenders.values() for seed in seeds}):
             pair = pairs[(*key, str(seed))] = {}
             for name, seeds in contenders.items():
@@ -200,7 +200,7 @@ def sign_test(difference: NDArray[np.float64]) -> float:
     def mean(x: NDArray[np.float64], y: NDArray[np.float64], axis: int = -1) -> Any:
         return np.mean(x - y, axis=axis)
 
-    found = permutation_test(
+    result = permutation_test(
         (difference, np.zeros_like(difference)),
         mean,
         permutation_type="samples",
@@ -208,26 +208,29 @@ def sign_test(difference: NDArray[np.float64]) -> float:
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(0),
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
-def corrected(found: Sequence[Comparison], how: str = "holm") -> list[Comparison]:
+def corrected(comparisons: Sequence[Comparison], how: str = "holm") -> list[Comparison]:
     """The comparisons with their p corrected for how many there are: `holm` (no false claim at all
     in 95 % of such tables), `fdr` (5 % of the claims false, Benjamini and Hochberg) or `none`."""
-    tested = [told.p for told in found if told.p is not None]
+    tested = [comparison.p for comparison in comparisons if comparison.p is not None]
     adjust: Callable[[Sequence[float]], Sequence[float]] = {
         "holm": holm,
         "fdr": lambda p: false_discovery_control(p).tolist() if p else [],
         "none": lambda p: p,
     }[how]
     new = iter(adjust(tested))
-    return [told if told.p is None else replace(told, adjusted=next(new)) for told in found]
+    return [
+        comparison if comparison.p is None else replace(comparison, adjusted=next(new))
+        for comparison in comparisons
+    ]
 
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down correction."""
     order = np.argsort(p, kind="stable")
-    steps = [min(1.0, (len(p) - at) * p[place]) for at, place in enumerate(order)]
+    steps = [min(1.0, (len(p) - rank) * p[place]) for rank, place in enumerate(order)]
     adjusted = np.empty(len(p))
     adjusted[order] = list(itertools.accumulate(steps, max))
     return [float(value) for value in adjusted]
@@ -256,24 +259,24 @@ def contenders(
     measure, less = _measure(results, measure)
     pairs = units(results, measure, by)
     groups: dict[str, list[tuple[float, float]]] = {"all": []}
-    for key, told in pairs.items():
-        if one in told and other in told:
-            pair = (told[one], told[other])
+    for key, values in pairs.items():
+        if one in values and other in values:
+            pair = (values[one], values[other])
             groups["all"].append(pair)
             groups.setdefault(", ".join((key[0], *key[2:3])), []).append(pair)
     if len(groups) == 2:
         groups.pop(list(groups)[1])
-    found = [paired(one, other, rows, less=less) for rows in groups.values()]
-    found = corrected(found, correct)
+    comparisons = [paired(one, other, rows, less=less) for rows in groups.values()]
+    comparisons = corrected(comparisons, correct)
     return [
-        told if name == "all" else replace(told, one=f"{told.one} ({name})")
-        for name, told in zip(groups, found, strict=True)
+        comparison if name == "all" else replace(comparison, one=f"{comparison.one} ({name})")
+        for name, comparison in zip(groups, comparisons, strict=True)
     ]
 
 
 def folders(
-    one: Sequence[Results],
-    other: Sequence[Results],
+    first: Sequence[Results],
+    second: Sequence[Results],
     *,
     measure: str = "",
     by: str = "crawl",
@@ -281,23 +284,23 @@ def folders(
 ) -> list[Comparison]:
     """Every contender that both have, the first's results against the second's: two versions of
     the code, two sets of settings. Raises InputError where they have none in common."""
-    measure, less = _measure(one, measure)
-    ours, theirs = (units(results, measure, by) for results in (one, other))
-    names = [name for item in one for name in item.contenders]
-    there = {name for item in other for name in item.contenders}
+    measure, less = _measure(first, measure)
+    ours, theirs = (units(results, measure, by) for results in (first, second))
+    names = [name for item in first for name in item.contenders]
+    there = {name for item in second for name in item.contenders}
     common = [name for name in dict.fromkeys(names) if name in there]
-    found = []
+    comparisons = []
     for name in common:
         pairs = [
-            (told[name], theirs[key][name])
-            for key, told in ours.items()
-            if name in told and name in theirs.get(key, {})
+            (values[name], theirs[key][name])
+            for key, values in ours.items()
+            if name in values and name in theirs.get(key, {})
         ]
         if pairs:
-            found.append(paired(name, name, pairs, less=less))
-    if not found:
+            comparisons.append(paired(name, name, pairs, less=less))
+    if not comparisons:
         raise InputError("the two have no contender, web and target in common")
-    return corrected(found, correct)
+    return corrected(comparisons, correct)
 
 
 def matrix(
@@ -308,15 +311,19 @@ def matrix(
     measure, less = _measure(results, measure)
     pairs = units(results, measure, by)
     names = list(dict.fromkeys(name for item in results for name in item.contenders))
-    found = []
+    comparisons = []
     for one, other in itertools.combinations(names, 2):
-        met = [(told[one], told[other]) for told in pairs.values() if one in told and other in told]
+        met = [
+            (values[one], values[other])
+            for values in pairs.values()
+            if one in values and other in values
+        ]
         if met:
-            found.append(paired(one, other, met, less=less))
+            comparisons.append(paired(one, other, met, less=less))
     table: dict[tuple[str, str], Comparison] = {}
-    for told in corrected(found, correct):
-        table[told.one, told.other] = told
-        table[told.other, told.one] = told.swapped
+    for comparison in corrected(comparisons, correct):
+        table[comparison.one, comparison.other] = comparison
+        table[comparison.other, comparison.one] = comparison.swapped
     return table
 
 
@@ -329,11 +336,15 @@ def _measure(results: Sequence[Results], measure: str) -> tuple[str, bool]:
 def never_losing(table: Mapping[tuple[str, str], Comparison]) -> list[str]:
     """Contenders that win or tie against every other that they met. Losses count without the
     correction here: the more a table is corrected, the more of it is ties."""
-    names = dict.fromkeys(one for one, _ in table)
+    names = dict.fromkeys(first for first, _ in table)
     return [
         name
         for name in names
-        if all(told.uncorrected != "loss" for (one, _), told in table.items() if one == name)
+        if all(
+            comparison.uncorrected != "loss"
+            for (first, _), comparison in table.items()
+            if first == name
+        )
     ]
 
 

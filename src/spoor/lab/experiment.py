@@ -1,7 +1,7 @@
 """Experiments are data: webs, targets, policies with their parameters, budgets and seeds, in TOML.
 
 An experiment of the package is named by its place (`baselines`, `rennie1999/webkb`); one of the
-user's by its file. A name that stands for a folder means every experiment in it.
+user's by its file. The name of a folder means every experiment in it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WebSpec:
 
 @dataclass(frozen=True, slots=True)
 class TargetSpec:
-    """What is wanted, and the words that policies may go by."""
+    """The relevant labels or pages, and the topic's words for the policies."""
 
     want: tuple[str, ...]
     topic: str = ""
@@ -97,7 +97,7 @@ class Experiment:
 
 
 def data_folder() -> Path:
-    """Where recorded webs lie: `SPOOR_DATA`, or `../shared/data`."""
+    """The folder of recorded webs: `SPOOR_DATA`, or `../shared/data`."""
     return Path(os.environ.get("SPOOR_DATA", "../shared/data"))
 
 
@@ -112,7 +112,7 @@ def packaged() -> dict[str, Path]:
 
 
 def find(name: str) -> list[Experiment]:
-    """The experiments that a name or a file stands for. Raises InputError where there is none."""
+    """The experiments of a name or a file. Raises InputError where there is none."""
     if name.endswith(".toml"):
         return [read(Path(name), Path(name).stem)]
     known = packaged()
@@ -144,14 +144,16 @@ def read(path: Path, name: str) -> Experiment:
         title=_text(table, "title", where) or name,
         about=_text(table, "about", where),
         webs=tuple(
-            _web(item, base, f"{where}, web {at}") for at, item in _tables(table, "webs", where)
+            _web(item, base, f"{where}, web {number}")
+            for number, item in _tables(table, "webs", where)
         ),
         targets=tuple(
-            _target(item, f"{where}, target {at}") for at, item in _tables(table, "targets", where)
+            _target(item, f"{where}, target {number}")
+            for number, item in _tables(table, "targets", where)
         ),
         policies=tuple(
-            _contender(item, f"{where}, policy {at}")
-            for at, item in _tables(table, "policies", where)
+            _contender(item, f"{where}, policy {number}")
+            for number, item in _tables(table, "policies", where)
         ),
         seeds=whole_number(table.get("seeds", 1), f"{where}: seeds"),
         pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
@@ -210,8 +212,8 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     if train not in ("", *TRAININGS):
         raise InputError(f"{where}: train is {' or '.join(TRAININGS)} or left out, not {train!r}")
     params = _table(item, "params", where)
-    said = " ".join(f"{key}={value}" for key, value in params.items())
-    name = _text(item, "name", where) or " ".join(filter(None, (policy, said)))
+    settings = " ".join(f"{key}={value}" for key, value in params.items())
+    name = _text(item, "name", where) or " ".join(filter(None, (policy, settings)))
     seeds = None if "seeds" not in item else whole_number(item["seeds"], f"{where}: seeds")
     free = item.get("free_look_ahead", False)
     if not isinstance(free, bool):

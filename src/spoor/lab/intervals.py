@@ -65,15 +65,15 @@ def student_interval(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, _reach(len(values) - 1) * error
 
 
-def welch_interval(one: Sequence[float], other: Sequence[float]) -> tuple[float, float | None]:
+def welch_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float | None]:
     """(mean difference, half of its 95 % interval by Welch's t; None for single values)."""
-    difference = float(np.mean(one) - np.mean(other))
-    if len(one) < 2 or len(other) < 2:
+    difference = float(np.mean(first) - np.mean(second))
+    if len(first) < 2 or len(second) < 2:
         return difference, None
-    a, b = (float(np.var(values, ddof=1)) / len(values) for values in (one, other))
+    a, b = (float(np.var(values, ddof=1)) / len(values) for values in (first, second))
     if a + b == 0.0:
         return difference, 0.0
-    freedom = (a + b) ** 2 / (a**2 / (len(one) - 1) + b**2 / (len(other) - 1))
+    freedom = (a + b) ** 2 / (a**2 / (len(first) - 1) + b**2 / (len(second) - 1))
     return difference, _reach(freedom) * (a + b) ** 0.5
 
 

@@ -70,13 +70,13 @@ Table = Mapping[str, Any]
 def page_of(folder: Path) -> Page:
     """The page of a folder of results: an experiment's report, or, of a folder with several, a
     paper's page or a joint report. Raises InputError where there are none."""
-    found = list(results.read_all(folder))
+    experiments = list(results.read_all(folder))
     if (folder / results.FILE).exists():
-        return page_of_results(found[0])
+        return page_of_results(experiments[0])
     content = read(folder)
     if content is None or not content.get("claims"):
-        return joint(folder, found, content or {})
-    return page(content, found)
+        return joint(folder, experiments, content or {})
+    return page(content, experiments)
 
 
 def read(folder: Path) -> Table | None:
@@ -115,22 +115,22 @@ def _check(item: Table, kind: str, where: str) -> None:
             raise InputError(f"{where}: a row has name, ours and measure (or name, web and graph)")
 
 
-def joint(folder: Path, found: Sequence[Results], content: Table) -> Page:
+def joint(folder: Path, experiments: Sequence[Results], content: Table) -> Page:
     """Several experiments on one page, and who beats whom over all of them."""
     blocks: list[Block] = []
-    kinds = {item.kind for item in found}
-    if kinds == {"harvest"} and len(found) > 1:
-        blocks += matrix_blocks(found, compare.MEASURE["harvest"])
-    for item in found:
+    kinds = {item.kind for item in experiments}
+    if kinds == {"harvest"} and len(experiments) > 1:
+        blocks += matrix_blocks(experiments, compare.MEASURE["harvest"])
+    for item in experiments:
         blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
     title = content.get("title") or folder.resolve().name.replace("-", " ").capitalize()
-    names = ", ".join(f"`{item.name}`" for item in found)
+    names = ", ".join(f"`{item.name}`" for item in experiments)
     lead = f"{content.get('source', '').strip()}\n\nOn this page: {names}."
-    return Page(title, lead, blocks, foot=foot(found))
+    return Page(title, lead, blocks, foot=foot(experiments))
 
 
 def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
-    """The table of an experiment, perhaps with its pictures, without what is said of each pair."""
+    """The table of an experiment, perhaps with its pictures, without comparisons of pairs."""
     skipping = False
     for block in report_of(item).blocks(item):
         if isinstance(block, Heading):
@@ -145,9 +145,9 @@ def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
 # ---------------------------------------------------------------- a paper
 
 
-def page(content: Table, found: Sequence[Results]) -> Page:
+def page(content: Table, experiments: Sequence[Results]) -> Page:
     """The page of a paper from its data and our results."""
-    by_name = {item.name.rpartition("/")[2]: item for item in found}
+    by_name = {item.name.rpartition("/")[2]: item for item in experiments}
     checked = [(claim, *verdict(claim, by_name)) for claim in content.get("claims", ())]
     blocks: list[Block] = []
     if checked:
@@ -166,24 +166,24 @@ def page(content: Table, found: Sequence[Results]) -> Page:
     if figures:
         blocks += [Heading("Figures"), *figures]
     blocks.append(Heading("All that was measured"))
-    for item in found:
+    for item in experiments:
         blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
     lead = "\n\n".join(part.strip() for part in (content["source"], content.get("about", "")))
-    return Page(content["title"], lead, blocks, foot=foot(found))
+    return Page(content["title"], lead, blocks, foot=foot(experiments))
 
 
 def _summary(checked: Sequence[tuple[Table, str, str]]) -> str:
-    counts = {state: sum(found == state for _, _, found in checked) for state in VERDICTS}
+    counts = {state: sum(outcome == state for _, _, outcome in checked) for state in VERDICTS}
     plural = {"holds": "hold", "does not hold": "do not hold"}
-    said = ", ".join(
+    summary = ", ".join(
         f"{count} {plural.get(state, state) if count > 1 else state}"
         for state, count in counts.items()
         if count
     )
     return (
-        f"{len(checked)} claims: {said}. A claim holds or does not where the 95 % interval of our "
-        "difference (positive where the first is better) says so; an interval that holds 0 leaves "
-        "it undecided. Each stands for itself: of twenty, one goes wrong by chance."
+        f"{len(checked)} claims: {summary}. A claim holds or does not where the 95 % interval of "
+        "our difference (positive where the first is better) says so; an interval that holds 0 "
+        "leaves it undecided. Each stands for itself: of twenty, one goes wrong by chance."
     )
 
 
@@ -201,7 +201,7 @@ def _claims(checked: Sequence[tuple[Table, str, str]]) -> Grid:
 
 
 def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, str]:
-    """(what we found, in words; one of `VERDICTS`) for one claim."""
+    """(our result, in words; one of `VERDICTS`) for one claim."""
     item = _results(claim, by_name)
     one, other = claim["one"], claim["other"]
     if item is None:
@@ -217,20 +217,20 @@ def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, str]:
     less = measure.startswith(compare.LESS_IS_BETTER)
     if expects == "ratio":
         ratio, low, high = ratio_of(ours, theirs)
-        said = f"{means}: {ratio:.2f} times ({between(low, high, 2)}, n = {len(ours)})"
-        return said, _in_band(low, high, claim["band"])
+        text = f"{means}: {ratio:.2f} times ({between(low, high, 2)}, n = {len(ours)})"
+        return text, _in_band(low, high, claim["band"])
     gap, low, high = _difference(item, claim, ours, theirs, less)
-    said = f"{means}: {_signed(gap, measure)} ({_between(low, high, measure)}, n = {len(ours)})"
+    text = f"{means}: {_signed(gap, measure)} ({_between(low, high, measure)}, n = {len(ours)})"
     if low is None or high is None:
-        return said, "undecided"
+        return text, "undecided"
     if expects == "same":
         room = claim.get("margin", 0.1) * abs(float(np.mean(theirs)))
         if -room <= low and high <= room:
-            return said, "holds"
-        return said, "does not hold" if low > 0 or high < 0 else "undecided"
+            return text, "holds"
+        return text, "does not hold" if low > 0 or high < 0 else "undecided"
     if expects == "worse":
         low, high = -high, -low
-    return said, "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
+    return text, "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
 
 
 def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
@@ -243,8 +243,8 @@ def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
 def _pairs(item: Results, table: Table) -> list[Mapping[str, float]]:
     """Contender → value for each pair that a claim is about: sites and targets, or, where there is
     one web, topic or site only, its seeds."""
-    found = compare.units([_part(item, table)], table["measure"])
-    return list(found.values())
+    units = compare.units([_part(item, table)], table["measure"])
+    return list(units.values())
 
 
 def _part(item: Results, table: Table) -> Results:
@@ -284,8 +284,8 @@ def ratio_of(
         low, high = (None if end is None else float(np.exp(end)) for end in interval(logs))
         return float(np.exp(logs.mean())), low, high
 
-    def of_means(one: Floats, other: Floats, axis: int = -1) -> Floats:
-        means: Floats = one.mean(axis) / other.mean(axis)
+    def of_means(first: Floats, second: Floats, axis: int = -1) -> Floats:
+        means: Floats = first.mean(axis) / second.mean(axis)
         return means
 
     if np.ptp(ours) == 0 and np.ptp(theirs) == 0:
@@ -314,10 +314,10 @@ def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
         if "graph" in row:
             rows.append(_graph_row(by_name, row))
             continue
-        found = [
+        ratios = [
             pair[row["ours"]] for pair in _pairs(item, {**table, **row}) if row["ours"] in pair
         ]
-        low, high = interval(found)
+        low, high = interval(ratios)
         published = row.get("published")
         inside = "–"
         if published is not None and low is not None and high is not None:
@@ -326,9 +326,9 @@ def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
             [
                 row["name"],
                 "–" if published is None else _shown(published, row["measure"]),
-                _shown(np.mean(found), row["measure"]) if found else "–",
+                _shown(np.mean(ratios), row["measure"]) if ratios else "–",
                 _between(low, high, row["measure"]),
-                str(len(found)),
+                str(len(ratios)),
                 inside,
             ]
         )

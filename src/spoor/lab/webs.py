@@ -45,7 +45,7 @@ def web_folder(web: WebSpec, out: Path) -> Path:
 
 
 def _made(web: WebSpec, out: Path, source: object, make: Callable[[Path], object]) -> Path:
-    """The folder named by a digest of what the web is made of; made whole or not at all."""
+    """The folder named by a digest of the web's source; written completely or not at all."""
     folder = out / "webs" / f"{web.name}-{digest(source, 12)}"
     if not folder.exists():
         part = folder.with_suffix(".part")

@@ -27,7 +27,7 @@ class BoundedDict(dict[K, V]):
 
 
 class Cache(dict[K, V]):
-    """`cache[key]` is `make(key)`, worked out once; begun anew when it holds `limit` keys."""
+    """`cache[key]` is `make(key)`, computed once; it is emptied when it holds `limit` keys."""
 
     def __init__(self, make: Callable[[Any], V], limit: int = sys.maxsize) -> None:
         super().__init__()

@@ -40,20 +40,20 @@ class Network:
         """The input and what each layer gives."""
         layers = [x]
         last = len(self.weights) - 2
-        for at in range(0, len(self.weights), 2):
-            z = layers[-1] @ self.weights[at] + self.weights[at + 1]
-            layers.append(z if at == last else np.maximum(z, 0.0))
+        for index in range(0, len(self.weights), 2):
+            z = layers[-1] @ self.weights[index] + self.weights[index + 1]
+            layers.append(z if index == last else np.maximum(z, 0.0))
         return layers
 
     def gradients(self, x: Floats, goals: Floats) -> list[Floats]:
         """Of the mean of ½ (Q − goal)², laid out as `weights`."""
         layers = self._forward(x)
-        back = (layers[-1] - goals[:, None]) / len(x)
+        error = (layers[-1] - goals[:, None]) / len(x)
         gradients: list[Floats] = []
-        for at in range(len(self.weights) - 2, -1, -2):
-            below = layers[at // 2]
-            gradients[:0] = [below.T @ back, back.sum(axis=0)]
-            back = (back @ self.weights[at].T) * (below > 0)
+        for index in range(len(self.weights) - 2, -1, -2):
+            below = layers[index // 2]
+            gradients[:0] = [below.T @ error, error.sum(axis=0)]
+            error = (error @ self.weights[index].T) * (below > 0)
         return gradients
 
 
@@ -97,14 +97,14 @@ class DoubleDqn:
         self._seen = 0
 
     def remember(self, x: Floats, reward: float, candidates: Floats) -> None:
-        """One transition; of more candidates (n, inputs) than are kept, those with the best Q."""
+        """Store a transition; of too many candidates (n, inputs) only those with the best Q."""
         if len(candidates) > self._most:
             order = np.argsort(-self.online.values(candidates), kind="stable")
             candidates = candidates[order[: self._most]]
-        at = self._seen % len(self._x)
-        self._x[at], self._reward[at], self._count[at] = x, reward, len(candidates)
-        self._next[at] = 0.0
-        self._next[at, : len(candidates)] = candidates
+        slot = self._seen % len(self._x)
+        self._x[slot], self._reward[slot], self._count[slot] = x, reward, len(candidates)
+        self._next[slot] = 0.0
+        self._next[slot, : len(candidates)] = candidates
         self._seen += 1
 
     def step(self) -> None:
@@ -127,14 +127,14 @@ class DoubleDqn:
 
     def _adam(self, gradients: list[Floats]) -> None:
         self._steps += 1
-        one, two, tiny = 0.9, 0.999, 1e-8
+        beta1, beta2, epsilon = 0.9, 0.999, 1e-8
         size = len(gradients)
-        for at, (w, g) in enumerate(zip(self.online.weights, gradients, strict=True)):
-            m, v = self._moments[at], self._moments[at + size]
-            m += (1.0 - one) * (g - m)
-            v += (1.0 - two) * (g * g - v)
-            unbiased = np.sqrt(v / (1.0 - two**self._steps)) + tiny
-            w -= self._alpha * (m / (1.0 - one**self._steps)) / unbiased
+        for index, (w, g) in enumerate(zip(self.online.weights, gradients, strict=True)):
+            m, v = self._moments[index], self._moments[index + size]
+            m += (1.0 - beta1) * (g - m)
+            v += (1.0 - beta2) * (g * g - v)
+            unbiased = np.sqrt(v / (1.0 - beta2**self._steps)) + epsilon
+            w -= self._alpha * (m / (1.0 - beta1**self._steps)) / unbiased
 
     def _switch(self) -> None:
         self._target.weights = [w.copy() for w in self.online.weights]

@@ -1,10 +1,10 @@
 """How many relevant pages are left, and what the next hundred pages will bring.
 
-What a focused crawl has fetched is no random sample: the policy took the best first, so that
-estimates from recaptures or from species seen once (Chao 1984) do not apply. What tells is the
-harvest itself: how many of the last pages were relevant, and how many links stand open. From these
-a log-linear law gives the 10 %, 50 % and 90 % quantiles, fitted by quantile regression (Koenker and
-Bassett 1978) to crawls of webs that are known whole. It knows nothing of the policy. Which webs
+The pages of a focused crawl are no random sample: the policy took the best first, so that
+estimates from recaptures or from species seen once (Chao 1984) do not apply. The harvest itself is
+informative: how many of the last pages were relevant, and how many links are open. From these a
+log-linear law gives the 10 %, 50 % and 90 % quantiles, fitted by quantile regression (Koenker and
+Bassett 1978) to crawls of completely known webs. It ignores the policy. Which webs
 these were, and how often the truth lay within on others: docs/guides/when-to-stop.md;
 `benchmarks/remaining.py` fits and tests it again.
 """
@@ -16,9 +16,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
-LEAST_FOUND = 5
+LEAST_RELEVANT = 5
 LEAST_PAGES = 20
-"""Before so much was found and fetched nothing is said."""
+"""Relevant pages and fetched pages before the first estimate."""
 
 NEXT = 100
 
@@ -54,18 +54,18 @@ class Estimate(NamedTuple):
     """What is left of a crawl."""
 
     left: Range
-    """Relevant pages that are not found yet, wherever links lead from what is known."""
+    """Relevant pages not found yet, in reach of the known pages by links."""
     next: Range
-    """How many of them the next hundred pages will be, at most 100."""
-    found: int
+    """Relevant pages among the next hundred, at most 100."""
+    relevant: int
     pages: int
     requests: float
     """Requests a page so far, failures and redirects included."""
 
     @property
     def share_left(self) -> Range:
-        """Of all relevant pages."""
-        low, middle, high = (value / (self.found + value) for value in self.left)
+        """Share of all relevant pages that is left."""
+        low, middle, high = (value / (self.relevant + value) for value in self.left)
         return Range(low, middle, high)
 
     @property
@@ -78,9 +78,9 @@ class Estimate(NamedTuple):
 
 
 class Harvest:
-    """Which pages of a crawl were relevant, in the order in which they came.
+    """Which pages of a crawl were relevant, in the order of fetching.
 
-    Memory: a number for each relevant page. Adding is O(1), an estimate O(log found).
+    Memory: a number for each relevant page. Adding is O(1), an estimate O(log relevant).
     """
 
     def __init__(self, verdicts: Iterable[bool] = ()) -> None:
@@ -91,7 +91,7 @@ class Harvest:
             self.add(relevant)
 
     @property
-    def found(self) -> int:
+    def relevant(self) -> int:
         return len(self._hits)
 
     def add(self, relevant: bool) -> None:
@@ -105,18 +105,18 @@ class Harvest:
         return len(self._hits) - bisect_left(self._hits, self.pages - pages)
 
     def estimate(self, open_links: int, requests: int = 0) -> Estimate | None:
-        """What is left, with so many links open and so many requests made (0: one a page). None
-        before `LEAST_PAGES` were fetched and `LEAST_FOUND` of them relevant."""
-        if self.pages < LEAST_PAGES or self.found < LEAST_FOUND:
+        """The estimate with so many links open and so many requests made (0: one a page). None
+        before `LEAST_PAGES` were fetched and `LEAST_RELEVANT` of them relevant."""
+        if self.pages < LEAST_PAGES or self.relevant < LEAST_RELEVANT:
             return None
         ratio = max(1.0, requests / self.pages)
         if not open_links:
             none = Range(0.0, 0.0, 0.0)
-            return Estimate(none, none, self.found, self.pages, ratio)
+            return Estimate(none, none, self.relevant, self.pages, ratio)
         coming = _range(NEXT_LAW, self.next_features(), NEXT)
-        # Whoever finds them soon has them left; the two laws do not know of each other.
+        # What the next pages find was left before; the two laws are independent of each other.
         left = Range(*map(max, _range(LEFT_LAW, self.left_features(open_links)), coming))
-        return Estimate(left, coming, self.found, self.pages, ratio)
+        return Estimate(left, coming, self.relevant, self.pages, ratio)
 
     def left_features(self, open_links: int) -> tuple[float, ...]:
         """What `LEFT_LAW` weighs."""
@@ -126,7 +126,7 @@ class Harvest:
             math.log1p(open_links * self.last(quarter) / quarter),
             math.log1p(self.last(quarter)),
             math.log1p(self.last(sixteenth)),
-            math.log1p(self.found),
+            math.log1p(self.relevant),
             math.log1p(open_links),
             math.log(self.pages),
         )
@@ -149,10 +149,10 @@ def _range(law: Law, features: tuple[float, ...], most: float = math.inf) -> Ran
 
 
 def in_words(estimate: Estimate) -> list[str]:
-    """An estimate for a person, a line each of what is left and of what comes next."""
+    """An estimate as text: a line for what is left and one for the next pages."""
     lines = [f"{estimate.left} relevant pages"]
     if estimate.left.high:
-        # Nothing that a crawl has seen tells of parts of a site that it has not met.
+        # A crawl knows nothing about parts of a site that it has not met.
         lines[0] += ", if the rest is like what was seen"
         line = f"{estimate.next} in the next hundred pages"
         if math.isfinite(estimate.cost.middle):

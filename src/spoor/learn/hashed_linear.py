@@ -23,9 +23,9 @@ def grams(text: str, shortest: int, longest: int, *, mark: str = "") -> set[int]
     data = text.encode("utf-8", "surrogatepass")
     start = zlib.crc32(mark.encode())
     return {
-        zlib.crc32(data[at : at + n], start)
+        zlib.crc32(data[begin : begin + n], start)
         for n in range(shortest, longest + 1)
-        for at in range(len(data) - n + 1)
+        for begin in range(len(data) - n + 1)
     }
 
 
@@ -46,7 +46,7 @@ class HashedLinear:
 
     def row(self, hashes: set[int]) -> Row:
         """The row of these features; two that share a weight count once."""
-        return np.array(sorted({at & self._mask for at in hashes}), dtype=np.int32)
+        return np.array(sorted({value & self._mask for value in hashes}), dtype=np.int32)
 
     def value(self, row: Row) -> float:
         """x · w; 0 for a row without features."""

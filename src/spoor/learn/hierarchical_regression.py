@@ -50,17 +50,17 @@ def fit(
     spread: NDArray[np.float32],
     between: float = 1.0,
     steps: int = 1000,
-    tell: Callable[[int, int], None] = lambda done, of: None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> SharedWeights:
     """The maximum a posteriori of N rows: slots (N, K), dense (N, D), y (N,) in [0, 1], site (N,).
 
     `variance` (K,) of the columns' weights; the first `shared` columns are words, the others groups
     of one site. `mean`, `spread` (D,): prior of the dense weights. `between`: variance of a site's
     departures, as a multiple of the weight's own. Convex; L-BFGS goes on until it converges (some
-    250 steps, each O(N · K); `steps` at most). What comes out is rounded, so that another machine,
+    250 steps, each O(N · K); `steps` at most). The result is rounded, so that another machine,
     which adds in another order, gives the same.
     """
-    # Here, since whoever only crawls by what was learned needs none of it.
+    # Here, since only training needs these.
     from scipy.optimize import minimize
     from scipy.sparse import csr_array, hstack
     from scipy.special import expit
@@ -95,34 +95,34 @@ def fit(
         [of_word, spread, between * of_own, of_group, between * np.tile(spread, sites)]
     )
     centre = np.zeros(len(prior))
-    numbers_at = slice(len(of_word), len(of_word) + len(spread))
-    centre[numbers_at] = mean
+    spread_slice = slice(len(of_word), len(of_word) + len(spread))
+    centre[spread_slice] = mean
     turned = design.T.tocsr()
     done = 0
 
     def loss(x: Floats) -> tuple[float, Floats]:
         nonlocal done
         done = min(done + 1, steps - 1)
-        tell(done, steps)
+        progress(done, steps)
         odds, apart_by = design @ x, x - centre
         value = float((np.logaddexp(0.0, odds) - y * odds).sum())
         value += 0.5 * float((apart_by * apart_by / prior).sum())
         return value, turned @ (expit(odds) - y) + apart_by / prior
 
-    found = minimize(
+    minimum = minimize(
         loss,
         centre,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": steps, "maxfun": 2 * steps, "maxcor": 30, "ftol": 1e-15, "gtol": 1e-7},
     )
-    tell(steps, steps)
-    x: Floats = found.x
+    progress(steps, steps)
+    x: Floats = minimum.x
     odds = design @ x
     curvature = expit(odds) * expit(-odds)
     return SharedWeights(
         slots=np.unique(flat[of_words]),
         weights=x[: len(of_word)].round(DIGITS),
-        dense=x[numbers_at].round(DIGITS),
+        dense=x[spread_slice].round(DIGITS),
         spread=(1.0 / (1.0 / spread + curvature @ numbers**2)).round(DIGITS),
     )

@@ -1,4 +1,4 @@
-"""Binary keyword features: whether a page has a word, for the words that tell targets best."""
+"""Binary keyword features: whether a page has one of the words that distinguish targets best."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def information_gain(counts: NDArray[np.int64], pages: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Bits that knowing whether a word occurs tells of the class.
+    """Information about the class, in bits, in whether a word occurs.
 
     `counts` (words, classes): pages of a class with the word; `pages` (classes,): all of them.
     H(C) − P(w) H(C | w) − P(¬w) H(C | ¬w) (Yang and Pedersen 1997, section 2.2).
@@ -39,20 +39,20 @@ def choose_keywords(
 ) -> list[str]:
     """The `most` words of the highest information gain among those on `least` pages or more.
 
-    Each page: its distinct words, and whether it is a target. A tie goes to the word that comes
-    first in the alphabet.
+    Each page: its distinct words, and whether it is a target. A tie goes to the first word in
+    the alphabet.
     """
     having: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     number = [0, 0]
-    for words, wanted in pages:
-        having[wanted].update(words)
-        number[wanted] += 1
+    for words, relevant in pages:
+        having[relevant].update(words)
+        number[relevant] += 1
     often = having[False] + having[True]
     known = sorted(word for word, n in often.items() if n >= least)
     counts = np.array([[having[0][word], having[1][word]] for word in known], dtype=np.int64)
     gain = information_gain(counts.reshape(-1, 2), np.array(number, dtype=np.int64))
     order = np.argsort(-gain, kind="stable")[:most]
-    return [known[at] for at in order]
+    return [known[column] for column in order]
 
 
 class Keywords:
@@ -60,7 +60,7 @@ class Keywords:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = list(words)
-        self._number = {word: at for at, word in enumerate(self.words)}
+        self._number = {word: column for column, word in enumerate(self.words)}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -68,5 +68,5 @@ class Keywords:
     def ones(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Numbers of the keywords among `words`, ascending."""
         number = self._number
-        found = sorted({number[word] for word in words if word in number})
-        return np.array(found, dtype=np.int32)
+        columns = sorted({number[word] for word in words if word in number})
+        return np.array(columns, dtype=np.int32)

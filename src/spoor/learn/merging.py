@@ -1,4 +1,4 @@
-"""What shards share of their learning: the same of one comes once, and its own to nobody."""
+"""Merging what shards share of their learning: without repetitions and without one's own."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ T = TypeVar("T")
 
 
 def distinct(own: T, others: Iterable[T], same: Callable[[T, T], bool]) -> list[T]:
-    """What others share, in their order, without what is `own` and without repetitions."""
+    """The states of `others`, in their order, without `own` and without repetitions."""
     known = [own]
     for other in others:
-        if not any(same(other, one) for one in known):
+        if not any(same(other, item) for item in known):
             known.append(other)
     return known[1:]
 
 
-def same_counts(one: State, other: State) -> bool:
+def same_counts(left: State, right: State) -> bool:
     """Whether two shared states are of the same examples."""
-    equal: bool = one["counts"] == other["counts"]
+    equal: bool = left["counts"] == right["counts"]
     return equal

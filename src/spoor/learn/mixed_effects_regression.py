@@ -4,7 +4,7 @@ A row is an example: `slots` (K numbers of hashed features, column k with prior 
 `variance[k]`; slot 0 is empty) and `dense` (D plain numbers with their own prior means and
 variances). The posterior is Gaussian with a diagonal covariance and is updated one example at a
 time by the extended Kalman filter, so the order of answers matters little and nothing is stored.
-A column of group identities (the page a link stands on, its directory) is a random effect: a
+A column of group identities (the page of a link, its directory) is a random effect: a
 group never tried has the prior's mean and full variance, and is pooled towards it as long as
 little is known of it (Gelman and Hill 2007, ch. 12).
 """
@@ -39,7 +39,7 @@ class MixedEffectsRegression:
         mean: Floats,
         spread: Floats,
     ) -> None:
-        # One beside the other, since both are wanted of a slot, and looked up as one.
+        # Adjacent, since both are needed of a slot and one look-up reads both.
         beliefs = np.zeros((1 << bits, 2), dtype=np.float32)
         self._beliefs = beliefs.view(np.int64)[:, 0]
         self.w: Floats = beliefs[:, 0]

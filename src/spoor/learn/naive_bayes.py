@@ -92,7 +92,7 @@ class NaiveBayes:
         self.log_prior: Floats = np.log((1.0 + sizes) / (len(sizes) + sizes.sum()))
         """ln P(c), (C,)."""
         self.log_words = [self._log_words(bag) for bag in range(len(counts))]
-        """ln P(w | c) of each bag, (words, C); with complement smoothing what stands for it."""
+        """ln P(w | c) of each bag, (words, C); with complement smoothing its substitute."""
 
     def _log_words(self, bag: int) -> Floats:
         counts = self.counts[bag]
@@ -112,7 +112,7 @@ class NaiveBayes:
         return total
 
     def log_odds(self, bag: int) -> Floats:
-        """How telling each word of a bag is of each class: P(w|c) · ln(P(w|c) / P(w|not c)),
+        """Weight of each word of a bag for each class: P(w|c) · ln(P(w|c) / P(w|not c)),
         (words, C), with Laplace smoothing (section 4, Table 2)."""
         here, elsewhere = laplace(self.counts[bag]), laplace(_others(self.counts[bag]))
         odds: Floats = here * np.log(here / elsewhere)

@@ -54,7 +54,7 @@ def check_parameters(owner: str, given: Any) -> None:
 
 
 def in_range(owner: str, **given: Range) -> None:
-    """Raises InputError for the first parameter of `owner` that lies outside of its range, or is
+    """Raises InputError for the first parameter of `owner` outside of its range, or is
     infinite or no number."""
     for name, (value, least, most) in given.items():
         if math.isfinite(value) and least <= value <= most:

@@ -1,10 +1,10 @@
-"""What a `MixedEffectsRegression` learned, in a form that several learners can add up.
+"""Updates of a `MixedEffectsRegression`, in a form that several learners can add up.
 
-Of Gaussians with a common prior, precisions and precision-weighted means add up: a model that puts
-together what two halves of a stream taught is, but for the curvature of the logistic function and
-the diagonal covariance, the model of the whole stream (Gelman et al., Bayesian Data Analysis, 3rd
-ed., section 3.5). What a learner received from others is kept apart from what it learned itself, so
-that receiving the same again replaces it and counts nothing twice.
+Of Gaussians with a common prior, precisions and precision-weighted means add up: a model that adds
+the updates of two halves of a stream is, but for the curvature of the logistic function and the
+diagonal covariance, the model of the entire stream (Gelman et al., Bayesian Data Analysis, 3rd
+ed., section 3.5). A learner stores the updates of others apart from its own, so that receiving
+the same again replaces them and counts nothing twice.
 """
 
 from __future__ import annotations

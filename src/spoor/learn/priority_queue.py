@@ -27,10 +27,9 @@ _FLOAT, _INTEGER = struct.Struct("<d"), struct.Struct("<q")
 
 
 def _key(value: float) -> int:
-    """64 bits of a number, in an order turned round: the larger the value, the smaller the key.
+    """64 bits of a number in reverse order: the larger the value, the smaller the key.
 
-    The bits of a float, read as an integer, stand in its own order, those of negative ones
-    backwards.
+    The bits of a float, read as an integer, have its order; those of negative ones the reverse.
     """
     bits: int = _INTEGER.unpack(_FLOAT.pack(value + 0.0))[0]  # −0 is 0
     return ~bits if bits >= 0 else ~(bits ^ _SIGN)
@@ -60,8 +59,8 @@ class PriorityQueue:
     """Links by value, highest first, in one heap a host and one heap of hosts.
 
     A host that is busy is set aside until it is free again, so `pop` costs O(log links) for each
-    host that became busy since it was last looked at, not O(hosts). A value that changes is pushed
-    anew; the old entry is dropped when it comes up. Memory: 16 bytes a link known, by its number,
+    host that became busy since the last `pop`, not O(hosts). A value that changes is pushed again;
+    its old entry is dropped when it reaches the top. Memory: 16 bytes a link known, by its number,
     which is below 2^32, and 60 to 120 bytes a link that waits.
     """
 
@@ -150,11 +149,11 @@ class PriorityQueue:
             self._grow(max(links) + 2)
         for link, host in zip(links, hosts, strict=True):
             self._hosts[link] = host
-        at, keys = np.array(links), _keys(values)
-        old = self._keys[at]
+        numbers, keys = np.array(links), _keys(values)
+        old = self._keys[numbers]
         new, moved = old == _NONE, np.flatnonzero(old != keys)
-        self._keys[at] = keys
-        self._enter(at[moved].tolist(), keys[moved].tolist())
+        self._keys[numbers] = keys
+        self._enter(numbers[moved].tolist(), keys[moved].tolist())
         entered = int(np.count_nonzero(new))
         self._count += entered
         self._leave_stale(len(moved) - entered)
@@ -263,7 +262,7 @@ class PriorityQueue:
             self._compact()
 
     def _compact(self) -> None:
-        """Build all heaps anew from the values that hold."""
+        """Rebuild all heaps from the current values."""
         self._heaps = {}
         for link in self:
             entry = self._keys.item(link) << 32 | link
@@ -278,7 +277,7 @@ class PriorityQueue:
         self._stale = 0
 
     def save(self) -> State:
-        """The links in order; heaps are built anew on load, which changes no answer, since
+        """The links in order; heaps are rebuilt on load, which changes no answer, since
         (value, link) orders them totally."""
         links = np.flatnonzero(self._keys != _NONE)
         hosts: dict[str, int] = {}
@@ -296,7 +295,7 @@ class PriorityQueue:
         self.__init__()  # type: ignore[misc]
         self._grow(int(links.max(initial=0)) + 2)
         self._keys[links] = _keys(state["values"])
-        for link, at in zip(links.tolist(), state["host"].tolist(), strict=True):
-            self._hosts[link] = hosts[at]
+        for link, index in zip(links.tolist(), state["host"].tolist(), strict=True):
+            self._hosts[link] = hosts[index]
         self._count = len(links)
         self._compact()

@@ -37,12 +37,12 @@ class RandomizedQueue:
         """Forget a link; nothing happens if it is not in the bag."""
         if link not in self._place:
             return
-        host, at = self._place.pop(link)
+        host, place = self._place.pop(link)
         links = self._by_host[host]
         last = links.pop()
         if last != link:
-            links[at] = last
-            self._place[last] = (host, at)
+            links[place] = last
+            self._place[last] = (host, place)
         if not links:
             del self._by_host[host]
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 _MEMO = 200_000
 _TITLE = 200
-"""Characters of a page up to which it is likely to come again: one of which only a title is known.
-"""
+"""Shorter pages, of which only a title is known, are likely to be repeated."""
 Key = tuple[str, str, str, str]
 Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
@@ -124,12 +123,12 @@ class Relevance:
                     aims[row] = mean / norm
             self._aims = aims
         if vectors is None:
-            said = "counts of words, as there are no word vectors yet"
+            source = "counts of words, as there are no word vectors yet"
         elif self._aims is None:
-            said = f"counts of words, as no word of the topic is in {vectors.source}"
+            source = f"counts of words, as no word of the topic is in {vectors.source}"
         else:
-            said = f"word vectors: {vectors.source or 'given'}"
-        self.source = said
+            source = f"word vectors: {vectors.source or 'given'}"
+        self.source = source
         """What relevance is measured by, in words."""
 
     def of_page(self, title: str, text: str, seen: InLinks | None) -> tuple[Tenths, list[int]]:
@@ -137,8 +136,8 @@ class Relevance:
         of the words of its URL, its anchor and what surrounds it, until the next call."""
         numbers, tenths, cosines = self._numbers, self.tenths, self.cosines
         # A page that was broken off may have left numbers without an answer.
-        whole = len(numbers) == len(tenths) == len(cosines)
-        if not whole or max(len(tenths), len(self._pages)) > _MEMO:
+        complete = len(numbers) == len(tenths) == len(cosines)
+        if not complete or max(len(tenths), len(self._pages)) > _MEMO:
             for memo in (numbers, tenths, cosines, self._pages):
                 memo.clear()
         known: list[int] = []
@@ -146,8 +145,8 @@ class Relevance:
         if seen is not None:
             # Most links are known: one look-up finds their number, or gives them the next.
             anchor_of, number_of, fresh = seen.anchor, numbers.setdefault, len(tenths)
-            for at, url in enumerate(seen.urls):
-                anchor = anchor_of(at)
+            for index, url in enumerate(seen.urls):
+                anchor = anchor_of(index)
                 key = (url, anchor.text, anchor.before, anchor.after)
                 number = number_of(key, fresh)
                 known.append(number)
@@ -188,23 +187,23 @@ class Relevance:
         starts: list[int] = []
         known: list[int] = []
         end = 0
-        for at, words in enumerate(texts):
+        for index, words in enumerate(texts):
             flat += filter(None, map(row_of, words))
             if len(flat) > end:
                 starts.append(end)
-                known.append(at)
+                known.append(index)
                 end = len(flat)
-        found = [(0, 0.0)] * len(texts)
+        results = [(0, 0.0)] * len(texts)
         if not known:
-            return found
+            return results
         sums = np.add.reduceat(self.vectors.matrix.take(flat, axis=0), starts, dtype=np.float64)
         # Row by row: the last bits of a matrix product may depend on how many rows there are.
         products = np.vecdot(sums[:, None], self._aims).tolist()
         squares = np.vecdot(sums, sums).tolist()
         # A page has few texts: lists of floats are faster than arrays of them.
-        for at, row, square in zip(known, products, squares, strict=True):
-            found[at] = _in_tenths(row, math.sqrt(square) or 1.0)
-        return found
+        for index, row, square in zip(known, products, squares, strict=True):
+            results[index] = _in_tenths(row, math.sqrt(square) or 1.0)
+        return results
 
     def _by_counts(self, words: Sequence[str]) -> Tenths:
         counts = Counter(stem(_content(words)))

@@ -1,4 +1,4 @@
-"""Exact discounted returns of hyperlinks on a web known whole.
+"""Exact discounted returns of hyperlinks on a completely known web.
 
 Rennie and McCallum (1999, section 2.3): the value Q of a hyperlink is the discounted reward of the
 sequence that starts by following it and then goes, again and again, to the reward nearest to all
@@ -33,7 +33,7 @@ def horizon_of(gamma: float, smallest: float = SMALLEST) -> int:
         raise InputError(f"gamma is at least 0 and below 1, not {gamma}")
     if gamma == 0.0:
         return 0
-    # The logarithm may lie a rounding error off a whole number.
+    # The logarithm of an exact power may have a rounding error.
     horizon = max(0, math.floor(math.log(smallest) / math.log(gamma)) - 1)
     while gamma ** (horizon + 1) >= smallest:
         horizon += 1
@@ -52,12 +52,12 @@ def link_values(
 
     Steps after `horizon` (None: `horizon_of(gamma)`) count for nothing; no value is too small by
     more than `error_bound`. Where rewards are equally near, the way begins at the page fetched
-    first and leads to the target of the lowest number, by the first link of each page that lies on
-    a shortest way; how ties are broken changes Q, since the ways reveal different pages.
+    first and leads to the target of the lowest number, by the first link of each page on a
+    shortest way; how ties are broken changes Q, since the ways reveal different pages.
 
     Exact without any search: with h the horizon no sequence meets more than h + 1 targets, so
-    the h + 1 nearest targets of each page, which one backward sweep finds, say how far the nearest
-    reward not yet received is. O(h · links · log) time, O(h · pages) memory.
+    the h + 1 nearest targets of each page, which one backward sweep finds, give the distance of
+    the nearest reward not yet received. O(h · links · log) time, O(h · pages) memory.
     """
     last = horizon_of(gamma) if horizon is None else horizon
     near = _nearest_targets(graph, last)
@@ -84,29 +84,29 @@ def _return(
         total = discount[0]
         received.add(page)
     time, last = 0, len(discount) - 1
-    fetched, at = [page], [0]  # pages in order, with the place of their nearest reward left
+    fetched, nearest = [page], [0]  # pages in order, with the place of their nearest reward left
     while True:
         best, best_target, source = last - time + 1, -1, -1
         for number, here in enumerate(fetched):
-            row, place = targets[here], at[number]
+            row, place = targets[here], nearest[number]
             while place < len(row) and row[place] in received:
                 place += 1
-            at[number] = place
+            nearest[number] = place
             if place == len(row) or row[place] < 0:
                 continue
             distance = steps[here][place]
-            # Pages come in the order of their fetching: a tie stays with the earlier one.
+            # Pages are in the order of their fetching: the earlier one wins a tie.
             if distance < best:
                 best, best_target, source = distance, row[place], number
         if best_target < 0:
             return total
-        here, place = fetched[source], at[source]
+        here, place = fetched[source], nearest[source]
         while here != best_target:
             here = hops[here][place]
-            # What lies on a shortest way to a near target is near to it as well.
+            # A page on a shortest way to a near target is near to it as well.
             place = targets[here].index(best_target)
             fetched.append(here)
-            at.append(0)
+            nearest.append(0)
         time += best
         received.add(best_target)
         total += discount[time]
@@ -119,7 +119,7 @@ class _Near(NamedTuple):
     """-1 where there are no more."""
     distance: NDArray[np.int32]
     hop: NDArray[np.int32]
-    """The page to go to next: the first link that lies on a shortest way."""
+    """The page to go to next: the first link on a shortest way."""
     held: NDArray[np.int64]
     """How many a page has, (pages,)."""
 
@@ -127,32 +127,32 @@ class _Near(NamedTuple):
 def _nearest_targets(graph: WebGraph, horizon: int) -> _Near:
     """Up to horizon + 1 targets of each page, none farther than `horizon`.
 
-    A sweep from all targets against the links. A page need not pass on what it does not keep: if
-    k targets come before s on a page that links to it, they do so too on every page whose shortest
-    way to s leads through it.
+    A sweep from all targets against the links. A page passes on only the targets that it keeps: if
+    k targets precede s on a page, they do so too on every page whose shortest way to s leads
+    through it.
     """
     pages = len(graph.urls)
-    found = np.flatnonzero(graph.targets)
-    k = max(1, min(horizon + 1, len(found)))
+    targets = np.flatnonzero(graph.targets)
+    k = max(1, min(horizon + 1, len(targets)))
     target = np.full((pages, k), -1, dtype=np.int32)
     distance = np.zeros((pages, k), dtype=np.int32)
     hop = np.full((pages, k), -1, dtype=np.int32)
     count = np.zeros(pages, dtype=np.int64)
-    target[found, 0] = found
-    count[found] = 1
+    target[targets, 0] = targets
+    count[targets] = 1
     # Links by destination; within it in the order of the rows.
     arrival = np.argsort(graph.indices, kind="stable")
     origin = np.repeat(np.arange(pages), np.diff(graph.indptr))[arrival]
     begin = np.zeros(pages + 1, dtype=np.int64)
     np.cumsum(np.bincount(graph.indices, minlength=pages), out=begin[1:])
-    page, goal = found, found
+    page, goal = targets, targets
     for step in range(1, horizon + 1):
         if not len(page):
             break
         counts = begin[page + 1] - begin[page]
         ends = np.cumsum(counts)
-        at = np.arange(int(counts.sum())) + np.repeat(begin[page] - ends + counts, counts)
-        source, reached, link = origin[at], np.repeat(goal, counts), arrival[at]
+        edges = np.arange(int(counts.sum())) + np.repeat(begin[page] - ends + counts, counts)
+        source, reached, link = origin[edges], np.repeat(goal, counts), arrival[edges]
         open_ = count[source] < k
         source, reached, link = source[open_], reached[open_], link[open_]
         # Each pair of page and target once, by its first link.
@@ -164,8 +164,8 @@ def _nearest_targets(graph: WebGraph, horizon: int) -> _Near:
             fresh &= target[source, column] != reached
         source, reached, link = source[fresh], reached[fresh], link[fresh]
         place = count[source] + np.arange(len(source)) - np.searchsorted(source, source)
-        kept = place < k
-        source, reached, link, place = source[kept], reached[kept], link[kept], place[kept]
+        near = place < k
+        source, reached, link, place = source[near], reached[near], link[near], place[near]
         target[source, place] = reached
         distance[source, place] = step
         hop[source, place] = graph.indices[link]

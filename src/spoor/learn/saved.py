@@ -1,9 +1,9 @@
-"""What an object saves, as a list of its attributes, each with the form that it has in a state.
+"""Saving objects by a list of their attributes, each with its form in a state.
 
     class Bandit(Saved):
         SAVED = attributes(_rng=GENERATOR, _queue=PART, _pulls=VALUE, _rewards=PAIRS)
 
-An attribute stands in the state under its name without the underscore. A class whose parts belong
+An attribute is in the state under its name without the underscore. A class whose parts belong
 together in the state extends `save` and `load`.
 """
 

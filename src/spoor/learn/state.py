@@ -39,8 +39,8 @@ def pack(state: State) -> bytes:
     del header  # as large as the state, like the two that follow
     for array in arrays:
         np.save(body, array, allow_pickle=False)
-    with body.getbuffer() as whole:
-        packed = zstandard.ZstdCompressor(level=3).compress(whole)
+    with body.getbuffer() as content:
+        packed = zstandard.ZstdCompressor(level=3).compress(content)
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
 
 
@@ -105,7 +105,7 @@ def _rich(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 
 
 def write(path: Path, state: State) -> None:
-    """Write a state file whole or not at all."""
+    """Write a state file completely or not at all."""
     try:
         write_whole(path, pack(state))
     except OSError as error:

@@ -31,7 +31,7 @@ def pegasos(
         short = np.where(sign * (some @ w) < 1.0, sign, 0.0)
         eta = 1.0 / (lam * t)
         w = (1.0 - eta * lam) * w + (eta / batch) * (some.T @ short)
-        # Onto the ball of radius 1/√λ, in which the optimum lies.
+        # Project onto the ball of radius 1/√λ, which contains the optimum.
         norms = np.sqrt((w * w).sum(axis=0))
         w *= np.minimum(1.0, 1.0 / (np.sqrt(lam) * np.maximum(norms, 1e-12)))
     return w
@@ -41,12 +41,12 @@ def platt(margins: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
     """(a, b) of P(positive | margin) = 1 / (1 + exp(a · margin + b)), by Newton's method."""
     n = int(positive.sum())
     others = len(margins) - n
-    wanted = np.where(positive, (n + 1.0) / (n + 2.0), 1.0 / (others + 2.0))
+    expected = np.where(positive, (n + 1.0) / (n + 2.0), 1.0 / (others + 2.0))
     a, b = 0.0, float(np.log((others + 1.0) / (n + 1.0)))
-    loss = _loss(a, b, margins, wanted)
+    loss = _loss(a, b, margins, expected)
     for _ in range(100):
         p = _sigmoid(a * margins + b)
-        off, q = wanted - p, p * (1.0 - p)
+        off, q = expected - p, p * (1.0 - p)
         ga, gb = float(margins @ off), float(off.sum())
         if max(abs(ga), abs(gb)) < 1e-5:
             break
@@ -56,7 +56,7 @@ def platt(margins: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
         da, db = -(hbb * ga - hab * gb) / det, -(haa * gb - hab * ga) / det
         step = 1.0
         while step > 1e-10:
-            better = _loss(a + step * da, b + step * db, margins, wanted)
+            better = _loss(a + step * da, b + step * db, margins, expected)
             if better < loss + 1e-4 * step * (ga * da + gb * db):
                 break
             step /= 2.0
@@ -72,6 +72,6 @@ def _sigmoid(z: Floats) -> Floats:
     return p
 
 
-def _loss(a: float, b: float, margins: Floats, wanted: Floats) -> float:
+def _loss(a: float, b: float, margins: Floats, expected: Floats) -> float:
     z = a * margins + b
-    return float((wanted * z + np.logaddexp(0.0, -z)).sum())
+    return float((expected * z + np.logaddexp(0.0, -z)).sum())

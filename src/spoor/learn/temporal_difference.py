@@ -2,7 +2,7 @@
 
 Gradient-descent TD(λ) of Sutton and Barto, Reinforcement Learning (1998), section 8.2, for a
 network with at most one hidden layer, as Grigoriadis and Paliouras (2004, section 4) use it. All
-weights lie in one vector, so that traces are one vector too.
+weights are in one vector, so that traces are one vector too.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def learn_walks(
     states: Sequence[Ones],
     walks: Walks,
     rng: np.random.Generator,
-    tell: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> list[dict[str, Any]]:
     """Random walks over the links of a site from its root, learned from move by move.
 
@@ -142,19 +142,21 @@ def learn_walks(
     keeps the value that it has. `states`: the features of each page that are 1.
 
     Returns the learning curve, at most `CURVE` points: {episode, reached: share of the walks since
-    the last point that came to a target, td_error: their root mean square δ, error: root mean
+    the last point that reached a target, td_error: their root mean square δ, error: root mean
     square distance of V to the exact values of `exact_values` over the pages that
-    a walk may come to}.
+    a walk can reach}.
     """
     targets = graph.targets.tolist()
     through = walks.through
     exact = exact_values(graph, learner.gamma, through=through)
-    known = [at for at in walkable(graph, root, through=through) if through or not targets[at]]
-    shown = [states[at] for at in known]
+    known = [
+        page for page in walkable(graph, root, through=through) if through or not targets[page]
+    ]
+    shown = [states[page] for page in known]
     indptr, indices = graph.indptr.tolist(), graph.indices.tolist()
     curve: list[dict[str, Any]] = []
     squares, moves, reached, since = 0.0, 0, 0, 0
-    points = {round(at) for at in np.linspace(0, walks.episodes, CURVE + 1)[1:]}
+    points = {round(point) for point in np.linspace(0, walks.episodes, CURVE + 1)[1:]}
     for episode in range(1, walks.episodes + 1):
         learner.begin()
         page, hits = root, 0
@@ -184,7 +186,7 @@ def learn_walks(
                 }
             )
             squares, moves, reached, since = 0.0, 0, 0, episode
-        tell(episode)
+        progress(episode)
     return curve
 
 
@@ -214,7 +216,7 @@ def exact_values(
 
 
 def walkable(graph: WebGraph, root: int, *, through: bool = False) -> list[int]:
-    """Pages that a walk from `root` may come to, itself included, in ascending order; a walk ends
+    """Pages that a walk from `root` can reach, itself included, in ascending order; a walk ends
     at a target unless it goes `through` them."""
     seen = {root}
     fresh = [root]

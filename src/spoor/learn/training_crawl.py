@@ -1,4 +1,4 @@
-"""A crawl of a web that is known whole, for policies that are trained by crawling."""
+"""A crawl of a completely known web, for policies that are trained by crawling."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def crawl_known(web: KnownWeb, policy: Policy, pages: int) -> list[bool]:
     done: set[LinkId] = set()
     offer = _Open()
 
-    def show(links: Sequence[Link], parent: LinkId, score: float, at_depth: int) -> InLinks:
-        at, numbers, first = [], [], []
+    def show(links: Sequence[Link], parent: LinkId, score: float, of_depth: int) -> InLinks:
+        places, numbers, first = [], [], []
         for place, link in enumerate(links):
             number = known.get(link.url)
             new = number is None
@@ -48,20 +48,22 @@ def crawl_known(web: KnownWeb, policy: Policy, pages: int) -> list[bool]:
                 number = known[link.url] = len(urls)
                 urls.append(link.url)
                 hosts.append(link.url.split("/", 3)[2])
-                depth.append(at_depth)
+                depth.append(of_depth)
                 offer.add(number, hosts[-1])
             elif number in done:
                 continue
-            at.append(place)
+            places.append(place)
             numbers.append(number)
             first.append(new)
         seen_urls = [urls[number] for number in numbers]
         seen_hosts = [hosts[number] for number in numbers]
-        return InLinks(links, at, numbers, first, parent, score, at_depth, seen_urls, seen_hosts)
+        return InLinks(
+            links, places, numbers, first, parent, score, of_depth, seen_urls, seen_hosts
+        )
 
     policy.observe(show([Link(web.graph.urls[web.root], Anchor(), "seed")], NO_PARENT, 0.0, 0))
-    found: list[bool] = []
-    while len(offer) and len(found) < pages:
+    hits: list[bool] = []
+    while len(offer) and len(hits) < pages:
         choice = policy.choose(offer)
         link = choice.link
         offer.remove(link, hosts[link])
@@ -69,14 +71,14 @@ def crawl_known(web: KnownWeb, policy: Policy, pages: int) -> list[bool]:
         number = index[urls[link]]
         page = web.page(number)
         target = bool(web.graph.targets[number])
-        found.append(target)
+        hits.append(target)
         seen = show(page.links, link, float(target), depth[link] + 1)
         seen.page = page
         if len(seen):
             policy.observe(seen)
         judgement = Judgement(float(target), target, float(target))
-        policy.learn(Outcome(choice, Fetched(len(found), page), judgement, float(target)))
-    return found
+        policy.learn(Outcome(choice, Fetched(len(hits), page), judgement, float(target)))
+    return hits
 
 
 class _Open:

@@ -33,7 +33,7 @@ class ChangeTracker:
 
     def _catch_up(self) -> None:
         """All that the fleet knows now has been reported."""
-        found = self._fleet.agent.found
+        found = self._fleet.agent.discoveries
         self._reported = len(found)
         versions = self._fleet.known.version
         self._versions = {entry.url: versions[entry.url] for entry in found}
@@ -54,12 +54,12 @@ class ChangeTracker:
             self._versions[url] = version
         if date > NEVER:
             self._titles[url] = page.title
-        for entry in self._fleet.agent.found[self._reported :]:
+        for entry in self._fleet.agent.discoveries[self._reported :]:
             title = self._titles.pop(entry.url, page.title if entry.url == url else "")
             self._versions[entry.url] = known.version[entry.url]
             kind = "new" if entry.version == 1 else "changed"
             lines.append(self._line(kind, entry.url, title, entry.date, now, entry.by))
-        self._reported = len(self._fleet.agent.found)
+        self._reported = len(self._fleet.agent.discoveries)
         if self._fleet.resting:  # what its step brought has been submitted
             self._titles.clear()
         return lines

@@ -52,8 +52,10 @@ class BestFirst(Saved):
 
     def observe(self, seen: InLinks) -> None:
         push, values = self._queue.push_if_higher, self._values
-        for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
-            anchor = seen.anchor(at)
+        for index, (link, url, host) in enumerate(
+            zip(seen.links, seen.urls, seen.hosts, strict=True)
+        ):
+            anchor = seen.anchor(index)
             push(link, host, values[url, anchor.text, anchor.before, anchor.after])
 
     def choose(self, offer: Offer) -> Choice:

@@ -1,6 +1,6 @@
-"""Breadth-first: the link that was discovered first, first.
+"""Breadth-first: links in the order of their discovery.
 
-The baseline of every paper here, and hard to beat where all targets stand near the root.
+The baseline of every paper here, and hard to beat where all targets are near the root.
 """
 
 from __future__ import annotations

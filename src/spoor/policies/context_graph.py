@@ -74,7 +74,7 @@ def reduced(words: Sequence[str], idf: Callable[[str], float], count: int) -> li
 def train(
     task: Task,
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     layers: int = 4,
     words: int = 40,
@@ -93,10 +93,10 @@ def train(
     of = sum(len(web.graph.urls) for web in webs)
     for web in webs:
         classes += layers_of(web.graph, layers)
-        for at in range(len(web.graph.urls)):
-            read.append(words_of(web.page(at)))
+        for number in range(len(web.graph.urls)):
+            read.append(words_of(web.page(number)))
             frequencies.add(read[-1])
-            tell(len(read), of)
+            progress(len(read), of)
     vocabulary = Vocabulary()
     rows = [vocabulary.add(reduced(page, frequencies.idf, words)) for page in read]
     share = one_hot(np.array(classes, dtype=np.int64), layers + 2)
@@ -139,7 +139,7 @@ class ContextGraph(Saved):
         check_parameters(NAME, self)
         weights = needed_weights(task, NAME, FEATURES)
         self._queue = PriorityQueue()
-        self._columns = {word: at for at, word in enumerate(weights["words"])}
+        self._columns = {word: column for column, word in enumerate(weights["words"])}
         self._idf = dict(zip(weights["words"], weights["idf"].tolist(), strict=True))
         self._read = int(weights["read"])
         self._bayes = NaiveBayes.load(weights["bayes"])
@@ -148,7 +148,7 @@ class ContextGraph(Saved):
 
     def observe(self, seen: InLinks) -> None:
         layer, chance = self._layer(seen.page)
-        # Queues by layer, each by likelihood, as one: what lies further in is worth 2 more.
+        # One queue for all layers, each by likelihood: a layer further in adds 2.
         value = 2.0 * (self._other - layer) + chance
         for link, host in zip(seen.links, seen.hosts, strict=True):
             self._queue.push_if_higher(link, host, value)
@@ -157,8 +157,8 @@ class ContextGraph(Saved):
         """The likeliest layer of a page and its probability."""
         if page is None:
             return self._other, 0.0
-        found = reduced(words_of(page), lambda word: self._idf.get(word, 0.0), self._read)
-        columns = [self._columns[word] for word in found]
+        words = reduced(words_of(page), lambda word: self._idf.get(word, 0.0), self._read)
+        columns = [self._columns[word] for word in words]
         log_joint = self._bayes.log_prior + self._log_words[columns].sum(axis=0)
         chances = posterior(log_joint[None, :])[0]
         layer = int(np.argmax(chances))
@@ -175,12 +175,12 @@ class ContextGraph(Saved):
         pass
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
-        """(layer, word, how telling it is): the 50 most telling words of each."""
+        """(layer, word, weight): the 50 most distinctive words of each layer."""
         words = list(self._columns)
         odds = self._bayes.log_odds(0)
-        names = [*(f"layer {at}" for at in range(self._other)), "no layer"]
+        names = [*(f"layer {index}" for index in range(self._other)), "no layer"]
         return [
-            (name, words[at], float(odds[at, column]))
+            (name, words[index], float(odds[index, column]))
             for column, name in enumerate(names)
-            for at in np.argsort(-odds[:, column], kind="stable")[:50].tolist()
+            for index in np.argsort(-odds[:, column], kind="stable")[:50].tolist()
         ]

@@ -56,10 +56,10 @@ class FishSearch(Saved):
         width = math.floor(self.more * self.width) if relevant else self.width
         if seen.parent == NO_PARENT:
             width = len(seen)
-        for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
+        for index, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             if depth < 0:
                 potential = -1.0
-            elif at < width:
+            elif index < width:
                 potential = 1.0 if relevant else 0.5
             else:
                 potential = 0.0
@@ -71,5 +71,5 @@ class FishSearch(Saved):
         return Choice(link, 1.0, ((WHY[potential], potential),))
 
     def learn(self, outcome: Outcome) -> None:
-        # Its children have their depths by now: `observe` comes first.
+        # Its children have their depths by now: `observe` is called first.
         self._depth.pop(outcome.choice.link, None)

@@ -22,7 +22,7 @@ from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, Page, State
 from spoor.web.text import tokens
 
 CHECKS = 8
-"""Links of a host that are valued anew, at most, before one is believed to be its best."""
+"""Links of a host that are revalued, at most, before its best is chosen."""
 TITLE = 8
 
 
@@ -71,14 +71,14 @@ class HostBandit(Saved):
         self._of: dict[LinkId, tuple[str, Sequence[str]]] = {}
         """Host and features of the links that are open or in flight."""
         self._counts: dict[str, list[int]] = {}
-        """How often each feature stood with irrelevant pages, and with relevant ones."""
+        """Feature → number of irrelevant pages with it, and of relevant ones."""
         self._pages = [0, 0]
         self._done = BoundedDict[LinkId, tuple[str, Sequence[str], float, bool]]()
         """Of the pages learned from last: host, features, reward, whether it was relevant."""
         self._received: tuple[dict[str, list[int]], list[int]] = ({}, [0, 0])
-        """What other shards counted, which is in the two above as well."""
+        """What other shards counted, which `_counts` and `_pages` include."""
 
-    # -- which link: on-line naive Bayes over the URL and the page it stands on
+    # -- which link: on-line naive Bayes over the URL and the page of the link
 
     def observe(self, seen: InLinks) -> None:
         context = _context(seen.page, seen.parent_score)
@@ -100,7 +100,7 @@ class HostBandit(Saved):
         bad, good = self._pages
         odds = math.log((good + 1) / (bad + 1))
         if not good:
-            return odds  # nothing is known of what is wanted
+            return odds  # no relevant page is known yet
         for feature in features:
             against, speaks = self._counts.get(feature, [0, 0])
             share = (against + speaks + 1) / (bad + good + 2)
@@ -125,9 +125,9 @@ class HostBandit(Saved):
 
     def _rate(self, host: str) -> float:
         """Share of successes; a host begins with one page of the average host."""
-        tried, found = self._hosts.get(host, (0.0, 0.0))
+        tried, relevant = self._hosts.get(host, (0.0, 0.0))
         mean = (self._pages[1] + 1) / (sum(self._pages) + 2)
-        return (found + mean) / (tried + 1.0)
+        return (relevant + mean) / (tried + 1.0)
 
     def _best(self, host: str, offer: Offer) -> tuple[LinkId, float]:
         for _ in range(CHECKS):
@@ -170,7 +170,7 @@ class HostBandit(Saved):
     # -- what shards share
 
     def share(self) -> State:
-        """What it counted itself; how well its hosts do is of use to nobody else."""
+        """Its own counts; the rewards of its hosts are of no use to other shards."""
         return {**_own_of(self.save()), "received": [[], [0, 0]]}
 
     def merge(self, others: Sequence[State]) -> None:
@@ -207,11 +207,11 @@ def _add(counts: dict[str, list[int]], pages: list[int], state: State) -> None:
         row = counts.setdefault(feature, [0, 0])
         row[0] += bad
         row[1] += good
-    for at, count in enumerate(state["pages"]):
-        pages[at] += count
+    for index, count in enumerate(state["pages"]):
+        pages[index] += count
 
 
 def _context(page: Page | None, score: float) -> tuple[str, ...]:
-    """Of the page that a link stands on: the tenth of its score, and words of its title."""
+    """Features of the page of a link: the tenth of its score, and words of its title."""
     words = dict.fromkeys(tokens(page.title)[:TITLE]) if page else {}
     return (f"page of score {round(10 * score)}", *(f"page ‘{word}’" for word in words))

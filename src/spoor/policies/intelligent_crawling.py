@@ -1,9 +1,10 @@
-"""Intelligent crawling: interest ratios of in-link content, URL, links and siblings, learned as the
-crawl goes.
+"""Intelligent crawling: interest ratios of in-link content, URL, links and siblings, learned during
+the crawl.
 
 Aggarwal, Al-Garawi and Yu (2001), "Intelligent crawling on the World Wide Web with arbitrary
-predicates", WWW. An interest ratio I(C, E) = P(C | E) / P(C) says how much more likely the event E
-makes it that a page satisfies the predicate C. Card: docs/algorithms/intelligent-crawling.md.
+predicates", WWW. An interest ratio I(C, E) = P(C | E) / P(C) is the factor by which the event E
+raises the probability that a page satisfies the predicate C.
+Card: docs/algorithms/intelligent-crawling.md.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Page, State
 WORDS = 100
 """Words of a page that are read, each once."""
 PARENTS = 8
-"""Pages that show a link, of which each is known."""
+"""Parents of a link that are remembered, at most."""
 SIBLINGS = 64
-"""Open links of a page that are valued anew when one of them was fetched."""
+"""Open links of a page that are revalued when one of them was fetched."""
 CHECKS = 8
-"""Links that are valued anew, at most, before one is believed to be the best."""
+"""Links that are revalued, at most, before the best is chosen."""
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class Source:
     satisfied: bool
     tried: int = 0
     """Pages fetched of those that it links to, and how many of them were relevant."""
-    found: int = 0
+    relevant: int = 0
     open: dict[LinkId, None] = field(default_factory=dict)
     content: tuple[int, float] = (-1, 0.0)
     """ln of its content ratio, with the count of pages for which it was worked out."""
@@ -56,7 +57,7 @@ class Candidate:
 
 
 class Ratios(Saved):
-    """Events with how many pages they stood with, and how many of these satisfied the predicate."""
+    """Event → number of pages with it, and how many of these satisfied the predicate."""
 
     SAVED = attributes(_counts=rows(list), _received=rows(list))
 
@@ -73,13 +74,13 @@ class Ratios(Saved):
 
     def log(self, event: str, share: float) -> float:
         """ln I(C, E), given P(C); 0 where it does not differ significantly from 0."""
-        n, found = self._counts.get(event, _NONE)
+        n, relevant = self._counts.get(event, _NONE)
         if event in self._received:
             more, of_them = self._received[event]
-            n, found = n + more, found + of_them
-        if abs(found - n * share) < self._significance * math.sqrt(n * share * (1.0 - share)):
+            n, relevant = n + more, relevant + of_them
+        if abs(relevant - n * share) < self._significance * math.sqrt(n * share * (1.0 - share)):
             return 0.0
-        return log_ratio(n, found, share)
+        return log_ratio(n, relevant, share)
 
     def share(self) -> list[list[Any]]:
         return [[event, *counts] for event, counts in self._counts.items()]
@@ -87,18 +88,18 @@ class Ratios(Saved):
     def merge(self, others: Iterable[Iterable[Sequence[Any]]]) -> None:
         self._received = {}
         for counted in others:
-            for event, n, found in counted:
+            for event, n, relevant in counted:
                 counts = self._received.setdefault(event, [0, 0])
                 counts[0] += n
-                counts[1] += found
+                counts[1] += relevant
 
 
 _NONE = (0, 0)
 
 
-def log_ratio(n: int, found: int, share: float) -> float:
-    """ln of (found / n) / P(C), as if one more average page had been seen."""
-    return math.log((found + share) / ((n + 1) * share))
+def log_ratio(n: int, relevant: int, share: float) -> float:
+    """ln of (relevant / n) / P(C), as if one more average page had been seen."""
+    return math.log((relevant + share) / ((n + 1) * share))
 
 
 @dataclass(eq=False)
@@ -150,7 +151,7 @@ class IntelligentCrawling(Saved):
 
     def observe(self, seen: InLinks) -> None:
         source = self._sources.get(seen.parent)
-        if source is None:  # a page of another shard may come in parts
+        if source is None:  # the counts of a page of another shard may arrive in parts
             source = Source(_content(seen.page), seen.parent_score >= self.relevant)
         for link, url, host in zip(seen.links, seen.urls, seen.hosts, strict=True):
             candidate = self._of.get(link)
@@ -163,7 +164,7 @@ class IntelligentCrawling(Saved):
                 source.open[link] = None
         if source.open:
             self._sources[seen.parent] = source
-            self._value_anew(source.open)
+            self._revalue(source.open)
 
     # -- section 3: the four interest ratios
 
@@ -180,7 +181,7 @@ class IntelligentCrawling(Saved):
         link = sum(ratio(_linked(parent), share) for parent in parents)
         # 3.4 how many of its siblings do
         tried = sum(parent.tried for parent in parents)
-        sibling = log_ratio(tried, sum(parent.found for parent in parents), share)
+        sibling = log_ratio(tried, sum(parent.relevant for parent in parents), share)
         return self.content * content, self.url * url, self.link * link, self.sibling * sibling
 
     def _content_of(self, source: Source, share: float) -> float:
@@ -189,7 +190,7 @@ class IntelligentCrawling(Saved):
             source.content = (self._pages, total)
         return source.content[1]
 
-    def _value_anew(self, links: dict[LinkId, None]) -> None:
+    def _revalue(self, links: dict[LinkId, None]) -> None:
         if self._found or self._received[1]:  # else there is nothing to go by
             for link in islice(links, SIBLINGS):
                 if link in self._queue:
@@ -199,7 +200,7 @@ class IntelligentCrawling(Saved):
     def choose(self, offer: Offer) -> Choice:
         for _ in range(CHECKS):
             link, old = self._queue.peek(offer)
-            self._value_anew({link: None})
+            self._revalue({link: None})
             if self._queue.value(link) >= old:
                 break
         link, _ = self._queue.pop(offer)
@@ -223,11 +224,11 @@ class IntelligentCrawling(Saved):
                 self._ratios.learn(event, relevant)
             for parent in parents:
                 parent.tried += 1
-                parent.found += relevant
+                parent.relevant += relevant
         for number, parent in zip(candidate.parents, parents, strict=True):
             del parent.open[link]
             if parent.open:
-                self._value_anew(parent.open)
+                self._revalue(parent.open)
             else:
                 del self._sources[number]
 
@@ -238,12 +239,12 @@ class IntelligentCrawling(Saved):
         return {"counts": self._ratios.share(), "pages": [self._pages, self._found]}
 
     def merge(self, others: Sequence[State]) -> None:
-        """Count with what others counted, in the place of what they shared before. Open links are
-        valued anew in their turn."""
+        """Use the counts of others, which replace what they shared before. Open links are revalued
+        in their turn."""
         states = distinct(self.share(), others, same_counts)
         self._ratios.merge(state["counts"] for state in states)
         pages = [state["pages"] for state in states]
-        self._received = (sum(count for count, _ in pages), sum(found for _, found in pages))
+        self._received = (sum(count for count, _ in pages), sum(relevant for _, relevant in pages))
         for source in self._sources.values():
             source.content = (-1, 0.0)
 
@@ -251,7 +252,7 @@ class IntelligentCrawling(Saved):
         return {
             **super().save(),
             "sources": [
-                [link, source.words, source.satisfied, source.tried, source.found]
+                [link, source.words, source.satisfied, source.tried, source.relevant]
                 for link, source in self._sources.items()
             ],
             "open": [list(source.open) for source in self._sources.values()],
@@ -260,8 +261,8 @@ class IntelligentCrawling(Saved):
     def load(self, state: State) -> None:
         super().load(state)
         self._sources = {
-            link: Source(list(words), satisfied, tried, found, dict.fromkeys(links))
-            for (link, words, satisfied, tried, found), links in zip(
+            link: Source(list(words), satisfied, tried, relevant, dict.fromkeys(links))
+            for (link, words, satisfied, tried, relevant), links in zip(
                 state["sources"], state["open"], strict=True
             )
         }

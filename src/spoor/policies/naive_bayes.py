@@ -39,7 +39,7 @@ FEATURES = "bags of words 1"
 MODES = ("immediate", "future")
 JOINS = ("max", "mean", "last")
 CLASSES = ("q", "clusters")
-TOLD = 200
+EXPLAINED = 200
 """Words of each class that `explain` names."""
 _MEMO = 100_000
 
@@ -121,13 +121,13 @@ class Examples:
 
 def examples(
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     neighbourhood: str,
     gamma: float,
     context: int,
 ) -> Examples:
-    """The training examples of known webs. A hyperlink that stands twice on a page counts twice."""
+    """The training examples of known webs. A hyperlink that is twice on a page counts twice."""
     kinds = bags_of(neighbourhood, context)
     vocabularies = [Vocabulary() for _ in kinds]
     rows: list[dict[Hashable, int]] = [{} for _ in kinds]
@@ -138,11 +138,11 @@ def examples(
     for web in webs:
         number = web.graph.index()
         values = link_values(web.graph, gamma).tolist()
-        for at in range(len(web.graph.urls)):
-            page = web.page(at)
+        for page_number in range(len(web.graph.urls)):
+            page = web.page(page_number)
             for url, anchor in ((link.url, link.anchor) for link in page.links):
                 target = number.get(url)
-                if target is None or target == at:
+                if target is None or target == page_number:
                     continue
                 q.append(values[target])
                 for bag, kind in enumerate(kinds):
@@ -152,7 +152,7 @@ def examples(
                         row = rows[bag][key] = vocabularies[bag].add(kind.words(page, url, anchor))
                     texts[bag].append(row)
             done += 1
-            tell(done, of)
+            progress(done, of)
     return Examples(
         tuple(words.bag(text) for words, text in zip(vocabularies, texts, strict=True)),
         np.array(q),
@@ -177,7 +177,7 @@ def bin_of(q: Floats, bounds: Floats) -> Integers:
 def train(
     task: Task,
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     mode: str = "future",
     bins: int = 3,
@@ -202,16 +202,18 @@ def train(
         raise InputError("classes = 'clusters' goes with mode = 'future' only")
     bins = 2 if mode == "immediate" else bins
     bounds = bounds_of(bins, gamma)
-    found = examples(webs, tell, neighbourhood=neighbourhood, gamma=gamma, context=context)
-    if not len(found.q):
+    examples_of_links = examples(
+        webs, progress, neighbourhood=neighbourhood, gamma=gamma, context=context
+    )
+    if not len(examples_of_links.q):
         raise InputError("the sites to train on have no links within themselves")
     if classes == "q":
-        share = one_hot(bin_of(found.q, bounds), bins)
+        share = one_hot(bin_of(examples_of_links.q, bounds), bins)
     else:
-        share = cluster(found.bags, bins, task.rng)
-    model = fit(found.bags, share, smoothing)
+        share = cluster(examples_of_links.bags, bins, task.rng)
+    model = fit(examples_of_links.bags, share, smoothing)
     # The value of a bin is the mean Q of its links (section 2.4); an empty one has its lower end.
-    total, size = (found.q[:, None] * share).sum(axis=0), share.sum(axis=0)
+    total, size = (examples_of_links.q[:, None] * share).sum(axis=0), share.sum(axis=0)
     empty = np.append(bounds, 0.0) if classes == "q" else np.zeros(bins)
     value = np.where(size > 0, total / np.maximum(size, 1e-12), empty)
     if mode == "immediate":
@@ -227,11 +229,15 @@ def train(
     }
     weights = {
         "settings": settings,
-        "vocabularies": [list(words) for words in found.vocabularies],
+        "vocabularies": [list(words) for words in examples_of_links.vocabularies],
         "value": value,
         "classifier": model.save(),
     }
-    about = {"links": len(found.q), "sites": [web.name for web in webs], "training": settings}
+    about = {
+        "links": len(examples_of_links.q),
+        "sites": [web.name for web in webs],
+        "training": settings,
+    }
     return pack_model(NAME, FEATURES, task.topic, weights, **about)
 
 
@@ -275,7 +281,7 @@ class NaiveBayesPolicy(Saved):
         self._classifier = NaiveBayes.load(weights["classifier"])
         kinds = bags_of(self._settings["neighbourhood"], self._settings["context"])
         self._scores = [
-            _Scores(kind, {word: at for at, word in enumerate(words)}, table)
+            _Scores(kind, {word: column for column, word in enumerate(words)}, table)
             for kind, words, table in zip(
                 kinds, weights["vocabularies"], self._classifier.log_words, strict=True
             )
@@ -299,9 +305,9 @@ class NaiveBayesPolicy(Saved):
     def observe(self, seen: InLinks) -> None:
         page = seen.page
         if page is None:
-            values = [float(self._value.max())] * len(seen)  # seeds come first
+            values = [float(self._value.max())] * len(seen)  # seeds are first
         else:
-            links = [(url, seen.anchor(at)) for at, url in enumerate(seen.urls)]
+            links = [(url, seen.anchor(index)) for index, url in enumerate(seen.urls)]
             values = self.values(page, links).tolist() if links else []
         queue, join = self._queue, self.join
         for link, host, value in zip(seen.links, seen.hosts, values, strict=True):
@@ -333,9 +339,11 @@ class NaiveBayesPolicy(Saved):
         )
         rows: list[tuple[str, str, float]] = []
         for column, group in enumerate(self._class_names()):
-            order = np.argsort(-odds[:, column], kind="stable")[:TOLD]
+            order = np.argsort(-odds[:, column], kind="stable")[:EXPLAINED]
             rows += [
-                (group, names[at], float(odds[at, column])) for at in order if odds[at, column] > 0
+                (group, names[index], float(odds[index, column]))
+                for index in order
+                if odds[index, column] > 0
             ]
         return rows
 
@@ -372,17 +380,17 @@ class _Scores:
         rows, key_of = self._rows, self.kind.key
         first = len(rows)
         new: list[tuple[str, Anchor]] = []
-        at: list[int] = []
+        row_of: list[int] = []
         for link in links:
             key = key_of(page, *link)
             row = rows.get(key)
             if row is None:
                 row = rows[key] = len(rows)
                 new.append(link)
-            at.append(row)
+            row_of.append(row)
         if new:
             self._add(page, new, first)
-        return self._sums[at]
+        return self._sums[row_of]
 
     def _add(self, page: Page, new: Sequence[tuple[str, Anchor]], first: int) -> None:
         find, end = self.vocabulary.get, len(self.vocabulary)

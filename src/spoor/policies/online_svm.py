@@ -1,4 +1,4 @@
-"""A support vector machine that is trained anew on the crawl's own links now and then.
+"""A support vector machine, retrained on the crawl's own links from time to time.
 
 The on-line link classifier of ACHE, after Barbosa and Freire (2007), "An adaptive crawler for
 locating hidden-Web entry points", WWW: how many links a link is from a relevant page, judged by the
@@ -58,7 +58,7 @@ class Example:
     """A fetched link."""
 
     url: tuple[str, ...]
-    """Words of its URL as they stand there."""
+    """Words of its URL, not stemmed."""
     near: tuple[str, ...]
     """`anchor …` and `around …`, stems."""
     hops: int = FAR
@@ -103,9 +103,9 @@ PLATT = Form(
 class OnlineSvm(Saved):
     """Best-first by score = class · 100 + probability · 100, the page's relevance at first.
 
-    Every `every` pages the classifier is trained from scratch and all open links are scored anew.
+    Every `every` pages the classifier is trained from scratch and all open links are rescored.
     `features`: most frequent words of each field that it looks at. `context`: words on either side
-    of a link. `drop`: links of pages with a score below 0.5 come last. `mended`: without the two
+    of a link. `drop`: links of pages with a score below 0.5 are last. `mended`: without the two
     known defects of the original.
     """
 
@@ -150,10 +150,10 @@ class OnlineSvm(Saved):
 
     def observe(self, seen: InLinks) -> None:
         dropped = self._is_dropped(seen.parent, seen.parent_score)
-        for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
+        for index, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             value = seen.parent_score
             if self._platt:
-                value = self._score(*words_of(seen.urls[at], seen.anchor(at), self.context))
+                value = self._score(*words_of(seen.urls[index], seen.anchor(index), self.context))
             if dropped:
                 value -= DROPPED
             self._queue.push_if_higher(link, host, value)
@@ -168,10 +168,10 @@ class OnlineSvm(Saved):
         parents = tuple(dict.fromkeys(in_link.parent for in_link in seen))
         words = words_of(seen[0].url, seen[0].anchor, self.context)
         self._flying[link] = Example(*words, parents=parents)
-        what = "score of its words" if self._platt else "score of the page it stands on"
+        reason = "score of its words" if self._platt else "score of the page it stands on"
         if value < -DROPPED / 2:
-            what, value = f"dropped, as its page is not relevant; {what}", value + DROPPED
-        return Choice(link, 1.0, ((what, value),))
+            reason, value = f"dropped, as its page is not relevant; {reason}", value + DROPPED
+        return Choice(link, 1.0, ((reason, value),))
 
     def learn(self, outcome: Outcome) -> None:
         link = outcome.choice.link
@@ -195,10 +195,15 @@ class OnlineSvm(Saved):
         if link not in self._done:
             return
         self._done[link].hops = 0 if after.relevant else FAR
-        shown = {parent for one in self._done.values() if one.hops == 0 for parent in one.parents}
-        for at, one in self._done.items():
-            if one.hops:
-                one.hops = 1 if at in shown else FAR
+        shown = {
+            parent
+            for example in self._done.values()
+            if example.hops == 0
+            for parent in example.parents
+        }
+        for of, example in self._done.items():
+            if example.hops:
+                example.hops = 1 if of in shown else FAR
         if self._platt:
             self._train()
 
@@ -219,10 +224,10 @@ class OnlineSvm(Saved):
         self._w = pegasos(x, y, self._rng, lam=LAMBDA, steps=STEPS, batch=BATCH)
         margins = x @ self._w
         self._platt = [
-            platt(margins[:, at], is_class[:, at]) if is_class[:, at].any() else None
-            for at in range(CLASSES)
+            platt(margins[:, index], is_class[:, index]) if is_class[:, index].any() else None
+            for index in range(CLASSES)
         ]
-        self._score_anew()
+        self._rescore()
 
     def _select(self, examples: list[Example]) -> list[str]:
         """The most frequent words of each field."""
@@ -248,7 +253,7 @@ class OnlineSvm(Saved):
         ]
 
     def _set_words(self, words: list[str]) -> None:
-        self._words, self._columns = words, {word: at for at, word in enumerate(words)}
+        self._words, self._columns = words, {word: column for column, word in enumerate(words)}
 
     def _matched(self, url: tuple[str, ...], near: tuple[str, ...]) -> list[int]:
         words = {f"URL {word}" for word in stem(url)}.union(near)
@@ -268,17 +273,19 @@ class OnlineSvm(Saved):
             chance = 1.0 - chance
         return 100.0 * (FAR - hops) + 100.0 * chance
 
-    def _score_anew(self) -> None:
+    def _rescore(self) -> None:
         assert self._links is not None
         for link in list(self._queue):
-            kept = self._queue.value(link) > -DROPPED / 2
+            was_relevant = self._queue.value(link) > -DROPPED / 2
             seen = self._links.in_links(link)
             if seen:
                 value = max(
                     self._score(*words_of(in_link.url, in_link.anchor, self.context))
                     for in_link in seen
                 )
-                self._queue.push(link, self._queue.host(link), value - (0.0 if kept else DROPPED))
+                self._queue.push(
+                    link, self._queue.host(link), value - (0.0 if was_relevant else DROPPED)
+                )
 
     def load(self, state: State) -> None:
         super().load(state)

@@ -1,7 +1,7 @@
 """PageRank ordering: the link whose target has the highest PageRank in the graph known so far.
 
-Cho, Garcia-Molina and Page (1998), "Efficient crawling through URL ordering". The rank is computed
-anew whenever the crawled graph has grown by a tenth, so the cost per page stays about constant.
+Cho, Garcia-Molina and Page (1998), "Efficient crawling through URL ordering". The rank is
+recomputed whenever the crawled graph has grown by a tenth, so the cost per page is about constant.
 """
 
 from __future__ import annotations

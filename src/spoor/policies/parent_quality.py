@@ -1,4 +1,4 @@
-"""Parent quality: a link is worth what the page that it stands on is worth.
+"""Parent quality: the value of a link is the value of its page.
 
 The priorities of Pezzuti et al. (2025), whose crawlers propagate a page's quality to its links, and
 of Craw4LLM (2025). Card: docs/algorithms/parent-quality.md.

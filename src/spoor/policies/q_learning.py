@@ -63,7 +63,7 @@ class QLearning(Saved):
 
     `gamma`: discount. `epsilon`: share of links taken at random. `alpha`: step size. `replay`:
     transitions remembered; `batch` of them are learned from at every page. `switch`: pages after
-    which the second estimator becomes the first, and all open links are valued anew.
+    which the second estimator becomes the first, and all open links are revalued.
     `temperature` of the soft-max over hosts.
     """
 
@@ -91,16 +91,18 @@ class QLearning(Saved):
         self._memory: deque[Transition] = deque(maxlen=self.replay)
         self._pages = 0
 
-    # -- Q(s, a): a link as it stands on its page
+    # -- Q(s, a): a link and its page
 
     def observe(self, seen: InLinks) -> None:
         of_page = _page_features(seen.page, seen.parent_score)
-        for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
+        for index, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
             if link not in self._rows:
-                path = seen.urls[at].split("/", 3)[-1]
+                path = seen.urls[index].split("/", 3)[-1]
                 row = self._online.row(
                     of_page
-                    | grams(seen.anchor(at).text[:LETTERS].lower(), SHORTEST, LONGEST, mark="text")
+                    | grams(
+                        seen.anchor(index).text[:LETTERS].lower(), SHORTEST, LONGEST, mark="text"
+                    )
                     | grams(path[-LETTERS:].lower(), SHORTEST, LONGEST, mark="URL")
                 )
                 self._rows[link] = row
@@ -128,9 +130,9 @@ class QLearning(Saved):
         else:
             link = best[hosts[int(self._rng.choice(len(hosts), p=share))]][0]
         probability = self.epsilon / len(offer)
-        for at, (candidate, _) in enumerate(best.values()):
+        for index, (candidate, _) in enumerate(best.values()):
             if candidate == link:
-                probability += (1.0 - self.epsilon) * float(share[at])
+                probability += (1.0 - self.epsilon) * float(share[index])
         value = self._queue.value(link)
         self._queue.discard(link)
         return Choice(link, probability, (("Q of its letters and page", value),))
@@ -143,21 +145,21 @@ class QLearning(Saved):
         after = self._shown.pop(link, [])
         self._memory.append(Transition(link, row, outcome.reward, after))
         drawn = self._rng.integers(len(self._memory), size=self.batch).tolist()
-        self._replay([self._memory[at] for at in drawn])
+        self._replay([self._memory[index] for index in drawn])
         self._pages += 1
         if self._pages % self.switch == 0:
             self._target.w[:] = self._online.w
-            self._value_anew()
+            self._revalue()
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
         """Of a page that is still remembered: its reward is put right, and one step of learning
         takes the difference in."""
-        for at, transition in enumerate(self._memory):
+        for index, transition in enumerate(self._memory):
             if transition.link == link:
-                self._memory[at] = transition._replace(reward=after.reward)
+                self._memory[index] = transition._replace(reward=after.reward)
                 change = after.reward - transition.reward
                 self._online.step(transition.action, self.alpha * change)
-                self._value_anew()
+                self._revalue()
 
     def _replay(self, batch: Sequence[Transition]) -> None:
         rows = [row for transition in batch for row in transition.after]
@@ -174,7 +176,7 @@ class QLearning(Saved):
             error = goal - self._online.value(transition.action)
             self._online.step(transition.action, self.alpha * error)
 
-    def _value_anew(self) -> None:
+    def _revalue(self) -> None:
         links = list(self._queue)
         values = self._online.values([self._rows[link] for link in links]).tolist()
         for link, value in zip(links, values, strict=True):
@@ -215,7 +217,7 @@ class QLearning(Saved):
 
 
 def _page_features(page: Page | None, score: float) -> set[int]:
-    """Of the page that a link stands on: its title's words and the tenth of its score."""
-    said = [f"title {word}" for word in tokens(page.title)[:TITLE]] if page else []
-    said += [f"score {round(10 * score)}", "any link"]
-    return {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
+    """Features of the page of a link: its title's words and the tenth of its score."""
+    names = [f"title {word}" for word in tokens(page.title)[:TITLE]] if page else []
+    names += [f"score {round(10 * score)}", "any link"]
+    return {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in names}

@@ -48,8 +48,8 @@ class SharkSearch(Saved):
             inherited = self.delta * relevance
         else:
             inherited = self.delta * self._inherited.get(seen.parent, 0.0)
-        for at, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
-            potential = self._potential(inherited, seen.anchor(at))
+        for index, (link, host) in enumerate(zip(seen.links, seen.hosts, strict=True)):
+            potential = self._potential(inherited, seen.anchor(index))
             if link not in self._queue or potential > self._queue.value(link):
                 self._queue.push(link, host, potential)
                 self._inherited[link] = inherited
@@ -69,7 +69,7 @@ class SharkSearch(Saved):
         return Choice(link, 1.0, (("potential score", value),))
 
     def learn(self, outcome: Outcome) -> None:
-        # Its children have inherited by now: `observe` comes first.
+        # Its children have inherited by now: `observe` is called first.
         self._inherited.pop(outcome.choice.link, None)
 
 

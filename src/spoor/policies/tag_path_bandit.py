@@ -64,7 +64,7 @@ class Arms:
     """Clusters of tag paths: a path joins the nearest centroid by cosine if that is at least
     `theta`, else it begins a cluster.
 
-    A centroid is kept as the sum of its members, since a cosine does not depend on lengths. Equal
+    A centroid is stored as the sum of its members, since a cosine does not depend on lengths. Equal
     tag paths stay in one cluster.
     """
 
@@ -210,17 +210,17 @@ class TagPathBandit(Saved):
 
     def observe(self, seen: InLinks) -> None:
         arm_of_page = self._credit.get(seen.parent)
-        for at, link in enumerate(seen.links):
-            if not seen.first[at]:
+        for index, link in enumerate(seen.links):
+            if not seen.first[index]:
                 continue
-            host = seen.hosts[at]
-            chance = self._urls.chance(seen.urls[at]) if self._urls else 0.0
+            host = seen.hosts[index]
+            chance = self._urls.chance(seen.urls[index]) if self._urls else 0.0
             if chance > 0.5:
                 self._urgent.push(link, host, chance)
                 if arm_of_page is not None:
                     self._credit[link] = arm_of_page
                 continue
-            arm = self._arms.of(seen.anchor(at).tag_path)
+            arm = self._arms.of(seen.anchor(index).tag_path)
             while len(self._tried) < self._arms.count:
                 self._tried.append(0)
                 self._found.append(0.0)
@@ -248,7 +248,7 @@ class TagPathBandit(Saved):
         raise LookupError("no link on offer waits in an arm")
 
     def _bound(self, arm: int) -> float:
-        """Mean reward + α √(ln t / n); an arm that was never tried comes first."""
+        """Mean reward + α √(ln t / n); an arm that was never tried is first."""
         n = self._tried[arm]
         if not n:
             return math.inf

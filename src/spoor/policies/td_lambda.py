@@ -1,9 +1,9 @@
-"""State values by temporal differences: how soon a wanted page follows a page.
+"""State values by temporal differences: how soon a relevant page follows a page.
 
 Grigoriadis and Paliouras (2004), "Focused crawling using temporal difference-learning", SETN 2004.
-A page is a state, a link an action; a network learns V of pages from random walks over sites known
-whole (`spoor.learn.temporal_difference`), and the crawl follows links by the values of pages. What
-differs from the paper, and what it leaves open, stands in docs/algorithms/td-lambda.md.
+A page is a state, a link an action; a network learns V of pages from random walks over completely
+known sites (`spoor.learn.temporal_difference`), and the crawl follows links by the values of pages.
+Differences from the paper, and what it leaves open: docs/algorithms/td-lambda.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _mean_value(networks: Sequence[Network], ones: NDArray[np.int32]) -> float:
 def train(
     task: Task,
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     keywords: int = 500,
     episodes: int = 1_000,
@@ -100,19 +100,21 @@ def train(
     useful: list[KnownWeb] = []
     left_out: list[KnownWeb] = []
     for web in webs:
-        found = web.graph.targets[walkable(web.graph, web.root)].any()
-        (useful if found else left_out).append(web)
+        reachable = web.graph.targets[walkable(web.graph, web.root)].any()
+        (useful if reachable else left_out).append(web)
     if not useful:
         raise InputError(f"{NAME}: no site has a target that links lead to from its root")
 
-    # A page is 500 binary features: whether each of the keywords that are important for telling
+    # A page is 500 binary features: whether each keyword that is important for distinguishing
     # relevant pages occurs on it.
-    words = [[words_of(web.page(at)) for at in range(len(web.graph.urls))] for web in useful]
+    words = [
+        [words_of(web.page(number)) for number in range(len(web.graph.urls))] for web in useful
+    ]
     chosen = choose_keywords(
         (
-            (found, bool(target))
+            (words_of_page, bool(target))
             for web, pages in zip(useful, words, strict=True)
-            for found, target in zip(pages, web.graph.targets.tolist(), strict=True)
+            for words_of_page, target in zip(pages, web.graph.targets.tolist(), strict=True)
         ),
         keywords,
     )
@@ -125,7 +127,7 @@ def train(
     for place, (web, pages, rng) in enumerate(
         zip(useful, words, task.rng.spawn(len(useful)), strict=True)
     ):
-        states = [known.ones(found) for found in pages]
+        states = [known.ones(words_of_page) for words_of_page in pages]
         network = Network(len(known), hidden, rng)
         learner = Learner(network, alpha=alpha, gamma=gamma, lam=lam)
         curves[web.name] = learn_walks(
@@ -135,12 +137,12 @@ def train(
             states,
             walks,
             rng,
-            partial(_tell_on, tell, place * episodes, len(useful) * episodes),
+            partial(_report, progress, place * episodes, len(useful) * episodes),
         )
         networks.append(network)
     beside: State = {}
     if links:
-        model: State = registry.build("trainers", links, task, webs, tell)
+        model: State = registry.build("trainers", links, task, webs, progress)
         spread = _spread(useful, words, known, networks, _by_words(task.topic, links, model))
         beside = {"policy": links, "model": model, "spread": spread}
     return pack_model(
@@ -170,8 +172,8 @@ def train(
     )
 
 
-def _tell_on(tell: Callable[[int, int], None], before: int, of: int, done: int) -> None:
-    tell(before + done, of)
+def _report(progress: Callable[[int, int], None], before: int, of: int, done: int) -> None:
+    progress(before + done, of)
 
 
 # ---------------------------------------------------------------- further work (section 6)
@@ -193,8 +195,8 @@ def _by_words(topic: Topic, policy: str, model: State) -> ValuesLinks:
         raise InputError(
             f"{NAME}: {policy} does not value single links; links = 'naive-bayes' does"
         )
-    found: ValuesLinks = made
-    return found
+    values: ValuesLinks = made
+    return values
 
 
 def _spread(
@@ -207,17 +209,17 @@ def _spread(
     """Standard deviations, over links of up to `MEASURED` training pages, of the value of a link's
     page and of that by its words: the units in which the two are added."""
     pages = [
-        (web, at, found)
+        (web, number, words_of_page)
         for web, sets in zip(webs, words, strict=True)
-        for at, found in enumerate(sets)
+        for number, words_of_page in enumerate(sets)
     ]
     of_page: list[float] = []
     of_words: list[float] = []
-    for web, at, found in pages[:: max(1, len(pages) // MEASURED)]:
-        page = web.page(at)
+    for web, number, words_of_page in pages[:: max(1, len(pages) // MEASURED)]:
+        page = web.page(number)
         links = [(link.url, link.anchor) for link in page.links]
         if links:
-            of_page += [_mean_value(networks, known.ones(found))] * len(links)
+            of_page += [_mean_value(networks, known.ones(words_of_page))] * len(links)
             of_words += by_words.values(page, links).tolist()
     return [float(np.std(values)) or 1.0 if values else 1.0 for values in (of_page, of_words)]
 
@@ -229,10 +231,10 @@ def _spread(
 class TDLambda(Saved):
     """Best value first, by the mean of the trained networks.
 
-    `scoring` `inherit`: a link has the value of the page that it stands on, the mean over its
-    pages where there are several. `look-ahead`: all pages that a page links to are fetched and
+    `scoring` `inherit`: a link has the value of its page, the mean over its pages where there
+    are several. `look-ahead`: all pages that a page links to are fetched and
     have their own value; the best of them is expanded next. `add_reward`: a page looked at counts
-    r + γ V instead of V, so that a wanted one is expanded at once.
+    r + γ V instead of V, so that a relevant one is expanded at once.
 
     `links` in [0, 1] is the weight of a link's own words beside its page, for a model trained with
     `links`, in `inherit`; each is measured in its standard deviation over the training sites.
@@ -299,23 +301,25 @@ class TDLambda(Saved):
         if self._links is None:
             return {link: (host, value) for link, host in zip(seen.links, seen.hosts, strict=True)}
         by_words = self._links.values(
-            page, [(url, seen.anchor(at)) for at, url in enumerate(seen.urls)]
+            page, [(url, seen.anchor(index)) for index, url in enumerate(seen.urls)]
         )
         share, words = self._unit
-        found: dict[LinkId, tuple[str, float]] = {}
+        scores: dict[LinkId, tuple[str, float]] = {}
         for link, host, own in zip(seen.links, seen.hosts, by_words.tolist(), strict=True):
             score = share * value + words * own
-            if link not in found or score > found[link][1]:
-                found[link] = (host, score)
-        return found
+            if link not in scores or score > scores[link][1]:
+                scores[link] = (host, score)
+        return scores
 
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
         _, parents = self._parents.pop(link, (0.0, 0))
         if not parents:
             return Choice(link, 1.0)
-        what = "value of its page" if self._links is None else "value of its page and its words"
-        return Choice(link, 1.0, ((what if parents == 1 else f"{what}, mean of {parents}", value),))
+        reason = "value of its page" if self._links is None else "value of its page and its words"
+        return Choice(
+            link, 1.0, ((reason if parents == 1 else f"{reason}, mean of {parents}", value),)
+        )
 
     def learn(self, outcome: Outcome) -> None:
         # The networks stay as they were trained; a page looked at is scored once it is here.
@@ -335,9 +339,9 @@ class TDLambda(Saved):
         """How far each keyword alone moves the value of an empty page."""
         none = np.array([], dtype=np.int32)
         moved = []
-        for at, word in enumerate(self._keywords.words):
-            one = np.array([at], dtype=np.int32)
-            by = [network.value(one) - network.value(none) for network in self._networks]
+        for column, word in enumerate(self._keywords.words):
+            word_row = np.array([column], dtype=np.int32)
+            by = [network.value(word_row) - network.value(none) for network in self._networks]
             moved.append((word, sum(by) / len(by)))
         moved.sort(key=lambda item: -item[1])
         raising = [("a wanted page is near", word, by) for word, by in moved if by > 0]

@@ -90,11 +90,11 @@ class TreeFrontier:
         leaf = self.leaf(row)
         leaf.rows.append(row)
         leaf.rewards.append(reward)
-        found = best_split(leaf) if leaf.depth < self._depth else None
-        if found is None:
+        split = best_split(leaf) if leaf.depth < self._depth else None
+        if split is None:
             return
-        feature, threshold = found
-        at = self.nodes.index(leaf)
+        feature, threshold = split
+        place = self.nodes.index(leaf)
         sides = (Leaf(leaf.depth + 1), Leaf(leaf.depth + 1))
         for row_before, reward_before in zip(leaf.rows, leaf.rewards, strict=True):
             side = sides[bool(row_before[feature] > threshold)]
@@ -102,7 +102,7 @@ class TreeFrontier:
             side.rewards.append(reward_before)
         for link, host in leaf.bag:
             sides[bool(rows[link][feature] > threshold)].bag.add(link, host)
-        self.nodes[at] = Split(feature, threshold, len(self.nodes), len(self.nodes) + 1)
+        self.nodes[place] = Split(feature, threshold, len(self.nodes), len(self.nodes) + 1)
         self.nodes.extend(sides)
 
     def save(self) -> list[Any]:
@@ -138,7 +138,8 @@ def best_split(leaf: Leaf) -> tuple[int, float] | None:
         return None
     x = np.array(leaf.rows)
     n = len(y)
-    best, found = 1e-12, None
+    best = 1e-12
+    split: tuple[int, float] | None = None
     left = np.arange(1, n)
     for feature in range(x.shape[1]):
         order = np.argsort(x[:, feature], kind="stable")
@@ -146,10 +147,11 @@ def best_split(leaf: Leaf) -> tuple[int, float] | None:
         # The fall of Σ (y − mean)² is what the squared sums of the two sides gain.
         gain = sums[:-1] ** 2 / left + (sums[-1] - sums[:-1]) ** 2 / (n - left) - sums[-1] ** 2 / n
         gain[values[1:] == values[:-1]] = 0.0
-        at = int(np.argmax(gain))
-        if gain[at] > best:
-            best, found = float(gain[at]), (feature, float((values[at] + values[at + 1]) / 2.0))
-    return found
+        place = int(np.argmax(gain))
+        if gain[place] > best:
+            best = float(gain[place])
+            split = feature, float((values[place] + values[place + 1]) / 2.0)
+    return split
 
 
 # ---------------------------------------------------------------- the crawl
@@ -169,7 +171,7 @@ class Open(NamedTuple):
 
     host: str
     path: Path
-    """To the page that it stands on."""
+    """The path to its page."""
     words: Row
 
 
@@ -231,15 +233,17 @@ class Tres(Saved):
     def observe(self, seen: InLinks) -> None:
         parent = self._of.get(seen.parent)
         path = Path() if parent is None else self._further(parent.path, seen.parent_score)
-        for at, (link, url, host) in enumerate(zip(seen.links, seen.urls, seen.hosts, strict=True)):
+        for index, (link, url, host) in enumerate(
+            zip(seen.links, seen.urls, seen.hosts, strict=True)
+        ):
             if link in self._of:
                 continue
-            in_url, in_anchor = stem(url_words(url)), content_stems(seen.anchor(at).text)
-            said = (*(f"URL {word}" for word in in_url), *(f"anchor {word}" for word in in_anchor))
+            in_url, in_anchor = stem(url_words(url)), content_stems(seen.anchor(index).text)
+            named = (*(f"URL {word}" for word in in_url), *(f"anchor {word}" for word in in_anchor))
             words = self._words.row(
-                {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in said}
+                {zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in named}
             )
-            tried, found = self._hosts.get(host, (0, 0))
+            tried, relevant = self._hosts.get(host, (0, 0))
             row = np.array(
                 [
                     seen.parent_score,
@@ -248,7 +252,7 @@ class Tres(Saved):
                     float(not self._keywords.isdisjoint(in_url)),
                     float(not self._keywords.isdisjoint(in_anchor)),
                     logistic(self._words.value(words)),
-                    found / max(1, tried),
+                    relevant / max(1, tried),
                     float(not tried),
                 ]
             )
@@ -278,13 +282,13 @@ class Tres(Saved):
         self._waiting.clear()
         values = self._dqn.online.values(rows)
         if self._choices < self.warm:
-            at = int(self._rng.integers(len(drawn)))
+            index = int(self._rng.integers(len(drawn)))
         else:
-            at = int(np.argmax(values))
+            index = int(np.argmax(values))
         self._choices += 1
-        leaf, link = drawn[at]
+        leaf, link = drawn[index]
         leaf.bag.discard(link)
-        return Choice(link, None, (("Q, the best of one link a leaf", float(values[at])),))
+        return Choice(link, None, (("Q, the best of one link a leaf", float(values[index])),))
 
     # -- learning
 
@@ -312,9 +316,9 @@ class Tres(Saved):
         return {
             **super().save(),
             "links": list(self._of),
-            "hosts_of": [one.host for one in opened],
-            "paths": [list(one.path) for one in opened],
-            "words_of": join(one.words for one in opened),
+            "hosts_of": [item.host for item in opened],
+            "paths": [list(item.path) for item in opened],
+            "words_of": join(item.words for item in opened),
             "rows": np.array(list(self._rows.values())).reshape(-1, len(FEATURES)),
             "waiting": np.array(waiting).reshape(-1, len(FEATURES)),
             "rewards": [reward for _, reward in self._waiting],

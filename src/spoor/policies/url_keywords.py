@@ -1,4 +1,4 @@
-"""URL keywords: a link is worth the share of the keywords that stand in its URL.
+"""URL keywords: the value of a link is the share of the keywords in its URL.
 
 The keyword scorer of Crawl4AI's best-first deep crawl. Card: docs/algorithms/url-keywords.md.
 """
@@ -15,8 +15,8 @@ from spoor.types import Choice, InLinks, Outcome, Task
 class UrlKeywords(Saved):
     """Highest share of keywords in the URL first; a tie goes to the link discovered first.
 
-    The keywords are those of the topic, phrases whole; where it has none, the words of its name. A
-    keyword counts wherever its letters stand in the URL, inside other words too.
+    The keywords are those of the topic, unsplit; where it has none, the words of its name. A
+    keyword counts anywhere in the URL, inside other words too.
     """
 
     SAVED = attributes(_queue=PART)

@@ -105,12 +105,12 @@ def simulate_crawl(
     web: PreparedWeb | None = None,
     model: State | None = None,
     compare: bool = True,
-    progress: Progress = lambda fetched, found: None,
+    progress: Progress = lambda fetched, relevant: None,
 ) -> dict[str, Any]:
-    """Simulate one crawl; its figures, ready for JSON (keys in docs/guides/lab.md).
+    """Simulate one crawl. Returns its figures, ready for JSON (keys in docs/guides/lab.md).
 
     `web`: the prepared web of this setup, where several setups share it. With `compare` the oracle
-    runs too, for `gap_closed`; None stands where the web is too large for it.
+    runs too, for `gap_closed`; that is None where the web is too large for it.
     """
     web = web or prepare(setup)
     start, cpu_start = time.perf_counter(), time.process_time()
@@ -169,7 +169,7 @@ def _run(
     setup: CrawlSetup,
     web: PreparedWeb,
     model: State | None,
-    progress: Progress = lambda fetched, found: None,
+    progress: Progress = lambda fetched, relevant: None,
 ) -> tuple[list[bool], Crawl]:
     """(whether each counted page is a target, in the order of the crawl; the crawl at its end)."""
     task = Task(
@@ -195,15 +195,15 @@ def _run(
     targets = {url for url, is_target in urls if is_target}
     hits: list[bool] = []
     hit_of: dict[LinkId, bool] = {}
-    found = 0
+    relevant = 0
     with few_collections():
         for outcome in Replay(crawl, web.world, in_flight=setup.in_flight):
             page = outcome.page
             if page is not None:
                 hit = page.url in targets
-                found += hit
+                relevant += hit
                 hits.append(hit)
-                progress(len(hits), found)
+                progress(len(hits), relevant)
                 if free:
                     hit_of[outcome.choice.link] = hit
             if free and setup.pages is not None and len(expanded) >= setup.pages:

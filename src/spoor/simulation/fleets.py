@@ -125,17 +125,17 @@ def freshness(
     """
     known, oldest = fleet.known, now - DAY
     ages: list[float] = []
-    for found in reversed(fleet.agent.found):
-        if found.at < oldest:
+    for discovery in reversed(fleet.agent.discoveries):
+        if discovery.at < oldest:
             break
-        url = known.urls[found.url]
+        url = known.urls[discovery.url]
         page = world.page(url)
         live = 0
         if page is not None:
             key = id(page)  # the world keeps its pages, so that no other can have this number
             live = contents.get(key) or contents.setdefault(key, digest(page))
         changed = world.last_change(url)
-        current = live == known.digests[found.url]
+        current = live == known.digests[discovery.url]
         ages.append(0.0 if current or changed is None else (now - changed) / HOUR)
     if not ages:
         return 0, None, None
@@ -150,7 +150,7 @@ def figures(
     counts, sent, relevant = fleet.counts, fleet.agent.counts.sent, fleet.agent.counts.relevant
     downloaded, found_urls = counts.pages, len(fleet.known.urls)
     available = new_documents(world, run.now)
-    delays = [found.at - found.date for found in fleet.agent.found]
+    delays = [discovery.at - discovery.date for discovery in fleet.agent.discoveries]
     crew = fleet.crew
     return {
         "params": dict(params),

@@ -20,7 +20,7 @@ SHARES = (5, 25, 50, 75, 90)
 """Percentages of the reachable targets in `requests_to`."""
 
 POINTS = 200
-"""At most so many points of a curve are kept."""
+"""Points of a curve, at most."""
 
 
 def area(hits: Sequence[bool], targets: int, fetches: int) -> float | None:

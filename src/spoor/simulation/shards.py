@@ -33,7 +33,7 @@ Make = Callable[[Outbox], Crawl]
 
 
 class LocalShard:
-    """One shard in this process; its replies come at once."""
+    """One shard in this process; its replies are immediate."""
 
     def __init__(self, outbox: Outbox, make: Make, world: World) -> None:
         self.crawl = make(outbox)

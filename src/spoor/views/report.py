@@ -189,8 +189,8 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
     numbers = [("relevant pages left", str(rest)), ("in the next hundred pages", str(coming))]
     if math.isfinite(cost.middle):
         numbers.append(("requests for each of these", f"about {cost.middle:,.0f}"))
-    found = estimate.found
-    return Left(lead, numbers, (found + rest.middle, found + rest.low, found + rest.high))
+    fetched = estimate.relevant
+    return Left(lead, numbers, (fetched + rest.middle, fetched + rest.low, fetched + rest.high))
 
 
 def flat(settings: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:

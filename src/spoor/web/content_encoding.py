@@ -32,13 +32,13 @@ class Inflater(Protocol):
         ...
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """False where the data breaks off in the middle."""
         ...
 
 
 class _Plain:
-    whole = True
+    complete = True
 
     def feed(self, data: bytes, room: int) -> bytes:
         return data[:room]
@@ -48,7 +48,7 @@ class _Unknown:
     """A body under a name that is no encoding (`utf-8`, `none`, `text/html`): read as it is, as
     browsers do, where it begins like text; ValueError where it does not."""
 
-    whole = True
+    complete = True
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -72,12 +72,12 @@ class _Decoder(Protocol):
 
 
 class _Members:
-    """Compressed data in one or more parts that follow one another; what comes after them and is no
-    part is left out, as browsers do."""
+    """Compressed data in one or more consecutive parts; trailing bytes that are no part are left
+    out, as browsers do."""
 
     def __init__(self, *make: Callable[[], _Decoder], piece: int = 1 << 10) -> None:
         self._make = list(make)
-        """How a part is read; a second way is tried where the first knows nothing of the data."""
+        """Decoders of a part; the second is tried where the first does not recognise the data."""
         self._size = piece
         self._decoder: _Decoder | None = None
         self._began = False
@@ -86,15 +86,15 @@ class _Members:
         self._head = b""
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return self._decoder is None and (self._parts > 0 or not self._began)
 
     def feed(self, data: bytes, room: int) -> bytes:
         # Small pieces: one may grow a thousandfold and more before it can be counted, and what a
         # broken one holds is lost.
         out = bytearray()
-        for at in range(0, len(data), self._size):
-            piece = data[at : at + self._size]
+        for start in range(0, len(data), self._size):
+            piece = data[start : start + self._size]
             while piece and not self._over:
                 out += self._some(piece)
                 piece = b""
@@ -113,7 +113,7 @@ class _Members:
             self._decoder = self._make[0]()
             self._head = b""
         self._began = True
-        # A head of two bytes may come one by one, and is wrong only when the second is there.
+        # The two bytes of a head may arrive one by one; only both together can be wrong.
         early = len(self._head) < _HEAD
         head, self._head = self._head, (self._head + piece)[:_HEAD]
         try:
@@ -137,7 +137,7 @@ class _Brotli:
         self._began = False
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return not self._began or self._decoder.is_finished()
 
     def feed(self, data: bytes, room: int) -> bytes:
@@ -177,9 +177,9 @@ def _inflater(encoding: str) -> Inflater:
 
 
 def decoded(raw: bytes, encoding: str, size: int) -> bytes:
-    """A whole body of so many bytes from what was received of it under this Content-Encoding.
+    """The complete body of `size` bytes, decoded by this Content-Encoding.
 
-    Raises ValueError where it is another.
+    Raises ValueError where the decoded body is incomplete or has another size.
     """
     body = raw
     for inflater in inflaters_of(encoding):

@@ -10,8 +10,8 @@ from itertools import islice
 
 from spoor.web.exchange import Exchange
 
-LOOKED_AT = 1 << 19
-"""Bytes of a page in which its dates are looked for."""
+MAX_BYTES = 1 << 19
+"""Bytes of a page that are searched for its dates."""
 
 MOST_DATES = 20
 """Of a kind that are looked at."""
@@ -41,32 +41,32 @@ def last_modified(exchange: Exchange) -> float | None:
 
 
 def dates_in(body: bytes) -> list[float]:
-    """All dates that a page states of itself."""
-    head, said = body[:LOOKED_AT], list[bytes]()
-    # Most pages have neither, and that is seen much faster so.
+    """All dates that a page states about itself."""
+    head, written = body[:MAX_BYTES], list[bytes]()
+    # Most pages have neither: this quick check rules them out.
     names = _NAMES.finditer(head) if b"ed_time" in head else ()
     linked = _LINKED_DATA.finditer(head) if b'"date' in head else ()
     for name in islice(names, MOST_DATES):
-        # The tag that it stands in: a window, so that a hostile page costs no more than another.
+        # The enclosing tag, within a window, so that a hostile page costs no more than another.
         begin = head.rfind(b"<", max(0, name.start() - 250), name.start())
         end = head.find(b">", name.end(), name.end() + 250)
         if begin >= 0 and end >= 0 and head[begin : begin + 5].lower() == b"<meta":
-            said += _CONTENT.findall(head[begin:end])
-    said += [found[1] for found in islice(linked, MOST_DATES)]
-    return [date for date in map(_iso_date, said) if date is not None]
+            written += _CONTENT.findall(head[begin:end])
+    written += [match[1] for match in islice(linked, MOST_DATES)]
+    return [date for date in map(_iso_date, written) if date is not None]
 
 
-def _iso_date(said: bytes) -> float | None:
+def _iso_date(written: bytes) -> float | None:
     try:
-        date = datetime.fromisoformat(said.decode("ascii").strip())
+        date = datetime.fromisoformat(written.decode("ascii").strip())
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
 @lru_cache(maxsize=64)  # replies of one second have one
-def _http_date(said: str) -> float | None:
+def _http_date(written: str) -> float | None:
     try:
-        return parsedate_to_datetime(said).timestamp()
+        return parsedate_to_datetime(written).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -27,18 +27,18 @@ class Exchange:
     raw: bytes
     """Body as received, chunking undone."""
     body: bytes
-    """Body decompressed; empty where its media type is not wanted."""
+    """Body decompressed; empty where the crawl does not read its media type."""
     began: float
     """By the driver's clock."""
     seconds: float
     truncated: str = ""
-    """Why the body was cut: `length`, `ratio`, `time`, `encoding`, `disconnect`; empty if whole."""
+    """Why it was cut: `length`, `ratio`, `time`, `encoding`, `disconnect`; empty if complete."""
     skipped: bool = False
-    """The body was not asked for."""
+    """The body was not requested."""
     sitemap: bool = False
-    """It was asked for as a sitemap."""
+    """The request was for a sitemap."""
     sitemaps: tuple[str, ...] = ()
-    """Sitemaps of its host, where it is the first page that came from there."""
+    """Sitemaps of its host, where this is the first page fetched from it."""
 
     def header(self, name: str) -> str:
         """The values of a header as text, joined by commas; empty where there is none."""
@@ -51,8 +51,8 @@ class Exchange:
 
 
 def _text(received: str) -> str:
-    """What was received in a head, whose bytes that are no UTF-8 stand there as surrogates, which
-    no file and no database takes."""
+    """Text of a response head. Bytes that are no UTF-8 are surrogates in it, which neither files
+    nor databases accept; they are replaced."""
     return received.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

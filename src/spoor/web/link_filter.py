@@ -12,12 +12,12 @@ from spoor.web.urls import host, registrable_domain
 
 
 class CrawlFilter:
-    """Nothing out of `scope` is asked for, whether a link or a redirect leads there. `traps` is
-    None where nobody looks for any.
+    """No URL outside of `scope` is fetched, by a link or by a redirect. `traps` is None without
+    trap detection.
 
-    At most `per_host` pages come from a host and `per_domain` from a registrable domain (None: no
-    limit), those in flight counted: what would be one more is not asked for, also if one of these
-    should fail.
+    At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched (None:
+    no limit). Pages in flight count too: a URL over the limit is skipped for good, even if one of
+    them fails later.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class CrawlFilter:
             self._count(before, -1)
         if url not in self._scope:
             return f"{host(url)} is out of scope ({self._scope.scope})"
-        for part, most, what in self._shares:
-            if most is not None and self._pages[f"{what} {part(url)}"] >= most:
+        for part, most, unit in self._shares:
+            if most is not None and self._pages[f"{unit} {part(url)}"] >= most:
                 return f"{part(url)} has had its {most} pages"
         why = "" if self._traps is None else self._traps.closed(url)
         if not why:
@@ -60,9 +60,9 @@ class CrawlFilter:
             self._count(url, -1)
 
     def _count(self, url: str, by: int) -> None:
-        for part, most, what in self._shares:
+        for part, most, unit in self._shares:
             if most is not None:
-                self._pages[f"{what} {part(url)}"] += by
+                self._pages[f"{unit} {part(url)}"] += by
 
     def save(self) -> State:
         return {

@@ -115,7 +115,7 @@ def encoding_of_xml(body: bytes) -> str:
             return name
     declared = _XML_ENCODING.match(body[:_PRESCAN])
     known = _codec(declared[1].decode("latin-1")) if declared else None
-    # A declaration that could be read byte by byte is not in UTF-16, whatever it says.
+    # A declaration that is readable byte by byte is not in UTF-16, even if it declares that.
     return "utf-8" if known is None or known.startswith("utf-16") else known
 
 
@@ -161,23 +161,23 @@ def _declared(head: bytes) -> str | None:
             if token[2] and token[2].lower() == "meta" and not token[1] and token[0][-1] == ">":
                 name = _codec(_charset_of_meta(token[3]))
                 if name is not None:
-                    # A page whose meta could be read is not in UTF-16, whatever it says.
+                    # A page whose meta is readable so is not in UTF-16, even if it declares that.
                     return "utf-8" if name.startswith("utf-16") else name
     xml = _XML_ENCODING.match(head)
     return _codec(xml[1].decode("latin-1")) if xml else None
 
 
 def _charset_of_meta(written: str) -> str:
-    """What the attributes of a meta element declare; empty where that is nothing."""
+    """The encoding that the attributes of a meta element declare; empty without one."""
     attributes: dict[str, str] = {}
     for name, *values in _ATTRIBUTES.findall(written):
         attributes.setdefault(name.lower(), "".join(values))
     if "charset" in attributes:
         return attributes["charset"]
     if attributes.get("http-equiv", "").lower() == "content-type":
-        found = _META_CHARSET.search(attributes.get("content", ""))
-        if found:
-            return found[1] or found[2] or found[3] or ""
+        match = _META_CHARSET.search(attributes.get("content", ""))
+        if match:
+            return match[1] or match[2] or match[3] or ""
     return ""
 
 
@@ -221,17 +221,17 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(slots=True)
 class _Place:
-    """Where elements of one page stand: one for all that have the same path."""
+    """A position on a page, shared by all elements that have the same path."""
 
     path: str
     region: str
     below: dict[object, _Place] = field(default_factory=dict)
-    """By tag, or by all that tells elements apart."""
+    """By tag, or by everything that distinguishes elements."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A link whose place on the page is known and whose words may still come."""
+    """A link whose place on the page is known and whose words may be incomplete."""
 
     url: str
     kind: str
@@ -241,7 +241,7 @@ class _Open:
     place: _Place
     nofollow: bool
     words: str = ""
-    """What stands for its text where it has none (image, area, frame)."""
+    """Its text where the element has none of its own (image, area, frame)."""
     end: int = -1
 
 
@@ -257,12 +257,12 @@ class _Walk:
     based: bool = False
     """A base element was seen."""
     glued: bool = False
-    """The last word goes on in the next text, as in `foo<b>bar</b>`."""
+    """The last word continues in the next text, as in `foo<b>bar</b>`."""
     size: int = 0
     links: list[_Open] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     heading_room: int = 0
-    """Characters that may yet be read for headings."""
+    """Characters of headings that may still be read."""
     above: dict[int, str] = field(default_factory=dict)
     above_now: tuple[str, ...] = ()
     title: str = ""
@@ -273,9 +273,9 @@ class _Walk:
     chain: list[LexborNode] = field(default_factory=list)
     """Elements that are open now, outermost first."""
     tags: list[str] = field(default_factory=list)
-    """Of them."""
+    """Their tags."""
     places: list[_Place] = field(default_factory=list)
-    """Of the first of them, as far as somebody asked."""
+    """Places of the outermost of them, computed on demand."""
     top: _Place = field(default_factory=lambda: _Place("", "main"))
 
 
@@ -363,12 +363,12 @@ def is_html(body: bytes, content_type: str) -> bool:
 
 
 def _robots_flags(directives: str) -> set[str]:
-    said = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
-    if "none" in said:
-        said |= {"noindex", "nofollow"}
-    if said & {"noai", "noimageai", "noml"}:
-        said.add("noai")
-    return said & {"noindex", "nofollow", "noai"}
+    names = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
+    if "none" in names:
+        names |= {"noindex", "nofollow"}
+    if names & {"noai", "noimageai", "noml"}:
+        names.add("noai")
+    return names & {"noindex", "nofollow", "noai"}
 
 
 def _walk(root: LexborNode, walk: _Walk) -> None:
@@ -377,7 +377,7 @@ def _walk(root: LexborNode, walk: _Walk) -> None:
     chain, tags, places = walk.chain, walk.tags, walk.places
     open_links: list[_Open] = []
     depth, innermost = 0, -1
-    """Of the chain, and where in it the last of the open links stands."""
+    """Length of the chain, and index in it of the innermost open link."""
     depths = [innermost]
     while True:
         child = None
@@ -491,7 +491,7 @@ def _on_heading(node: LexborNode, tag: str, walk: _Walk) -> None:
     walk.heading_room -= len(text)
     text = _SPACE.sub(" ", text[: 2 * _CONTEXT_CHARACTERS]).strip()
     level = _HEADINGS[tag]
-    above = {at: words for at, words in walk.above.items() if at < level}
+    above = {rank: words for rank, words in walk.above.items() if rank < level}
     if text:
         above[level] = text
         walk.headings.append(text)
@@ -513,8 +513,8 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
     if name in ("robots", "description"):
         walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
     elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
-        found = _REFRESH.match(content)
-        target = walk.joiner.join(found[1].strip(), walk.base) if found else None
+        match = _REFRESH.match(content)
+        target = walk.joiner.join(match[1].strip(), walk.base) if match else None
         if target is not None and ("url" in content.lower() or "/" in content):
             if len(walk.links) >= walk.max_links:
                 walk.flags.add("truncated")
@@ -525,7 +525,7 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
 
 
 def _on_base(node: LexborNode, tag: str, walk: _Walk) -> None:
-    # Only the first one with an href counts, and it stands against the page's own URL.
+    # Only the first one with an href counts; it is resolved against the page's own URL.
     href = node.attributes.get("href")
     if href is not None and not walk.based:
         walk.based = True
@@ -585,11 +585,11 @@ def _finish(walk: _Walk, nofollow: bool) -> list[Link]:
 
 
 def _place(tag: str, attributes: Mapping[str, str | None], walk: _Walk) -> _Place:
-    """Where an element stands whose parents are the open ones; each parent's is found once."""
+    """The place of an element inside the open elements; each parent's place is computed once."""
     places, chain = walk.places, walk.chain
-    for at in range(len(places), len(chain)):
+    for depth in range(len(places), len(chain)):
         above = places[-1] if places else walk.top
-        places.append(_below(above, walk.tags[at], chain[at].attributes))
+        places.append(_below(above, walk.tags[depth], chain[depth].attributes))
     return _below(places[-1] if places else walk.top, tag, attributes)
 
 

@@ -1,10 +1,10 @@
-"""Whether an HTML document may cost a parser much more than its length, told by counts alone.
+"""Whether an HTML document may cost a parser much more than its length, by counts alone.
 
-HTML5 tree building is quadratic in what is left open: each tag looks through the open elements,
-each new block opens the formatting elements again that were not closed, with copies of their
-attributes (60 kB can ask for gigabytes), and each attribute is compared with all others of its tag.
-Browsers have limits; lexbor has none. What `may_cost_much` says no of stays within `MOST_ELEMENTS`
-and `MOST_BYTES` beyond its own; anything else is parsed under limits of time and memory
+HTML5 tree building is quadratic in the elements left open: each tag searches the open elements,
+each new block reopens the formatting elements that were not closed, with copies of their
+attributes (60 kB can demand gigabytes), and each attribute is compared with all others of its tag.
+Browsers have limits; lexbor has none. A document for which `may_cost_much` is false stays within
+`MOST_ELEMENTS` and `MOST_BYTES` beyond its own; any other is parsed under limits of time and memory
 (`spoor.isolate`).
 """
 
@@ -13,13 +13,13 @@ from __future__ import annotations
 import re
 
 MOST_TAGS = 4_000
-"""Each may look through all that are open: a hundredth of a second."""
+"""Each may search all open elements: a hundredth of a second."""
 
 MOST_ELEMENTS = 50_000
-"""That opening formatting elements again can make: some 10 MB."""
+"""Elements that reopening formatting elements can create: some 10 MB."""
 
 MOST_BYTES = 16 << 20
-"""Of the attributes of such elements."""
+"""Bytes in the attributes of such elements."""
 
 _LONG_TAG = re.compile(rb"<[a-zA-Z][^<>]{4096}")
 """It may have thousands of attributes."""
@@ -48,8 +48,8 @@ def may_cost_much(body: bytes) -> bool:
     """Whether a parser may need more than some hundredths of a second and tens of megabytes beyond
     what the length of an HTML document explains. O(length), and less for ordinary documents.
 
-    Bytes are enough to tell: in all encodings of the web but UTF-16, which has bytes of 0, `<` is
-    the byte that it is in ASCII.
+    Counting bytes is enough: in all encodings of the web but UTF-16, which contains zero bytes,
+    `<` is the same byte as in ASCII.
     """
     tags = body.count(b"<")
     if tags > MOST_TAGS or len(body) > MOST_SOURCE or b"\0" in body or _LONG_TAG.search(body):
@@ -58,7 +58,7 @@ def may_cost_much(body: bytes) -> bool:
         return False
     if not _reopens_much(body, tags):
         return False
-    # What holds nothing but text, and is closed, is not opened again; nor then what holds it.
+    # A closed element with text alone is not reopened; nor, then, its closed parent.
     return _reopens_much(_CLOSED.sub(b"", _CLOSED.sub(b"", body)), tags)
 
 

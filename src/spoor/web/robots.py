@@ -37,7 +37,7 @@ class Rules:
     """What one robots.txt says to one agent."""
 
     crawl_delay: float | None = None
-    """Seconds; None where nothing usable is said."""
+    """Seconds; None where the file gives no usable value."""
     sitemaps: tuple[str, ...] = ()
     everything: bool | None = None
     """True: all is allowed; False: nothing is; None: as the patterns say."""
@@ -56,48 +56,48 @@ DISALLOW_ALL = Rules(everything=False)
 
 def token_of(agent: str) -> str:
     """The product token of a User-Agent: `Spoor/1.0 (+https://…)` → `spoor`."""
-    found = _TOKEN.match(agent.strip())
-    return found[0].lower() if found else ""
+    match = _TOKEN.match(agent.strip())
+    return match[0].lower() if match else ""
 
 
 def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rules:
     """The rules for `agent` (its User-Agent or product token). Never raises; O(length).
 
-    With `url`, where the file stands, sitemaps may be relative to it, and rules that are URLs of
+    With `url`, the file's own URL, sitemaps may be relative to it, and rules that are URLs of
     another host are left out.
     """
     us = token_of(agent)
-    # Only what is said to us or to all is kept: a file may name thousands of others.
+    # Only groups for us or for all agents are kept: a file may name thousands of others.
     groups: dict[str, list[str]] = {}
     sitemaps: dict[str, None] = {}
     current: set[str] = set()
     naming = False
     for line in _LINE_END.split(_decode(robots_txt)):
         line = line.partition("#")[0].strip()
-        if found := _AGENT.match(line):
+        if match := _AGENT.match(line):
             if not naming:
                 current = set()
             naming = True
-            for name in found[1].split(","):
+            for name in match[1].split(","):
                 name = name.strip()
                 token = "*" if _EVERYONE.match(name) else token_of(name)
                 if token and token in ("*", us):
                     groups.setdefault(token, [])
                     current.add(token)
-        elif found := _RULE.match(line):
+        elif match := _RULE.match(line):
             naming = False
-            kind = "allow" if found[1][0] in "aA" else "disallow"
-            path = _path(found[2], url)
+            kind = "allow" if match[1][0] in "aA" else "disallow"
+            path = _path(match[2], url)
             if path:
                 for token in current:
                     groups[token].append(f"{kind}: {path}")
-        elif found := _DELAY.match(line):
+        elif match := _DELAY.match(line):
             # An extension, which never ends a group (2.2.4): it holds for the agents so far.
             for token in current:
-                groups[token].append(f"crawl-delay: {found[1]}")
-        elif found := _SITEMAP.match(line):
+                groups[token].append(f"crawl-delay: {match[1]}")
+        elif match := _SITEMAP.match(line):
             with contextlib.suppress(ValueError):
-                sitemaps[resolve(found[1], url)] = None
+                sitemaps[resolve(match[1], url)] = None
     mine = groups.get(us, groups.get("*"))
     if mine is None:
         return Rules(sitemaps=tuple(sitemaps))
@@ -149,8 +149,8 @@ def allowed(robots_txt: str | bytes, agent: str, url: str) -> bool:
 def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) -> Rules:
     """The rules that a reply to a request for robots.txt means (RFC 9309, 2.3.1).
 
-    2xx: as it says. 4xx, 3xx that lead nowhere: all is allowed, 429 excepted. Everything else, a
-    reply that never came (status 0) included: nothing is.
+    2xx: the rules of the file. 4xx except 429, and 3xx that lead nowhere: everything is allowed.
+    Any other status, and no reply at all (status 0): nothing is allowed.
     """
     if 200 <= status < 300:
         return parse(body, agent, url=url)

@@ -1,8 +1,8 @@
 """Sitemaps: the XML protocol of sitemaps.org and its index, RSS, Atom and plain text, also gzipped.
 
-Pure: bytes → links. XML is read by expat as a stream, and whatever declares an entity is refused
-before it is expanded, so neither a "billion laughs" nor an external file gets anywhere. It reads
-UTF-8 alone: other encodings, of which it knows few and raises for some, are undone before it.
+Pure: bytes → links. Expat reads the XML as a stream, and a document that declares an entity is
+refused before the entity is expanded, so neither a "billion laughs" nor an external file does harm.
+Expat gets UTF-8 alone: other encodings, of which it supports few, are converted before.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _FEW = 200
 
 
 def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[Link]:
-    """What a sitemap at `url` lists, in its order: pages (kind `listed`) and further sitemaps (kind
-    `sitemap`). Never raises: what comes before a fault counts. O(bytes after decompression).
+    """The entries of a sitemap at `url`, in its order: pages (kind `listed`) and sitemaps (kind
+    `sitemap`). Never raises: entries before a fault count. O(bytes after decompression).
     """
     data = _plain(body, max_bytes)
     start = data[:256].removeprefix(codecs.BOM_UTF8).lstrip()
     if start[:1] == b"<" or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        found = _Reader().read(data.lstrip())
+        entries = _Reader().read(data.lstrip())
     else:
         lines = data.decode("utf-8-sig", "replace").splitlines()
-        found = [("listed", line.strip(), "") for line in lines[: 2 * MAX_LINKS] if "://" in line]
+        entries = [("listed", line.strip(), "") for line in lines[: 2 * MAX_LINKS] if "://" in line]
     joiner, links, sitemaps = Joiner(size=1), dict[str, Link](), 0
-    for kind, href, title in found:
+    for kind, href, title in entries:
         target = joiner.join(href, url)
         if target is None or target in links or target == url:
             continue
@@ -85,7 +85,7 @@ class _Reader:
     """One pass over the XML. Namespaces are taken by their local names: many are misspelt."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[str, str, str]] = []
+        self._entries: list[tuple[str, str, str]] = []
         self._stack: list[str] = []
         self._texts: dict[str, list[str]] = {}
         self._href = ""
@@ -104,7 +104,7 @@ class _Reader:
                 text = decoder.decode(data[start : start + _CHUNK])
                 parser.Parse(text.encode("utf-8", "replace"), False)
             parser.Parse(decoder.decode(b"", True).encode("utf-8", "replace"), True)
-        return self._found
+        return self._entries
 
     def _refuse(self, *_: object) -> int:
         raise _RefusedError
@@ -139,20 +139,20 @@ class _Reader:
         name = self._stack.pop()
         if name not in _ITEMS:
             return
-        said = {part: "".join(texts).strip() for part, texts in self._texts.items()}
+        fields = {part: "".join(texts).strip() for part, texts in self._texts.items()}
         if name == "url":
-            href = said.get("loc", "")
+            href = fields.get("loc", "")
         elif name == "sitemap":
-            href = said.get("loc") or said.get("sitemap", "")
+            href = fields.get("loc") or fields.get("sitemap", "")
         elif name == "item":
             # Some say that a guid is no link and mean it as one; others number their items.
-            guid = said.get("guid", "")
-            href = said.get("link") or (guid if "://" in guid else "")
+            guid = fields.get("guid", "")
+            href = fields.get("link") or (guid if "://" in guid else "")
         else:
             href = self._href
         if href:
             kind = "sitemap" if name == "sitemap" else "listed"
-            self._found.append((kind, href, " ".join(said.get("title", "").split())[:_FEW]))
-        if len(self._found) > MAX_LINKS:
+            self._entries.append((kind, href, " ".join(fields.get("title", "").split())[:_FEW]))
+        if len(self._entries) > MAX_LINKS:
             raise _RefusedError
         self._texts = {}

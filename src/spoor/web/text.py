@@ -1,4 +1,4 @@
-"""Words: tokens, stems, hashed counts, tf-idf, word vectors.
+"""Words: tokens, stems, tf-idf, word vectors.
 
 The per-link path uses regular expressions, dictionaries and caches: a vectoriser that builds a
 matrix a call is about a hundred times slower on anchor texts.
@@ -66,7 +66,7 @@ class Words:
         words, end = self._read
         while len(words) < count and end < len(self._text):
             begin = end
-            # No word, and no letter whose lower case depends on the next, stands over a blank.
+            # No word crosses a blank, nor does a letter whose lower case depends on the next one.
             missing = max(count - len(words), _LEAST)
             blank = _BLANK.search(self._text, begin + _CHARACTERS * missing)
             end = len(self._text) if blank is None else blank.end()
@@ -91,8 +91,8 @@ def _stemmer(language: str) -> snowballstemmer.Stemmer:
 
 
 class _Memo(dict[str, Any]):
-    """Answers of a function of a word; a look-up costs what a dictionary's does. When it holds
-    262,144 it starts anew."""
+    """A cache of a function of a word; a look-up costs as much as a dictionary's. It is emptied
+    when it holds 262,144 words."""
 
     def __init__(self, function: Callable[[str], Any]) -> None:
         super().__init__()
@@ -115,39 +115,13 @@ def stem(words: Iterable[str], language: str = "english") -> list[str]:
     return list(map(_stems(language).__getitem__, words))
 
 
-_HASHES = _Memo(lambda word: zlib.crc32(word.encode("utf-8", "surrogatepass")))
-
-
-class Hasher:
-    """Words → numbers below 2^bits, the same in every process and version."""
-
-    __slots__ = ("_mask", "size")
-
-    def __init__(self, bits: int = 18) -> None:
-        self.size = 1 << bits
-        self._mask = self.size - 1
-
-    def __call__(self, word: str) -> int:
-        return cast("int", _HASHES[word]) & self._mask
-
-    def counts(self, words: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Numbers, ascending, and how often each occurs."""
-        mask = self._mask
-        found = Counter([_HASHES[word] & mask for word in words])
-        order = sorted(found)
-        return (
-            np.array(order, dtype=np.int32),
-            np.array([found[at] for at in order], dtype=np.float32),
-        )
-
-
 # ---------------------------------------------------------------- tf-idf
 
 
 class DocumentFrequencies:
     """In how many documents each word occurs: learned as the crawl goes, or given.
 
-    At most `limit` words are kept: beyond it the rarest are dropped, a quarter of them or more.
+    At most `limit` words are kept: beyond it, the rarest quarter or more is dropped.
     """
 
     def __init__(self, *, limit: int = 500_000) -> None:
@@ -190,18 +164,18 @@ class DocumentFrequencies:
         self._counts = dict(zip(state["words"], state["counts"].tolist(), strict=True))
 
 
-def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+def cosine(left: Mapping[str, float], right: Mapping[str, float]) -> float:
     """Inner product of two weightings of length 1: in [0, 1] where no weight is negative."""
-    if len(other) < len(one):
-        one, other = other, one
-    return min(1.0, sum(value * other[word] for word, value in one.items() if word in other))
+    if len(right) < len(left):
+        left, right = right, left
+    return min(1.0, sum(value * right[word] for word, value in left.items() if word in right))
 
 
 # ---------------------------------------------------------------- word vectors
 
 
 class Vectors:
-    """Word → row of a float32 matrix, and where they came from. The first of equal words counts."""
+    """Word → row of a float32 matrix, and their source. The first of equal words counts."""
 
     def __init__(self, words: Sequence[str], matrix: NDArray[Any], *, source: str = "") -> None:
         first = {word: row for row, word in reversed(list(enumerate(words)))}
@@ -301,16 +275,16 @@ def _is_binary(sample: bytes) -> bool:
 
 def _binary(data: bytes, count: int, dimension: int, path: Path) -> Vectors:
     words: list[str] = []
-    at, width = 0, 4 * dimension
+    offset, width = 0, 4 * dimension
     # What the first line promises is no reason to take more memory than the file has.
     matrix = np.empty((min(count, len(data) // (width + 1)), dimension), dtype=np.float32)
     for row in range(count):
-        space = data.find(b" ", at)
+        space = data.find(b" ", offset)
         if space < 0 or space + 1 + width > len(data) or row >= len(matrix):
             raise InputError(f"{path}: ends after {row} of {count} vectors")
-        words.append(data[at:space].strip().decode("utf-8", "replace"))
+        words.append(data[offset:space].strip().decode("utf-8", "replace"))
         matrix[row] = np.frombuffer(data, dtype="<f4", count=dimension, offset=space + 1)
-        at = space + 1 + width
+        offset = space + 1 + width
     return Vectors(words, matrix, source=str(path))
 
 
@@ -336,7 +310,7 @@ def learn_vectors(
     words = [word for word, n in often.most_common(most) if n >= least]
     if len(words) < 10:
         return None
-    number = {word: at for at, word in enumerate(words)}
+    number = {word: index for index, word in enumerate(words)}
     total = sparse.csr_matrix((len(words), len(words)), dtype=np.float64)
     for begin in range(0, len(documents), 500):
         rows: list[NDArray[Any]] = []
@@ -351,15 +325,17 @@ def learn_vectors(
         total = total + part.tocsr()
     pairs = (total + total.T).tocoo()
     margin = np.asarray(pairs.sum(axis=1)).ravel()
-    whole = margin.sum()
-    if not whole:
+    all_pairs = margin.sum()
+    if not all_pairs:
         return None
-    value = np.log(pairs.data * whole / (margin[pairs.row] * margin[pairs.col]))
+    value = np.log(pairs.data * all_pairs / (margin[pairs.row] * margin[pairs.col]))
     # What is 0 but for rounding is 0.
-    kept = value > 1e-9
-    if not kept.any():
+    positive = value > 1e-9
+    if not positive.any():
         return None
-    ppmi = sparse.csr_matrix((value[kept], (pairs.row[kept], pairs.col[kept])), shape=pairs.shape)
+    ppmi = sparse.csr_matrix(
+        (value[positive], (pairs.row[positive], pairs.col[positive])), shape=pairs.shape
+    )
     k = min(dimension, len(words) - 2)
     u, s, _ = svds(ppmi, k=k, v0=rng.standard_normal(len(words)))
     # The sign of a singular vector is free: fix it, so that a seed gives the same bytes anywhere.

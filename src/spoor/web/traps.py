@@ -1,14 +1,14 @@
-"""Traps: what of the web never ends and holds nothing new. Pure: pages in, verdicts on URLs out.
+"""Traps: parts of the web without end and without new content. Pure: pages → verdicts on URLs.
 
-Four signs, each cheap. (1) A URL's own look: segments that repeat, more parameters than anybody
+Four signs, each cheap. (1) The URL itself: segments that repeat, more parameters than a page
 needs. (2) Its session parameters, which are dropped, so that one page has one URL. (3) The pages of
 its *group*, the URLs that differ in numbers, or in their file, or in their query only: where most
 are near-duplicates of pages seen before, the group is closed (calendars, facets, soft 404s). (4)
-Where it came from: what only copies of one page link to is not asked for once there are many; and
-of a domain whose new hosts begin with copies, no further new host is asked (wildcard hosts).
+Its source: links that only copies of one page have are skipped once there are many copies; and
+a domain whose new hosts begin with copies gets no further new host (wildcard hosts).
 
 Near-duplicates are found by MinHash (Broder 1997) of word triples, numbers and months masked, among
-pages of the same domain and title. Every table is bounded; what is oldest goes first.
+pages of the same domain and title. Every table is bounded; the oldest entries are dropped.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ MAX_PARAMETERS = 12
 MAX_SAME_PARAMETER = 4
 MAX_SAME_SEGMENT = 4
 
-_KEPT = 4_096
+_MOST_FINGERPRINTS = 4_096
 """Pages that a new one is compared with."""
 _REMEMBERED = 50_000
-"""Groups, hosts and URLs that something is known of, each."""
+"""Groups, hosts and URLs with a record, at most so many each."""
 
 _MEMO = 16_384
-"""URLs whose looks are remembered: navigation repeats the same ones on every page."""
+"""URLs whose verdict is cached: navigation repeats the same ones on every page."""
 
 _HASHES = 32
 _BANDS = 4
 """Two pages with 0.9 in common share one of 4 bands of 8 hashes with probability 0.9, two with 0.5
-with 0.02; what shares one is compared whole."""
+with 0.02; pages that share a band are compared in all hashes."""
 _WORDS = 600
 _CHARACTERS = 8 * _WORDS
 _LINKS = 100
 
 _NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
-"""Digits, and hexadecimal digits from 8 on. These are looked for where a run of them begins and not
-at each letter of it, which would take quadratic time."""
+"""Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each
+letter of it, which would take quadratic time."""
 _MONTHS = frozenset(
     """january february march april may june july august september october november december jan feb
     mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday
@@ -100,16 +100,16 @@ def groups(url: str) -> Sequence[str]:
     path, _, query = url.partition("://")[2].partition("?")
     name, _, path = path.partition("/")
     shape = _NUMBER.sub("#", path)
-    found: list[str] = []
+    keys: list[str] = []
     if query or shape != path:
         names = sorted({part.partition("=")[0] for part in query.split("&") if part})
-        found.append(f"{name}/{shape}?{'&'.join(names)}")
+        keys.append(f"{name}/{shape}?{'&'.join(names)}")
     if query:
-        found.append(f"{name}/{shape}?*")
+        keys.append(f"{name}/{shape}?*")
     folder = shape.rpartition("/")[0]
     if folder:
-        found.append(f"{name}/{folder}/*")
-    return tuple(found)
+        keys.append(f"{name}/{folder}/*")
+    return tuple(keys)
 
 
 def masked(text: str) -> list[str]:
@@ -131,8 +131,8 @@ class Traps:
         """URL → the page that only copies of it linked to."""
         self._copies: OrderedDict[int, int] = OrderedDict()
         """Page → how many copies of it were seen."""
-        self._prints: deque[_Print] = deque()
-        self._bands: dict[tuple[int, int, bytes], _Print] = {}
+        self._fingerprints: deque[_Fingerprint] = deque()
+        self._bands: dict[tuple[int, int, bytes], _Fingerprint] = {}
         self._next = 0
         self._permutations: Any = None
 
@@ -146,7 +146,7 @@ class Traps:
         copy_of = self._look(page) if page.text or page.title else None
         if copy_of is not None and self._copies.get(copy_of, 0) >= COPIES:
             return []
-        kept = []
+        allowed = []
         for link in links:
             url = link.url
             if "?" in url or ";" in url:
@@ -159,8 +159,8 @@ class Traps:
                 self._from_copies.pop(url, None)
             elif url not in self._from_copies:
                 _remember(self._from_copies, url, copy_of)
-            kept.append(link)
-        return kept
+            allowed.append(link)
+        return allowed
 
     def closed(self, url: str) -> str:
         """Why the URL is not worth asking for, by what was seen; empty where it is."""
@@ -211,7 +211,7 @@ class Traps:
             known = self._bands.get(key)
             if known is not None and np.mean(known.hashes == hashes) >= LIKE:
                 return known.number
-        self._keep(_Print(self._next, about, hashes))
+        self._add(_Fingerprint(self._next, about, hashes))
         self._next += 1
         return None
 
@@ -222,7 +222,7 @@ class Traps:
         words = " ".join(masked(page.text[:_CHARACTERS])[:_WORDS]).encode().split(b" ")
         features = set(map(b" ".join, zip(words, words[1:], words[2:], strict=False)))
         if len(words) < _LINKS:
-            # Pages of few words differ by where they lead, if at all.
+            # Pages of few words differ by their links, if at all.
             links = page.links[:_LINKS]
             features |= {group.encode() for link in links for group in groups(link.url)[:1]}
             features.add(b" ".join(words))
@@ -236,12 +236,12 @@ class Traps:
         sketch.update_batch(features)
         return np.asarray(sketch.hashvalues, dtype=np.uint32)
 
-    def _keep(self, kept: _Print) -> None:
-        self._prints.append(kept)
-        for key in kept.bands():
-            self._bands[key] = kept
-        if len(self._prints) > _KEPT:
-            oldest = self._prints.popleft()
+    def _add(self, fingerprint: _Fingerprint) -> None:
+        self._fingerprints.append(fingerprint)
+        for key in fingerprint.bands():
+            self._bands[key] = fingerprint
+        if len(self._fingerprints) > _MOST_FINGERPRINTS:
+            oldest = self._fingerprints.popleft()
             for key in oldest.bands():
                 if self._bands.get(key) is oldest:
                     del self._bands[key]
@@ -249,15 +249,19 @@ class Traps:
     # -- saving
 
     def save(self) -> State:
-        prints = self._prints
+        fingerprints = self._fingerprints
         tables = (self._groups, self._hosts, self._domains, self._from_copies)
         return {
             "tables": [[[key, value] for key, value in table.items()] for table in tables],
             "copies": [[page, copies] for page, copies in self._copies.items()],
             "next": self._next,
-            "numbers": np.array([kept.number for kept in prints], dtype=np.int64),
-            "about": np.array([kept.about for kept in prints], dtype=np.int64),
-            "hashes": np.array([kept.hashes for kept in prints], dtype=np.uint32),
+            "numbers": np.array(
+                [fingerprint.number for fingerprint in fingerprints], dtype=np.int64
+            ),
+            "about": np.array([fingerprint.about for fingerprint in fingerprints], dtype=np.int64),
+            "hashes": np.array(
+                [fingerprint.hashes for fingerprint in fingerprints], dtype=np.uint32
+            ),
         }
 
     def load(self, state: State) -> None:
@@ -265,24 +269,24 @@ class Traps:
         self._groups, self._hosts, self._domains, self._from_copies = tables
         self._copies = OrderedDict(state["copies"])
         self._next = state["next"]
-        self._prints, self._bands = deque(), {}
+        self._fingerprints, self._bands = deque(), {}
         for number, about, hashes in zip(
             state["numbers"].tolist(), state["about"].tolist(), state["hashes"], strict=True
         ):
-            self._keep(_Print(number, about, hashes))
+            self._add(_Fingerprint(number, about, hashes))
 
 
 def closed_groups(state: State) -> list[tuple[str, int, int]]:
-    """(group of URLs, or hosts of a domain; new pages; near-duplicates) of what saved traps closed,
+    """(group of URLs, or hosts of a domain; new pages; near-duplicates) that saved traps closed,
     most near-duplicates first."""
     groups, _, domains, _ = state["tables"]
-    found = [(key, *counts) for key, counts in groups if _closed(*counts)]
-    found += [(f"hosts of {key}", *counts) for key, counts in domains if _closed(*counts)]
-    return sorted(found, key=lambda row: -row[2])
+    closed = [(key, *counts) for key, counts in groups if _closed(*counts)]
+    closed += [(f"hosts of {key}", *counts) for key, counts in domains if _closed(*counts)]
+    return sorted(closed, key=lambda row: -row[2])
 
 
-class _Print:
-    """One page as it is compared with others."""
+class _Fingerprint:
+    """The MinHash of one page."""
 
     __slots__ = ("about", "hashes", "number")
 
@@ -302,7 +306,7 @@ def _split(
     hashes: np.ndarray[Any, np.dtype[np.uint32]],
 ) -> list[np.ndarray[Any, np.dtype[np.uint32]]]:
     size = _HASHES // _BANDS
-    return [hashes[at : at + size] for at in range(0, _HASHES, size)]
+    return [hashes[start : start + size] for start in range(0, _HASHES, size)]
 
 
 def _closed(new: int, copies: int) -> bool:

@@ -34,8 +34,8 @@ _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _NOT_NORMAL = re.compile(
     r"%([0-9A-F][a-f]|[a-f][0-9A-Fa-f]|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
 )
-"""Escapes in lower case, and those of what never needs one: an address in another script is made of
-thousands that are normal already."""
+"""Escapes in lower case, and escapes of unreserved characters: a URL in another script is made of
+thousands of escapes that are normal already."""
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _WORD_BREAK = re.compile(r"[^0-9a-z]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
@@ -65,7 +65,7 @@ def resolve(url: str, base: str | None = None) -> str:
 def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False) -> str:
     """The one spelling of a URL: `resolve`, and percent-encoding in normal form.
 
-    Escapes are upper-case, and what never needs one stands unescaped (RFC 3986, 6.2.2). With
+    Escapes are upper-case, and unreserved characters are not escaped (RFC 3986, 6.2.2). With
     `strip_tracking` the parameters of `TRACKING_PARAMETERS` and `SESSION_PARAMETERS` are dropped.
     Idempotent. Raises ValueError as `resolve` does.
     """
@@ -73,7 +73,7 @@ def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False
     if "%" in href:
         plain = _NOT_NORMAL.sub(_normal_escape, href)
         if plain != href and len(_STRAY.findall(plain)) != len(_STRAY.findall(href)):
-            # What an escape stood for made another of a stray percent sign: "%%37%37".
+            # A decoded escape and a stray percent sign made a new escape: "%%37%37".
             plain = _ESCAPE.sub(_normal_escape, _STRAY.sub("%25", href))
         href = plain
         # An unescaped dot may have made a segment that the parser folds.
@@ -95,8 +95,8 @@ def _strip(href: str) -> str:
         path = resolve(_SESSION_IN_PATH.sub("", path))
     if not mark:
         return path
-    kept = [part for part in query.split("&") if not _names_a_visit(part)]
-    return f"{path}?{'&'.join(kept)}" if kept else path
+    parts = [part for part in query.split("&") if not _names_a_visit(part)]
+    return f"{path}?{'&'.join(parts)}" if parts else path
 
 
 def _names_a_visit(part: str) -> bool:
@@ -120,9 +120,9 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=65_536)
 def registrable_domain(name: str) -> str:
-    """The part of a host that somebody registered, by the public suffix list of the package.
+    """The registered domain of a host, by the public suffix list of the package.
 
-    A port is ignored; an address, and a host that is itself a suffix, come back as they are.
+    A port is ignored; an address, and a host that is itself a suffix, are returned unchanged.
     """
     name = name.rstrip(".")
     if name.startswith("["):
@@ -139,20 +139,20 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def divided(name: str, shards: int) -> int:
-    """Which of `shards` owns what has this name.
+    """The number of the shard that owns a name, from 0 to `shards` − 1.
 
-    Rendezvous hashing: with one shard more, 1/shards of the names move, and to it. O(shards).
+    Rendezvous hashing: an added shard takes 1/shards of the names; no others move. O(shards).
     """
-    told = name.encode()
+    encoded = name.encode()
 
     def weight(shard: int) -> bytes:
-        return hashlib.blake2b(told, digest_size=8, key=shard.to_bytes(4, "big")).digest()
+        return hashlib.blake2b(encoded, digest_size=8, key=shard.to_bytes(4, "big")).digest()
 
     return max(range(shards), key=weight)
 
 
 class UrlWords(NamedTuple):
-    """The words of a URL, lower-case, by where they stand."""
+    """The words of a URL, lower-case, by part of the URL."""
 
     host: tuple[str, ...]
     directories: tuple[str, ...]
@@ -178,10 +178,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 class Joiner:
-    """Canonical joins with a memory: navigation repeats the same links on every page.
+    """Canonical joins with a cache: navigation repeats the same links on every page.
 
-    Keeps at most `size` answers, some 400 bytes each, and then starts anew. `join` gives None for
-    what is no fetchable URL.
+    The cache holds at most `size` URLs, some 400 bytes each, and is then emptied. `join` returns
+    None where there is no fetchable URL.
     """
 
     __slots__ = ("_memo", "_size", "_strip")
@@ -194,17 +194,17 @@ class Joiner:
     def join(self, href: str, base: str) -> str | None:
         """The canonical URL of `href` on a page whose base is `base`."""
         # A reference depends on the base's directory only, unless its path is empty; blanks and
-        # a scheme without slashes may stand before that ("http:?page=2").
+        # a scheme without slashes may precede it ("http:?page=2").
         head = href[:1]
         if (
             head <= " "
             or head in "?#"
             or (head in "hH" and ":" in href and not href.startswith(("http://", "https://")))
         ):
-            at = base
+            directory = base
         else:
-            at = base.partition("?")[0].rpartition("/")[0]
-        key = (at, href)
+            directory = base.partition("?")[0].rpartition("/")[0]
+        key = (directory, href)
         try:
             return self._memo[key]
         except KeyError:

@@ -10,9 +10,10 @@ from spoor.worlds.evolving import EvolvingWorld
 
 
 class Clocked:
-    """Answers as the web stands now, `speed` times as fast as `clock`, from the first request on.
+    """Answers with the current state of the web, whose time passes `speed` times as fast as
+    `clock`, from the first request on.
 
-    `seconds` of a download and dates of pages are left to whoever serves it.
+    The server of this world sets `seconds` of a download and dates of pages.
     """
 
     def __init__(self, world: EvolvingWorld, clock: Callable[[], float], *, speed: float) -> None:
@@ -22,7 +23,7 @@ class Clocked:
         self._began: float | None = None
 
     def now(self) -> float:
-        """The web's own time; after its end it stands still."""
+        """The web's own time; it stops at the end."""
         if self._began is None:
             self._began = self._clock()
         passed = (self._clock() - self._began) * self._speed

@@ -1,6 +1,6 @@
 """Company sites with job adverts, of an exact size: the sites of Grigoriadis and Paliouras (2004).
 
-The sites of their Tables 1 and 2 are not public. Here each is drawn anew from a seed, with exactly
+The sites of their Tables 1 and 2 are not public. Here each is drawn from a seed, with exactly
 its pages, links and relevant pages, so that the shape of their figures can be looked at; what is
 on the pages is ours. A site is a front page, sections, and a tree below each; job adverts hang
 below the section of careers. The other links are navigation, and then mostly links within a
@@ -103,7 +103,7 @@ def write(folder: Path, sites: Iterable[CompanySite], seed: int, *, replace: boo
 
 
 class _Site:
-    """One site while it is drawn. Page 0 is the front page, then come the heads of sections."""
+    """One site while it is drawn. Page 0 is the front page; the heads of sections follow."""
 
     def __init__(self, site: CompanySite, rng: np.random.Generator) -> None:
         pages, links = site.pages, site.links
@@ -117,7 +117,7 @@ class _Site:
         self.rng = rng
         others = [name for name in _SECTIONS if name not in (_CAREERS, _ABOUT)]
         count = int(np.clip(round(pages**0.5 / 2), 1, len(others)))
-        drawn = [others[at] for at in rng.permutation(len(others))[:count].tolist()]
+        drawn = [others[index] for index in rng.permutation(len(others))[:count].tolist()]
         spare = pages - 1 - site.relevant
         self.sections = [_CAREERS, _ABOUT, *drawn][:spare]
         self.name_of = {
@@ -135,14 +135,14 @@ class _Site:
     def _tree(self) -> None:
         rng, heads = self.rng, len(self.sections)
         members: dict[str, list[int]] = {}
-        for at, name in enumerate(self.sections, 1):
-            self.section[at] = name
-            members[name] = [at]
+        for number, name in enumerate(self.sections, 1):
+            self.section[number] = name
+            members[name] = [number]
         # Where careers are not named on the front page they hang below the company's own page.
         hidden = heads >= 2 and rng.random() < 0.4
-        for at in range(1, heads + 1):
-            self.targets[2 if hidden and at == 1 else 0][at] = None
-        self.heads = [at for at in range(1, heads + 1) if not (hidden and at == 1)]
+        for number in range(1, heads + 1):
+            self.targets[2 if hidden and number == 1 else 0][number] = None
+        self.heads = [number for number in range(1, heads + 1) if not (hidden and number == 1)]
         rest = np.arange(heads + 1, self.site.pages)
         adverts = set(rng.choice(rest, self.site.relevant, replace=False).tolist())
         for page in rest.tolist():
@@ -150,7 +150,7 @@ class _Site:
             self.section[page] = name
             self.advert[page] = page in adverts
             # Adverts have nothing below them; a tree grows broad rather than deep.
-            open_ = [at for at in members[name] if not self.advert[at]]
+            open_ = [number for number in members[name] if not self.advert[number]]
             parent = open_[int(len(open_) * rng.random() ** 2)]
             self.targets[parent][page] = None
             members[name].append(page)
@@ -168,7 +168,9 @@ class _Site:
         ]
         if missing < len(menu):
             # Too few for a menu on every page: some pages have some of it.
-            menu = [menu[at] for at in sorted(rng.permutation(len(menu))[:missing].tolist())]
+            menu = [
+                menu[target] for target in sorted(rng.permutation(len(menu))[:missing].tolist())
+            ]
         for page, head in menu:
             self.targets[page][head] = None
         missing -= len(menu)
@@ -178,7 +180,7 @@ class _Site:
             other = int(rng.choice(near) if near else rng.integers(pages))
             if len(self.targets[page]) == pages - 1:
                 continue
-            if near and all(at in self.targets[page] or at == page for at in near):
+            if near and all(target in self.targets[page] or target == page for target in near):
                 other = int(rng.integers(pages))
             if other != page and other not in self.targets[page]:
                 self.targets[page][other] = None
@@ -225,8 +227,8 @@ class _Site:
         for page in range(self.site.pages):
             title = self.name_of[self.section[page]] if page else f"Welcome to {self.word}"
             links = "".join(
-                f'<li><a href="{self.url_of(at)}">{self._anchor(at)}</a></li>'
-                for at in self.targets[page]
+                f'<li><a href="{self.url_of(target)}">{self._anchor(target)}</a></li>'
+                for target in self.targets[page]
             )
             body = (
                 f"<!doctype html><title>{title}</title><h1>{title}</h1>"

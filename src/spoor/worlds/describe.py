@@ -80,16 +80,16 @@ def describe(
 def describe_generated(
     world: GeneratedWorld, rng: np.random.Generator, *, sources: int | None = None
 ) -> dict[str, Any]:
-    """The same of a generated web; InputError for one that is too large to be known whole."""
-    whole = world.graph()
+    """The same for a generated web. Raises InputError where it is too large to be enumerated."""
+    web_graph = world.graph()
     root = world.roots()[0]
-    depth = graph.depths(whole.indptr, whole.indices, whole.index()[root])
+    depth = graph.depths(web_graph.indptr, web_graph.indices, web_graph.index()[root])
     pages = list(world.pages())
     labels = Counter(label for page in pages for label in page.labels)
     reached = Counter(
         label
-        for page, at in zip(pages, depth.tolist(), strict=True)
-        if at >= 0
+        for page, level in zip(pages, depth.tolist(), strict=True)
+        if level >= 0
         for label in page.labels
     )
     links = sum(len(page.links) for page in pages)
@@ -116,7 +116,7 @@ def describe_generated(
                 "labels": dict(reached.most_common()),
             }
         ],
-        "graph": measures(whole.indptr, whole.indices, rng, sources=sources),
+        "graph": measures(web_graph.indptr, web_graph.indices, rng, sources=sources),
     }
 
 
@@ -124,19 +124,19 @@ def reach(world: RecordedWorld, indptr: graph.Offsets, indices: graph.Arcs) -> l
     """For each root: the pages that can be reached from it within its site, by depth, by label,
     and how many of them are documents without text."""
     urls = world.urls()
-    number = {url: at for at, url in enumerate(urls)}
+    number = {url: node for node, url in enumerate(urls)}
     sites, documents = world.page_sites(), world.documents()
     inner = graph.within(indptr, indices, sites)
     rows = []
     for root in world.roots()[:MOST_ROOTS]:
-        at = number[root]
-        depth = graph.depths(*inner, at)
+        node = number[root]
+        depth = graph.depths(*inner, node)
         reached = depth >= 0
         rows.append(
             {
                 "root": root,
                 "site": world.page(root).site,
-                "pages": int((sites == sites[at]).sum()),
+                "pages": int((sites == sites[node]).sum()),
                 "reached": int(reached.sum()),
                 "depths": _counts(depth[reached & ~documents]),
                 "documents_reached": int((reached & documents).sum()),
@@ -159,7 +159,7 @@ def measures(
     *,
     sources: int | None = None,
 ) -> dict[str, Any]:
-    """Measures of the whole graph; those of the extra `graph` only where it is installed."""
+    """Measures of the entire graph; those of the extra `graph` only where it is installed."""
     pages, arcs = len(indptr) - 1, len(indices)
     outgoing, incoming = graph.degrees(indptr, indices)
     weak, strong = graph.components(indptr, indices)

@@ -1,7 +1,7 @@
 """A web that changes: pages and links appear, change and vanish at their times, by one clock.
 
-It is made of versions, each what one URL showed from its time on. Versions come from a recording
-with several captures of a URL, or from a generator (`spoor.worlds.newsweb`).
+It is made of versions; each is the content of one URL from its time on. Versions come from a
+recording with several captures of a URL, or from a generator (`spoor.worlds.newsweb`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Version(NamedTuple):
 class EvolvingWorld:
     """A changing web at one moment; `advance` moves its clock forwards, `rewind` back to `start`.
 
-    A download takes `seconds`. Versions older than `start` make up the web as it stands at the
-    start. Raises InputError where there is nothing to see.
+    A download takes `seconds`. Versions older than `start` make up the web at its start.
+    Raises InputError where no version is ever visible.
     """
 
     def __init__(
@@ -93,43 +93,43 @@ class EvolvingWorld:
         self.advance(self.start)
 
     def advance(self, now: float) -> None:
-        """The web as it stands at `now`. Raises CallerError where that lies in the past."""
+        """Move the clock to `now`. Raises CallerError where that is in the past."""
         if now < self.now:
             raise CallerError(f"the clock of an evolving web goes forwards, from {self.now}")
         self.now = now
-        at, versions = self._next, self.versions
-        while at < len(versions) and versions[at].time <= now:
-            self._current[self._of[at]] = at
-            at += 1
-        self._next = at
+        index, versions = self._next, self.versions
+        while index < len(versions) and versions[index].time <= now:
+            self._current[self._of[index]] = index
+            index += 1
+        self._next = index
 
-    # -- what stands there now
+    # -- the pages of this moment
 
     def current(self, url: str) -> Version | None:
         """What a URL shows now; None where it shows nothing."""
         number = self._numbers.get(url)
-        at = -1 if number is None else self._current[number]
-        return None if at < 0 or self.versions[at].gone else self.versions[at]
+        index = -1 if number is None else self._current[number]
+        return None if index < 0 or self.versions[index].gone else self.versions[index]
 
     def last_change(self, url: str) -> float | None:
         """When a URL changed or vanished last; None for one that was never there."""
         number = self._numbers.get(url)
-        at = -1 if number is None else self._current[number]
-        return None if at < 0 else self.versions[at].time
+        index = -1 if number is None else self._current[number]
+        return None if index < 0 else self.versions[index].time
 
     def page(self, url: str) -> Page | None:
         """The page of a URL now; None where it shows nothing."""
         number = self._numbers.get(url)
-        at = -1 if number is None else self._current[number]
-        if at < 0 or self.versions[at].gone:
+        index = -1 if number is None else self._current[number]
+        if index < 0 or self.versions[index].gone:
             return None
-        page = self._pages.get(at)
-        return self._page(at) if page is None else page
+        page = self._pages.get(index)
+        return self._page(index) if page is None else page
 
-    def _page(self, at: int) -> Page:
-        version = self.versions[at]
+    def _page(self, index: int) -> Page:
+        version = self.versions[index]
         links = [self._link(url) for url in version.links]
-        page = self._pages[at] = Page(
+        page = self._pages[index] = Page(
             version.url,
             title=version.title,
             text=version.text,
@@ -160,15 +160,15 @@ class EvolvingWorld:
     # -- the graph
 
     def arcs(self) -> tuple[Offsets, Arcs]:
-        """All links of all versions that stand between start and end among its pages, each pair
+        """All links among its pages, of all versions visible between start and end, each pair
         once, loops left out: rows by the order of `urls`."""
         count = len(self.urls)
         source: list[int] = []
         target: list[int] = []
         numbers = self._numbers
-        for at in self._standing():
-            own = self._of[at]
-            for url in self.versions[at].links:
+        for index in self._in_window():
+            own = self._of[index]
+            for url in self.versions[index].links:
                 other = numbers.get(url, own)
                 if other != own:
                     source.append(own)
@@ -176,23 +176,23 @@ class EvolvingWorld:
         keys = np.unique(np.array(source, dtype=np.int64) * count + np.array(target, np.int64))
         return compressed(keys // count, keys % count, count)
 
-    def _standing(self) -> Iterator[int]:
-        """Versions that are seen at some time between start and end."""
+    def _in_window(self) -> Iterator[int]:
+        """Indices of the versions that are visible at some time between start and end."""
         first: dict[int, int] = {}
-        for at, version in enumerate(self.versions):
+        for index, version in enumerate(self.versions):
             if version.time <= self.start:
-                first[self._of[at]] = at
+                first[self._of[index]] = index
         early = set(first.values())
-        for at, version in enumerate(self.versions):
-            if version.time > self.start or at in early:
-                yield at
+        for index, version in enumerate(self.versions):
+            if version.time > self.start or index in early:
+                yield index
 
     def counts(self) -> dict[str, int]:
         """Pages, versions and vanishings between start and end, and pages there at the start."""
-        standing = list(self._standing())
-        versions = [self.versions[at] for at in standing]
+        shown = list(self._in_window())
+        versions = [self.versions[index] for index in shown]
         return {
-            "pages": len({self._of[at] for at in standing}),
+            "pages": len({self._of[index] for index in shown}),
             "versions": len(versions),
             "at_start": sum(not v.gone for v in versions if v.time <= self.start),
             "vanished": sum(v.gone for v in versions if v.time > self.start),
@@ -273,19 +273,19 @@ def rewired(
     window: float = 6 * 3600.0,
     swaps: int = 3,
 ) -> EvolvingWorld:
-    """The same pages at the same times, their links exchanged at random; all degrees are kept.
+    """The same pages at the same times, their links exchanged at random; all degrees stay the same.
 
-    A link stands on its page for a span of versions. Two links that began within `window` seconds
-    of each other (all that stood at the start count as one time) exchange their ends, `swaps` times
-    as often as there are links, unless a page would link to itself, twice to one page, or to one
-    that is not there yet (Maslov & Sneppen 2002, with time). So at each moment every page has as
-    many links as before, and over the whole time as many lead to it. O(links · swaps).
+    A link is on its page for a span of versions. Two links that began within `window` seconds of
+    each other (all links of the start count as one time) exchange their targets, `swaps` times as
+    often as there are links, unless a page would link to itself, twice to one page, or to one that
+    does not exist yet (Maslov & Sneppen 2002, with time). So every page has as many links as before
+    at each moment, and as many in-links over the entire time. O(links · swaps).
     """
     origin, begin, end, slots = _link_spans(world)
     count = len(origin)
     if count < 2:
         return world
-    numbers = {url: at for at, url in enumerate(world.urls)}
+    numbers = {url: index for index, url in enumerate(world.urls)}
     born = np.full(len(world.urls), np.inf)
     for version in reversed(world.versions):
         if not version.gone:
@@ -300,8 +300,8 @@ def rewired(
     places = order.tolist()
     for _ in range(swaps):
         other = (low + (rng.random(count) * (high - low)).astype(np.int64)).tolist()
-        for at in rng.permutation(count).tolist():
-            i, j = places[at], places[other[at]]
+        for index in rng.permutation(count).tolist():
+            i, j = places[index], places[other[index]]
             a, b, x, y = origins[i], origins[j], ends[i], ends[j]
             if x == y or a in (b, y) or b == x:
                 continue
@@ -315,9 +315,11 @@ def rewired(
     urls = world.urls
     versions = [
         version._replace(
-            links=tuple(urls[ends[slot]] if isinstance(slot, int) else slot for slot in slots[at])
+            links=tuple(
+                urls[ends[slot]] if isinstance(slot, int) else slot for slot in slots[index]
+            )
         )
-        for at, version in enumerate(world.versions)
+        for index, version in enumerate(world.versions)
     ]
     return EvolvingWorld(
         versions, roots=world.roots(), start=world.start, end=world.end, seconds=world.seconds
@@ -327,13 +329,12 @@ def rewired(
 def _link_spans(
     world: EvolvingWorld,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], list[list[int | str]]]:
-    """(origin, time it began, end) of each link span, and for each version which span stands at
-    each of its links; links to no page of the world, and a page's links to itself, stay as they
-    are, by URL.
+    """(origin, time it began, end) of each link span, and for each version the span of each
+    of its links. Links that leave the world, and a page's links to itself, stay as URLs.
 
-    A link that comes back on its page later is the same span: a page never links twice to another.
+    A link that reappears on its page later is the same span: a page never links twice to another.
     """
-    numbers = {url: at for at, url in enumerate(world.urls)}
+    numbers = {url: index for index, url in enumerate(world.urls)}
     origin: list[int] = []
     begin: list[float] = []
     end: list[int] = []

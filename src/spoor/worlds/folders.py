@@ -1,4 +1,4 @@
-"""The web in a folder, whatever its kind: opened by its path, cut to a site.
+"""Opening the web in a folder, of any kind, by its path; optionally cut to one site.
 
 It is part of the worlds, not of the lab: `spoor replay`, `spoor train` and `spoor web serve` open
 webs as experiments do.

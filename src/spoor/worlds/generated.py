@@ -1,6 +1,6 @@
-"""A web computed from a seed: endless, deterministic, and nothing is stored.
+"""A web computed from a seed: endless, deterministic, without storage.
 
-A page is a number; all that it holds follows from hashes of the seed and that number, so a web of
+A page is a number; all its content follows from hashes of the seed and that number, so a web of
 a billion pages costs no memory, and a page costs the same in a small web and a large one (after
 BUbiNG's synthetic host names: Boldi, Marino, Santini and Vigna 2018).
 
@@ -35,7 +35,7 @@ FILE = "web.toml"
 SECTION = 16
 CHILDREN = 8
 CYCLE = 50
-"""Topics come round every so many sections of a host."""
+"""The topics of a host repeat after so many sections."""
 GRAPH_LIMIT = 300_000
 MOST_PAGES = 1_000_000_000
 
@@ -122,35 +122,35 @@ class GeneratedWorld:
         self.topics = names
         self._vocabulary = [TOPICS[name].split() for name in names]
         rng = np.random.default_rng(self.settings.seed)
-        wanted = max(1, round(CYCLE * self.settings.target_share))
-        rest = [1 + at % (len(names) - 1) for at in range(CYCLE - wanted)]
-        self._cycle = rng.permutation([0] * wanted + rest).tolist()
+        relevant = max(1, round(CYCLE * self.settings.target_share))
+        others = [1 + index % (len(names) - 1) for index in range(CYCLE - relevant)]
+        self._cycle = rng.permutation([0] * relevant + others).tolist()
         self._places = [
-            [at for at, topic in enumerate(self._cycle) if topic == wanted_topic]
-            for wanted_topic in range(len(names))
+            [position for position, of in enumerate(self._cycle) if of == topic]
+            for topic in range(len(names))
         ]
         self._skew = 1.0 / (1.0 - 1.0 / (self.settings.in_exponent - 1.0))
         self._hosts = {self.host_name(host): host for host in range(self.settings.hosts)}
 
     def _check(self) -> None:
-        told = self.settings
+        settings = self.settings
         wrong = (
-            (not 1 <= told.hosts <= told.pages <= MOST_PAGES, "1 ≤ hosts ≤ pages ≤ 10⁹"),
-            (not 2 <= told.topics <= len(TOPICS), f"2 ≤ topics ≤ {len(TOPICS)}"),
+            (not 1 <= settings.hosts <= settings.pages <= MOST_PAGES, "1 ≤ hosts ≤ pages ≤ 10⁹"),
+            (not 2 <= settings.topics <= len(TOPICS), f"2 ≤ topics ≤ {len(TOPICS)}"),
             # The other way round, NaN would pass.
             (
-                not (told.out_exponent > 1 and told.in_exponent > 2),
+                not (settings.out_exponent > 1 and settings.in_exponent > 2),
                 "out_exponent > 1, in_exponent > 2",
             ),
-            (not 1 <= told.least_links <= told.most_links, "1 ≤ least_links ≤ most_links"),
+            (not 1 <= settings.least_links <= settings.most_links, "1 ≤ least_links ≤ most_links"),
         )
         for bad, rule in wrong:
             if bad:
                 raise InputError(f"no web can be generated: it must hold that {rule}")
         for name in ("target_share", "locality", "same_host", "anchor_noise"):
-            if not 0.0 <= getattr(told, name) <= 1.0:
+            if not 0.0 <= getattr(settings, name) <= 1.0:
                 raise InputError(f"no web can be generated: {name} lies in [0, 1]")
-        for trap in told.traps:
+        for trap in settings.traps:
             if trap not in TRAPS:
                 offer = nearest(trap, list(TRAPS))
                 raise InputError(f"unknown trap {trap!r}{offer}; there are: {', '.join(TRAPS)}")
@@ -165,8 +165,8 @@ class GeneratedWorld:
 
     def host_name(self, host: int) -> str:
         """`alder.example`, …, `yew.example`, `alder2.example`, …"""
-        round_, at = divmod(host, len(_TREES))
-        return f"{_TREES[at]}{round_ + 1 if round_ else ''}.example"
+        round_, index = divmod(host, len(_TREES))
+        return f"{_TREES[index]}{round_ + 1 if round_ else ''}.example"
 
     def host_of(self, page: int) -> int:
         return page % self.settings.hosts
@@ -179,7 +179,7 @@ class GeneratedWorld:
         return (host * 7 + self.settings.seed) % CYCLE
 
     def topic_of(self, page: int) -> int:
-        """Number of the page's topic; 0 is the wanted one."""
+        """Number of the page's topic; 0 is the target topic."""
         host = self.host_of(page)
         section = page // self.settings.hosts // SECTION
         return int(self._cycle[(section + self._offset(host)) % CYCLE])
@@ -193,7 +193,7 @@ class GeneratedWorld:
         return "list" if self.is_list(page) else self.topics[self.topic_of(page)]
 
     def url_of(self, page: int) -> str:
-        """Its number stands in its URL, so that no table is needed to go back."""
+        """The URL contains the page's number, so the way back needs no table."""
         host, place = self.host_of(page), page // self.settings.hosts
         if place == 0:
             return f"http://{self.host_name(host)}/"
@@ -221,8 +221,8 @@ class GeneratedWorld:
         """Two words of its topic that it is called by."""
         vocabulary = self._vocabulary[self.topic_of(page)]
         size = len(vocabulary)
-        at = (page * 2_654_435_761 + self.settings.seed) % (size * (size - 1))
-        first, second = divmod(at, size - 1)
+        pair = (page * 2_654_435_761 + self.settings.seed) % (size * (size - 1))
+        first, second = divmod(pair, size - 1)
         return [vocabulary[first], vocabulary[(first + 1 + second) % size]]
 
     # -- links
@@ -234,7 +234,7 @@ class GeneratedWorld:
         size = self._size(host)
         blocks: dict[str, list[int]] = {"nav": [host]}
         sections = list(range(SECTION, size, SECTION)[:5])
-        blocks["nav"] += [at * hosts + host for at in sections]
+        blocks["nav"] += [section * hosts + host for section in sections]
         children = [
             child * hosts + host
             for child in range(place * CHILDREN + 1, (place + 1) * CHILDREN + 1)
@@ -246,26 +246,29 @@ class GeneratedWorld:
         blocks["children"] = children
         if self.is_list(page):
             end = min(place + SECTION, size)
-            blocks["list"] = [at * hosts + host for at in range(place + 1, end)]
+            blocks["list"] = [item * hosts + host for item in range(place + 1, end)]
         blocks["text"] = self._drawn(page)
         return blocks
 
     def _drawn(self, page: int) -> list[int]:
-        told = self.settings
+        settings = self.settings
         draws = self._draws(page, 1)
         u = 1.0 - draws.random()
-        count = min(told.most_links, int(told.least_links * u ** (-1.0 / (told.out_exponent - 1))))
+        count = min(
+            settings.most_links,
+            int(settings.least_links * u ** (-1.0 / (settings.out_exponent - 1))),
+        )
         uniform = draws.random((count, 4))
         drawn: list[int] = []
         for local, stay, where, which in uniform.tolist():
             host = self.host_of(page)
-            if stay >= told.same_host:
-                host = int(where * told.hosts)
+            if stay >= settings.same_host:
+                host = int(where * settings.hosts)
             size = self._size(host)
             place = int(size * which**self._skew)
-            if local < told.locality:
+            if local < settings.locality:
                 place = self._same_topic(place, host, self.topic_of(page), size)
-            other = place * told.hosts + host
+            other = place * settings.hosts + host
             if other != page:
                 drawn.append(other)
         return list(dict.fromkeys(drawn))
@@ -274,10 +277,10 @@ class GeneratedWorld:
         """The place nearest to `place`, forwards and round, in a section of this topic."""
         section, within = divmod(place, SECTION)
         phase = (section + self._offset(host)) % CYCLE
-        steps = min((at - phase) % CYCLE for at in self._places[topic])
+        steps = min((position - phase) % CYCLE for position in self._places[topic])
         moved = (section + steps) * SECTION + within
         if moved >= size:
-            steps = min((phase - at) % CYCLE for at in self._places[topic])
+            steps = min((phase - position) % CYCLE for position in self._places[topic])
             moved = (section - steps) * SECTION + within
         return moved if 0 <= moved < size else place
 
@@ -298,19 +301,19 @@ class GeneratedWorld:
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
             "</head><body><header><nav><ul class=menu>",
             *(
-                self._item(at, "Home" if not at // self.settings.hosts else "")
-                for at in blocks["nav"]
+                self._item(target, "Home" if not target // self.settings.hosts else "")
+                for target in blocks["nav"]
             ),
             f"</ul></nav></header><main><h1>{title}</h1>",
         ]
         for name, heading in (("list", f"All {topic} pages"), ("friends", "Our friends")):
             if blocks.get(name):
                 out.append(f"<section class={name}><h2>{heading}</h2><ul>")
-                out += [self._item(at) for at in blocks[name]]
+                out += [self._item(target) for target in blocks[name]]
                 out.append("</ul></section>")
         out += self._paragraphs(page, blocks["text"], draws)
         out.append("</main><footer><ul class=contents>")
-        out += [self._item(at) for at in blocks["children"]]
+        out += [self._item(target) for target in blocks["children"]]
         if page // self.settings.hosts == 0:
             out += [f'<li><a href="/{trap}/1">{trap}</a></li>' for trap in self.settings.traps]
         out.append("</ul></footer></body></html>")
@@ -330,7 +333,7 @@ class GeneratedWorld:
         vague = draws.integers(len(_VAGUE), size=len(links))
         each = max(4, self.settings.words // max(1, len(links)))
         out = []
-        for at, other in enumerate(links or [-1]):
+        for index, other in enumerate(links or [-1]):
             kinds = draws.random(each)
             picks = draws.integers(1 << 30, size=each).tolist()
             words = [
@@ -342,8 +345,8 @@ class GeneratedWorld:
                 out.append(f"<p>{text}</p>")
                 continue
             anchor = self._anchor(other)
-            if noise[at] < self.settings.anchor_noise:
-                anchor = _VAGUE[vague[at]]
+            if noise[index] < self.settings.anchor_noise:
+                anchor = _VAGUE[vague[index]]
             half = text.rfind(" ", 0, len(text) // 2 + 1)
             link = f'<a href="{html.escape(self.url_of(other))}">{anchor}</a>'
             out.append(f"<p>{text[:half]} {link} {text[half:]}</p>")
@@ -362,11 +365,13 @@ class GeneratedWorld:
         if name == "calendar":
             following = [f"/calendar/{step + 1}", f"/calendar/{step + 12}"]
         elif name == "session":
-            following = [f"/session/{at}?sid={(step * 31 + at) % 99_991}" for at in (1, step + 1)]
+            following = [f"/session/{n}?sid={(step * 31 + n) % 99_991}" for n in (1, step + 1)]
         else:
-            following = [f"/facets/{step}?{query}&f{at}={step % 7}" for at in range(3)]
+            following = [f"/facets/{step}?{query}&f{facet}={step % 7}" for facet in range(3)]
             following.append(f"/facets/{step + 1}")
-        items = "".join(f'<li><a href="{html.escape(at)}">next</a></li>' for at in following)
+        items = "".join(
+            f'<li><a href="{html.escape(target)}">next</a></li>' for target in following
+        )
         return f"<!doctype html><title>{name} {step}</title><h1>{name} {step}</h1><ul>{items}</ul>"
 
     def document(self, url: str) -> tuple[int, str] | None:
@@ -378,10 +383,10 @@ class GeneratedWorld:
         return None if trap is None else (-1, trap)
 
     def answer(self, fetch: Fetch) -> Reply:
-        found = self.document(fetch.url)
-        if found is None:
+        document = self.document(fetch.url)
+        if document is None:
             return Failed(fetch.ticket, "absent", status=404, seconds=self._seconds)
-        page, source = found
+        page, source = document
         return Fetched(
             fetch.ticket, self._parse(page, source, fetch.url), self._seconds, len(source)
         )
@@ -396,7 +401,7 @@ class GeneratedWorld:
             joiner=self._joiner,
         )
 
-    # -- the whole web, where it is small enough
+    # -- the entire web, where it is small enough
 
     def __len__(self) -> int:
         return self.settings.pages
@@ -410,10 +415,10 @@ class GeneratedWorld:
 
     def page(self, url: str) -> Page:
         """Raises InputError for a URL that this web does not have."""
-        found = self.document(url)
-        if found is None:
+        document = self.document(url)
+        if document is None:
             raise InputError(f"{url} is not a page of this web; its root is {self.url_of(0)}")
-        return self._parse(*found, url)
+        return self._parse(*document, url)
 
     def pages(self) -> Iterator[Page]:
         for page in range(self.settings.pages):
@@ -442,7 +447,7 @@ class GeneratedWorld:
         """All pages and links, traps left out. Raises InputError above 300,000 pages."""
         if self.settings.pages > GRAPH_LIMIT:
             raise InputError(
-                f"a web of {self.settings.pages:,} pages is too large to be known whole; "
+                f"a web of {self.settings.pages:,} pages is too large to be enumerated; "
                 f"generate one of at most {GRAPH_LIMIT:,} pages for that"
             )
         mask = np.zeros(self.settings.pages, dtype=bool)

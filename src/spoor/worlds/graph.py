@@ -1,8 +1,8 @@
 """Measures of a web's link graph, given as compressed sparse rows.
 
 Reach and depth need NumPy only. Degree exponents are fitted by the library `powerlaw`, clustering
-is igraph's; both come with the extra `graph`. What would take too long on a large graph is
-measured from a sample of pages, and says its error.
+is igraph's; both come with the extra `graph`. Measures that take too long on a large graph are
+estimated from a sample of pages, with an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCES = 256
 def compressed(
     source: NDArray[np.int64], target: NDArray[np.int64], pages: int
 ) -> tuple[Offsets, Arcs]:
-    """The compressed sparse rows of arcs that come in the order of their sources."""
+    """The compressed sparse rows of arcs that are sorted by source."""
     indptr = np.zeros(pages + 1, dtype=np.int64)
     np.cumsum(np.bincount(source, minlength=pages), out=indptr[1:])
     return indptr, target.astype(np.int32)
@@ -35,16 +35,16 @@ def compressed(
 
 def depths(indptr: Offsets, indices: Arcs, root: int) -> NDArray[np.int32]:
     """Links from the root to each page by the shortest way, -1 where there is none. O(links)."""
-    found = np.full(len(indptr) - 1, -1, dtype=np.int32)
-    found[root] = depth = 0
+    levels = np.full(len(indptr) - 1, -1, dtype=np.int32)
+    levels[root] = depth = 0
     front = np.array([root], dtype=np.int64)
     while len(front):
         depth += 1
         reached = indices[_spans(indptr, front)]
-        reached = reached[found[reached] < 0]
-        found[reached] = depth
-        front = np.flatnonzero(found == depth) if len(reached) > 4096 else np.unique(reached)
-    return found
+        reached = reached[levels[reached] < 0]
+        levels[reached] = depth
+        front = np.flatnonzero(levels == depth) if len(reached) > 4096 else np.unique(reached)
+    return levels
 
 
 def _spans(indptr: Offsets, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -130,13 +130,13 @@ def distances(
     lengths = np.zeros(1, dtype=np.int64)
     sums, pairs = [], []
     for source in chosen.tolist():
-        found = depths(indptr, indices, source)
-        here = np.bincount(found[found > 0])
-        if len(here) > len(lengths):
-            lengths = np.pad(lengths, (0, len(here) - len(lengths)))
-        lengths[: len(here)] += here
-        sums.append(float(here @ np.arange(len(here))))
-        pairs.append(float(here.sum()))
+        levels = depths(indptr, indices, source)
+        at_distance = np.bincount(levels[levels > 0])
+        if len(at_distance) > len(lengths):
+            lengths = np.pad(lengths, (0, len(at_distance) - len(lengths)))
+        lengths[: len(at_distance)] += at_distance
+        sums.append(float(at_distance @ np.arange(len(at_distance))))
+        pairs.append(float(at_distance.sum()))
     total = sum(pairs)
     if not total:
         return Distances(0.0, 0.0, 0, 0, len(chosen), 0.0)
@@ -179,7 +179,7 @@ def power_law(degree: NDArray[np.int64], *, xmin: int | None = None) -> PowerLaw
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of every candidate that does not fit
-        # Its own range ends at 3, where the out-degrees of many webs lie beyond.
+        # Its default range ends at 3; the exponents of many out-degrees are larger.
         ranges = {"alpha": [1.01, 20.0]}
         fit = powerlaw.Fit(data, discrete=True, verbose=False, xmin=xmin, parameter_ranges=ranges)
         law = fit.power_law

@@ -91,7 +91,7 @@ def news_front_page(
 ) -> EvolvingWorld:
     """A recorded front page and its stories (`docs.jsonl.zst`, `snapshots.jsonl.zst`).
 
-    Recorded: which stories stood on the front page and when, their titles, sections and summaries.
+    Recorded: which stories were on the front page and when, their titles, sections and summaries.
     Not recorded, and made by rule: a page for each section that lists the newest `listed` stories
     of it that the front page has shown, and links of a story to the front page, its section and
     the `related` stories before it in its section. A story is dated by its first snapshot; its text
@@ -106,7 +106,7 @@ def news_front_page(
             break
         if time > start and not versions:
             versions = [*paper.stories, *fronts[-1:], *map(paper.section, paper.sections)]
-        changed = paper.take(time, shown)
+        changed = paper.apply(time, shown)
         if paper.front_changed:
             fronts.append(paper.front())
         if versions:
@@ -120,7 +120,7 @@ def news_front_page(
 
 
 class _Paper:
-    """A news site as it stands while the snapshots of its front page are read."""
+    """The state of a news site while the snapshots of its front page are read."""
 
     def __init__(self, docs: dict[int, dict[str, Any]], listed: int, related: int) -> None:
         hosts = Counter("/".join(doc["url"].split("/", 3)[:3]) for doc in docs.values())
@@ -136,7 +136,7 @@ class _Paper:
         self._shown: list[int] = []
         self._time = 0.0
 
-    def take(self, time: float, shown: list[int]) -> list[str]:
+    def apply(self, time: float, shown: list[int]) -> list[str]:
         """Take in a snapshot; returns the sections that changed."""
         self._time = time
         self.front_changed = shown != self._shown
@@ -159,7 +159,7 @@ class _Paper:
         doc = self._docs[number]
         name, url = doc["section"], doc["url"]
         links = [self.base, *([self._url(name)] if name else [])]
-        links += [self._docs[at]["url"] for at in earlier]
+        links += [self._docs[index]["url"] for index in earlier]
         unique = tuple(link for link in dict.fromkeys(links) if link != url)
         return Version(self._time, url, doc["title"], f"{name} {doc['summary']}", unique)
 
@@ -167,12 +167,12 @@ class _Paper:
         return f"{self.base}section/{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
 
     def section(self, name: str) -> Version:
-        """The page of a section as it stands."""
+        """The current page of a section."""
         newest = self.sections[name][: -self._listed - 1 : -1]
         return self._list(self._times[name], self._url(name), name, [self.base], newest)
 
     def front(self) -> Version:
-        """The front page as it stands."""
+        """The current front page."""
         nav = [self._url(name) for name in sorted(self.sections)]
         return self._list(self._time, self.base, "Front page", nav, self._shown)
 
@@ -208,15 +208,15 @@ def wiki_history(folder: Path, *, start: float, days: float) -> EvolvingWorld:
         if row["t"] > end:
             break
         if not versions and row["t"] > start:
-            versions += wiki.standing()
-        for page in wiki.take(row):
+            versions += wiki.current()
+        for page in wiki.apply(row):
             if row["t"] > start:
                 versions.append(wiki.version(page, float(row["t"])))
     return EvolvingWorld(versions, roots=[wiki.url("index")], start=start, end=end)
 
 
 class _Wiki:
-    """The wiki as it stands while its history is read."""
+    """The state of the wiki while its history is read."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -236,11 +236,11 @@ class _Wiki:
             url = self._urls[page] = canonical(self._base + path)
         return url
 
-    def standing(self) -> list[Version]:
-        """Every page that is there, dated by its last change."""
+    def current(self) -> list[Version]:
+        """Every page that exists now, dated by its last change."""
         return [self.version(page, self._changed[page]) for page in self._rows]
 
-    def take(self, row: dict[str, Any]) -> list[str]:
+    def apply(self, row: dict[str, Any]) -> list[str]:
         """Take in a row of the history. Returns the pages that it changes: its own, and those
         whose lists it enters or leaves."""
         page, time, kind = row["page"], float(row["t"]), row["kind"]
@@ -293,9 +293,9 @@ class _Wiki:
         return any(match(page) for match, _ in self._lists[holder])
 
     def _all(self, holder: str) -> list[str]:
-        found = [page for page in self._rows if page != holder and self._matches(holder, page)]
-        found.sort(key=lambda page: -self._created[page])
-        return found
+        matching = [page for page in self._rows if page != holder and self._matches(holder, page)]
+        matching.sort(key=lambda page: -self._created[page])
+        return matching
 
     def version(self, page: str, time: float) -> Version:
         """What a page shows now."""
@@ -322,21 +322,21 @@ _PART = re.compile(r"\s*(\(|\)|!|and\b|or\b|[^\s()!]+(?:\([^)]*\))?)")
 
 
 def matcher(spec: str, page: str, links_to: Callable[[str, str], bool]) -> Callable[[str], bool]:
-    """A page pattern of the wiki: globs, `link(PAGE)`, `!`, `and`, `or`, brackets. `./` stands for
-    the folder of the page that holds it. Any other function matches nothing.
+    """A page pattern of the wiki: globs, `link(PAGE)`, `!`, `and`, `or`, brackets. `./` is
+    the folder of the page that contains the pattern. Any other function matches nothing.
 
     Raises InputError where it cannot be read.
     """
     parts = _PART.findall(spec)
-    at = 0
+    position = 0
 
     def peek() -> str:
-        return parts[at] if at < len(parts) else ""
+        return parts[position] if position < len(parts) else ""
 
     def take() -> str:
-        nonlocal at
-        at += 1
-        return str(parts[at - 1]) if at <= len(parts) else ""
+        nonlocal position
+        position += 1
+        return str(parts[position - 1]) if position <= len(parts) else ""
 
     def any_of() -> Callable[[str], bool]:
         terms = [all_of()]

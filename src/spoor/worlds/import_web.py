@@ -20,12 +20,12 @@ BATCH = 32
 """Records that a process parses at a time."""
 
 WORTH_IT = 1 << 22
-"""Bytes of sources from which on a second process pays."""
+"""Bytes of sources from which a second process pays."""
 
 NOTES = 5
-"""Bad records that are told one by one; the rest are counted."""
+"""Bad records that are reported one by one; the rest are counted."""
 
-Tell = Callable[[int, float], None]
+Progress = Callable[[int, float], None]
 """(records so far, share of the sources read)."""
 
 
@@ -37,12 +37,12 @@ def record(
     keep_going: bool = False,
     replace: bool = False,
     jobs: int = 1,
-    tell: Tell = lambda records, share: None,
+    progress: Progress = lambda records, share: None,
 ) -> Summary:
-    """Write the web that the sources hold to a new folder, whole or not at all.
+    """Write the web that the sources hold to a new folder, completely or not at all.
 
-    A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` says
-    where that stood on the web). A bad record raises InputError, or is left out and counted where
+    A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` is
+    its URL on the web). A bad record raises InputError, or is left out and counted where
     `keep_going`. `jobs` processes parse (0: as many as there are cores, where that pays); the
     outcome does not depend on it.
     """
@@ -52,7 +52,7 @@ def record(
         writer = stack.enter_context(Writer(Path(folder), replace=replace))
         workers = jobs or (os.cpu_count() or 1 if intake.size() >= WORTH_IT else 1)
         for done, outcome in enumerate(intake.parsed(workers, stack), 1):
-            tell(done, intake.share())
+            progress(done, intake.share())
             if outcome is None:
                 writer.summary.elsewhere += 1
             elif isinstance(outcome, str):
@@ -68,7 +68,7 @@ def record(
 
 
 def work(jobs: Iterable[Job]) -> list[Packed | str | None]:
-    """Parse and pack some records; what is wrong with a bad one stands in its place."""
+    """Parse and pack some records; a bad record gives its error message instead."""
     done: list[Packed | str | None] = []
     for job in jobs:
         try:
@@ -97,7 +97,7 @@ class _Intake:
         return sum(source.done for source in self._sources) / max(1, self.size())
 
     def reject(self, message: str) -> None:
-        """Leave out a bad record, if the user said so."""
+        """Leave out a bad record with `keep_going`, else raise InputError."""
         if not self._keep_going:
             raise InputError(message)
         self.skipped += 1

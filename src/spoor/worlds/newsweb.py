@@ -87,19 +87,23 @@ def news_web(settings: NewsSettings | None = None) -> EvolvingWorld:
 
     O(articles · links); the same settings make the same web anywhere.
     """
-    told = settings or NewsSettings()
-    if not 1 <= told.sections <= len(TOPICS):
+    settings = settings or NewsSettings()
+    if not 1 <= settings.sections <= len(TOPICS):
         raise InputError(f"a news web has 1 to {len(TOPICS)} sections")
-    if told.in_exponent <= 2 or not 1 <= told.least_links <= told.most_links or told.days <= 0:
+    if (
+        settings.in_exponent <= 2
+        or not 1 <= settings.least_links <= settings.most_links
+        or settings.days <= 0
+    ):
         raise InputError("a news web has days > 0, in_exponent > 2, 1 ≤ least_links ≤ most_links")
-    return _Newsroom(told).world()
+    return _Newsroom(settings).world()
 
 
 class _Newsroom:
-    def __init__(self, told: NewsSettings) -> None:
-        self._told = told
-        self._rng = np.random.default_rng(told.seed)
-        self._names = list(TOPICS)[: told.sections]
+    def __init__(self, settings: NewsSettings) -> None:
+        self._settings = settings
+        self._rng = np.random.default_rng(settings.seed)
+        self._names = list(TOPICS)[: settings.sections]
         self._vocabulary = [TOPICS[name].split() for name in self._names]
         # Two words of five are of the section.
         self._tables = [
@@ -110,42 +114,42 @@ class _Newsroom:
         self._by_section: list[list[int]] = [[] for _ in self._names]
         self._ends: list[int] = []
         """Every end of a drawn link: drawing from it is preferential attachment."""
-        sizes = np.arange(told.least_links, told.most_links + 1, dtype=np.float64)
-        shares = sizes**-told.out_exponent
-        # The last one stands for all that is left, so that no draw lies beyond it.
+        sizes = np.arange(settings.least_links, settings.most_links + 1, dtype=np.float64)
+        shares = sizes**-settings.out_exponent
+        # The last one takes the remaining probability, so that no draw exceeds it.
         self._sizes, self._shares = sizes.astype(np.int64), np.cumsum(shares / shares.sum())[:-1]
 
     def world(self) -> EvolvingWorld:
-        told = self._told
-        start, end = EPOCH, EPOCH + told.days * DAY
+        settings = self._settings
+        start, end = EPOCH, EPOCH + settings.days * DAY
         versions: list[Version] = []
         opened = False
-        for time in self._times(start - told.backlog_days * DAY, end):
+        for time in self._times(start - settings.backlog_days * DAY, end):
             if time > start and not opened:
                 opened = True
-                versions += [self._section(at, start) for at in range(len(self._names))]
+                versions += [self._section(section, start) for section in range(len(self._names))]
             article = self._write(time)
             self._articles.append(article)
             self._by_section[article.section].append(article.number)
             editions = [self._version(article, time, 0), *self._later(article)]
-            # Before the start only what stands then is wanted.
+            # Of the editions before the start only the one current at the start is needed.
             early = sum(version.time <= start for version in editions)
             versions += editions[max(0, early - 1) :]
             if time > start:
                 versions.append(self._section(article.section, time))
         versions += self._fronts(start - HOUR, end)
         return EvolvingWorld(
-            versions, roots=[self._front_url()], start=start, end=end, seconds=told.seconds
+            versions, roots=[self._front_url()], start=start, end=end, seconds=settings.seconds
         )
 
     def _times(self, start: float, end: float) -> list[float]:
         """By thinning: twice the mean rate at noon, almost none at midnight."""
-        rate = 2.0 * self._told.articles_a_day / DAY
+        rate = 2.0 * self._settings.articles_a_day / DAY
         count = self._rng.poisson(rate * (end - start))
         times = np.sort(self._rng.uniform(start, end, count))
         likely = 0.5 - 0.48 * np.cos(2 * math.pi * (times % DAY) / DAY)
-        kept: list[float] = times[self._rng.random(count) < likely].tolist()
-        return kept
+        accepted: list[float] = times[self._rng.random(count) < likely].tolist()
+        return accepted
 
     def _write(self, time: float) -> _Article:
         rng, number = self._rng, len(self._articles)
@@ -157,16 +161,16 @@ class _Newsroom:
 
     def _links(self, section: int) -> list[int]:
         """Earlier articles."""
-        rng, told, articles = self._rng, self._told, self._articles
+        rng, settings, articles = self._rng, self._settings, self._articles
         if not articles:
             return []
-        # Of preferential and even draws in these shares come in-degrees of this exponent.
-        preferential = 1.0 / (told.in_exponent - 1.0)
+        # Preferential and even draws in these shares give in-degrees of this exponent.
+        preferential = 1.0 / (settings.in_exponent - 1.0)
         chosen: dict[int, None] = {}
-        wanted = int(self._sizes[np.searchsorted(self._shares, rng.random())])
-        for kind, way, where, which in rng.random((wanted, 4)).tolist():
-            pool = self._by_section[section] if where < told.local else None
-            if kind < told.triads and chosen:
+        draws = int(self._sizes[np.searchsorted(self._shares, rng.random())])
+        for kind, way, where, which in rng.random((draws, 4)).tolist():
+            pool = self._by_section[section] if where < settings.local else None
+            if kind < settings.triads and chosen:
                 linked = list(chosen)
                 friends = articles[linked[int(which * len(linked))]].links
                 if friends:
@@ -186,15 +190,15 @@ class _Newsroom:
         return list(chosen)
 
     def _text(self, article: _Article, edition: int) -> str:
-        rng = np.random.default_rng((self._told.seed, article.number, edition))
+        rng = np.random.default_rng((self._settings.seed, article.number, edition))
         table = self._tables[article.section]
-        words = table[rng.integers(len(table), size=self._told.words)].tolist()
+        words = table[rng.integers(len(table), size=self._settings.words)].tolist()
         return " ".join([*words, f"edition {edition}"])
 
     def _version(self, article: _Article, time: float, edition: int) -> Version:
         linked = [self._articles[link].url for link in article.links]
         own = []
-        if self._told.navigation:
+        if self._settings.navigation:
             own = [self._front_url(), self._section_url(article.section)]
         return Version(
             time, article.url, article.title, self._text(article, edition), (*own, *linked)
@@ -202,17 +206,17 @@ class _Newsroom:
 
     def _later(self, article: _Article) -> list[Version]:
         """Updates and the end of an article. A later edition links to nothing newer than itself,
-        so it is made of what is known now: the text changes, and one more earlier link may come."""
-        rng, told = self._rng, self._told
+        so it can be made now: the text changes, and one more earlier link may be added."""
+        rng, settings = self._rng, self._settings
         out: list[Version] = []
-        delays = np.sort(rng.exponential(6 * HOUR / math.log(2), rng.poisson(told.updates)))
+        delays = np.sort(rng.exponential(6 * HOUR / math.log(2), rng.poisson(settings.updates)))
         for edition, delay in enumerate(delays.tolist(), 1):
             if rng.random() < 0.3 and len(self._articles) > 1:
                 more = int(rng.integers(max(0, article.number - 200), max(1, article.number)))
                 if more not in article.links and more != article.number:
                     article.links.append(more)
             out.append(self._version(article, article.time + delay, edition))
-        if rng.random() < told.withdrawn:
+        if rng.random() < settings.withdrawn:
             last = article.time + float(rng.uniform(1, 5)) * DAY
             out = [version for version in out if version.time < last]
             out.append(Version(last, article.url, gone=True))
@@ -226,7 +230,8 @@ class _Newsroom:
 
     def _section(self, section: int, time: float) -> Version:
         newest = [
-            self._articles[at] for at in self._by_section[section][: -self._told.listed - 1 : -1]
+            self._articles[number]
+            for number in self._by_section[section][: -self._settings.listed - 1 : -1]
         ]
         return self._list(self._section_url(section), self._names[section], newest, time)
 
@@ -235,18 +240,20 @@ class _Newsroom:
         times = [article.time for article in self._articles]
         out: list[Version] = []
         shown = -1
-        step = self._told.front_minutes * 60.0
+        step = self._settings.front_minutes * 60.0
         for time in np.arange(start, end, step).tolist():
             count = int(np.searchsorted(times, time, side="right"))
             if count == shown:
                 continue
             shown = count
-            newest = self._articles[max(0, count - self._told.front) : count][::-1]
+            newest = self._articles[max(0, count - self._settings.front) : count][::-1]
             out.append(self._list(self._front_url(), "Front page", newest, time))
         return out
 
     def _list(self, url: str, title: str, articles: list[_Article], time: float) -> Version:
-        nav = [self._front_url()] + [self._section_url(at) for at in range(len(self._names))]
+        nav = [self._front_url()] + [
+            self._section_url(section) for section in range(len(self._names))
+        ]
         links = [link for link in nav if link != url]
         links += [article.url for article in articles]
         text = " ".join([*self._names, *(article.title for article in articles)])

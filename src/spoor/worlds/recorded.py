@@ -1,8 +1,8 @@
-"""A recorded web: what somebody's crawl, archive or dump held, as a world.
+"""A recorded web: the content of a crawl, archive or dump, as a world.
 
 Opened from the folder that `spoor web import` writes (`spoor.worlds.store`). It opens in well under
-a second and parses no HTML: a page is one look-up and one decompression, and how a link stands on
-its page is read only when somebody asks for it.
+a second and parses no HTML: a page is one look-up and one decompression, and the anchors of its
+links are read only on demand.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class RecordedWorld:
             self._urls = self._urls + _lines(self.path / "outside.txt")
 
     def _check(self, header: dict[str, Any]) -> None:
-        """The parts must fit one another: a file cut short is told now, not in mid-crawl."""
+        """The files must fit one another: a truncated file is reported now, not in mid-crawl."""
         rows = header["pages"] + header["redirects"] + header["failures"]
         fits = (
             self._rows.dtype == ROW
@@ -144,11 +144,11 @@ class RecordedWorld:
         ends[: self._pages] = np.arange(self._pages)
         starts = self._rows["links_at"]
         for row in range(self._pages, self._pages + header["redirects"]):
-            at, hops = row, 0
-            while self._pages <= at < rows and self._rows["kind"][at] == REDIRECT and hops < 20:
-                at, hops = int(self._targets[starts[at]]), hops + 1
-            if at < self._pages:
-                ends[row] = at
+            end, hops = row, 0
+            while self._pages <= end < rows and self._rows["kind"][end] == REDIRECT and hops < 20:
+                end, hops = int(self._targets[starts[end]]), hops + 1
+            if end < self._pages:
+                ends[row] = end
         return ends
 
     def _scope(self, site: str | None, absent: bool) -> bytes:
@@ -211,13 +211,13 @@ class RecordedWorld:
         """The page of a row, its text and links as they were parsed."""
         if record is None:
             record = self._rows[row].item()
-        words_at, words, _, _, _, _, links_at, links, labels_at, labels, *rest = record
+        words_offset, words, _, _, _, _, links_offset, links, labels_offset, labels, *rest = record
         site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
         title, description, canonical, text, *headings = unpack_words(
-            self._decompress(self._words[words_at : words_at + words])
+            self._decompress(self._words[words_offset : words_offset + words])
         )
         tables, table, keep = self._tables, self._urls, self._keep
-        targets = self._targets[links_at : links_at + links].tolist()
+        targets = self._targets[links_offset : links_offset + links].tolist()
         return Page(
             self._urls[row],
             status,
@@ -225,34 +225,34 @@ class RecordedWorld:
             title,
             tuple(headings),
             text,
-            RecordedLinks(self, row, [table[at] for at in targets if keep[at]]),
+            RecordedLinks(self, row, [table[target] for target in targets if keep[target]]),
             description,
             canonical or None,
             tables["languages"][language],
             tables["encodings"][encoding],
             tables["flags"][flags],
-            self._labels(labels_at, labels),
+            self._labels(labels_offset, labels),
             tables["sites"][site],
             None if fetched_at != fetched_at else fetched_at,
         )
 
-    def _read(self, blob: mmap.mmap | bytes, at: int, length: int) -> bytes:
-        return self._decompress(blob[at : at + length]) if length else b""
+    def _read(self, blob: mmap.mmap | bytes, offset: int, length: int) -> bytes:
+        return self._decompress(blob[offset : offset + length]) if length else b""
 
-    def _labels(self, at: int, count: int) -> frozenset[str]:
-        numbers = self._label_ids[at : at + count]
+    def _labels(self, offset: int, count: int) -> frozenset[str]:
+        numbers = self._label_ids[offset : offset + count]
         key = numbers.tobytes()
-        found = self._label_sets.get(key)
-        if found is None:
+        labels = self._label_sets.get(key)
+        if labels is None:
             names = self._tables["labels"]
-            found = self._label_sets[key] = frozenset([names[number] for number in numbers])
-        return found
+            labels = self._label_sets[key] = frozenset([names[number] for number in numbers])
+        return labels
 
     def _anchors_of(self, row: int) -> tuple[Anchors, Sequence[int]]:
-        """How the links of a page stand on it, and which of them are part of the world."""
+        """The anchors of a page's links, and which of the links are part of the world."""
         record = self._rows[row]
-        at, count = int(record["anchors_at"]), int(record["links"])
-        data = self._read(self._anchors, at, int(record["anchors"]))
+        offset, count = int(record["anchors_at"]), int(record["links"])
+        data = self._read(self._anchors, offset, int(record["anchors"]))
         start, keep = int(record["links_at"]), self._keep
         targets = self._targets[start : start + count].tolist()
         places = [place for place, target in enumerate(targets) if keep[target]]
@@ -298,7 +298,7 @@ class RecordedWorld:
         return self._page(self._find(url))
 
     def extra(self, url: str) -> dict[str, Any]:
-        """What else the source said of this page. Raises InputError where none is recorded."""
+        """Further fields of the source for this page. Raises InputError where none is recorded."""
         record = self._rows[self._find(url)]
         data = self._read(self._extra, int(record["extra_at"]), int(record["extra"]))
         extra: dict[str, Any] = json.loads(data) if data else {}
@@ -340,7 +340,9 @@ class RecordedWorld:
 
     def documents(self) -> Mask:
         """Which pages of `graph` are documents: no HTML and no text, or none that was recorded."""
-        flagged = [at for at, flags in enumerate(self._tables["flags"]) if "not-html" in flags]
+        flagged = [
+            index for index, flags in enumerate(self._tables["flags"]) if "not-html" in flags
+        ]
         return np.isin(self._rows["flags"][self._inside], flagged)
 
     def page_sites(self) -> NDArray[np.int64]:
@@ -364,12 +366,12 @@ class RecordedWorld:
         numbers = self._inside
         sites = self._rows["site"][numbers]
         marked = self._rows["root"][numbers]
-        found: list[int] = []
+        rows: list[int] = []
         for site in dict.fromkeys(sites.tolist()):
             mine = numbers[sites == site]
             roots = numbers[(sites == site) & marked].tolist()
-            found += roots or [self._likely_root(mine)]
-        return [self._urls[row] for row in found]
+            rows += roots or [self._likely_root(mine)]
+        return [self._urls[row] for row in rows]
 
     def _likely_root(self, rows: NDArray[np.int64]) -> int:
         hosts = Counter(self._host(row) for row in rows.tolist())
@@ -394,7 +396,7 @@ class RecordedWorld:
             mask[owner[self._label_ids[: len(owner)] == names.index(label)]] = True
         return mask[self._inside]
 
-    def wanted(self, judge: Judge) -> Mask:
+    def _relevant(self, judge: Judge) -> Mask:
         """Which pages of `graph` this judge calls relevant."""
         return np.fromiter(
             (judge.judge(page).relevant for page in self.pages()), dtype=bool, count=len(self)
@@ -411,7 +413,7 @@ class RecordedWorld:
         if isinstance(targets, np.ndarray):
             mask = targets.astype(bool)
         elif targets is not None:
-            mask = self.wanted(targets)
+            mask = self._relevant(targets)
         indptr, indices = self.arcs()
         return WebGraph(self.urls(), indptr, indices, mask)
 
@@ -425,8 +427,8 @@ class RecordedWorld:
         target = place[self._ends[self._targets[: int(counts.sum())]]]
         good = (source >= 0) & (target >= 0) & (source != target)
         key = source[good] * len(numbers) + target[good]
-        kept = np.sort(np.unique(key, return_index=True)[1])
-        return compressed(source[good][kept], target[good][kept], len(numbers))
+        first = np.sort(np.unique(key, return_index=True)[1])
+        return compressed(source[good][first], target[good][first], len(numbers))
 
 
 # ---------------------------------------------------------------- reading the folder

@@ -2,16 +2,16 @@
 
     web.json      format, counts, tables of labels, sites, types, languages, encodings, flags
     urls.txt      one recorded URL a line: pages, then redirects, then failures; the line is the row
-    outside.txt   URLs that are linked but not recorded; their numbers go on where the rows end
+    outside.txt   URLs that are linked but not recorded; their numbers continue after the rows
     aliases.txt   other URLs of recorded pages: URL, tab, row
     rows.npy      one record a row (`ROW`)
     links.npy     numbers of the link targets, row after row
     labels.npy    numbers of the labels, row after row
     words.bin     title, description, canonical URL, text and headings of each page, zstandard
-    anchors.bin   how the links of each page stand on it, zstandard
-    extra.bin     what else the source said, JSON in zstandard
+    anchors.bin   anchors of the links of each page, zstandard
+    extra.bin     further fields of the source, JSON in zstandard
 
-Nothing but web.json is read whole, so it opens in the time that the list of URLs takes, and a page
+Only web.json is read completely, so it opens in the time that the list of URLs takes, and a page
 costs one look-up, one decompression and no parsing of HTML.
 """
 

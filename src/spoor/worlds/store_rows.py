@@ -15,7 +15,7 @@ from spoor.worlds.store import FAILURE, PAGE, REDIRECT
 
 
 class Packed(NamedTuple):
-    """One recording as its row will be, but for numbers that only the whole web gives."""
+    """One recording as its row, without the numbers that only the complete web gives."""
 
     url: str
     where: str
@@ -107,8 +107,8 @@ def unpack_words(data: bytes) -> list[str]:
 
 
 def _pack_anchors(links: Sequence[Link]) -> bytes:
-    """Six columns of numbers, then all texts, words before, words after, and the strings that the
-    numbers stand for: kinds, regions, tag paths, headings."""
+    """Six columns of numbers, then all texts, words before, words after, and the strings that
+    the numbers index: kinds, regions, tag paths, headings."""
     if not links:
         return b""
     table: dict[str, int] = {}
@@ -130,7 +130,7 @@ def _pack_anchors(links: Sequence[Link]) -> bytes:
 
 
 class Anchors:
-    """How the links of one page stand on it, by place."""
+    """The anchors of one page's links, by place."""
 
     __slots__ = ("_columns", "_count", "_headings", "_strings")
 
@@ -152,7 +152,7 @@ class Anchors:
                 strings[place],
                 strings[place + count],
                 strings[place + count + count],
-                self._headings_at(heading[place]),
+                self._headings_of(heading[place]),
                 strings[table + path[place]],
                 position[place],
                 strings[table + region[place]],
@@ -161,9 +161,9 @@ class Anchors:
             strings[table + kind[place]],
         )
 
-    def _headings_at(self, number: int) -> tuple[str, ...]:
-        found = self._headings.get(number)
-        if found is None:
+    def _headings_of(self, number: int) -> tuple[str, ...]:
+        headings = self._headings.get(number)
+        if headings is None:
             joined = self._strings[3 * self._count + number]
-            found = self._headings[number] = tuple(joined.split("\x01")) if joined else ()
-        return found
+            headings = self._headings[number] = tuple(joined.split("\x01")) if joined else ()
+        return headings

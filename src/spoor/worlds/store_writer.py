@@ -1,4 +1,4 @@
-"""The writer of a recorded web: rows one by one, then the numbers that only the whole web gives."""
+"""The writer of a recorded web: rows one by one, then the numbers that need the complete web."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Summary:
     resolved: int = 0
     """Links whose target is recorded."""
     merged: int = 0
-    """Recordings that said the same as another one of the same page."""
+    """Recordings equal to another one of the same page."""
     respelt: int = 0
     """Recordings left out because another spelling of their URL holds other content."""
     replaced: int = 0
@@ -41,9 +41,9 @@ class Summary:
     elsewhere: int = 0
     """Records of the sources that are no page of the web: `file:` and `dns:` URLs, requests."""
     skipped: int = 0
-    """Bad recordings that were left out because the user said so."""
+    """Bad recordings that were left out with `keep_going`."""
     notes: list[str] = field(default_factory=list)
-    """What was wrong with the first of them."""
+    """Error messages of the first of them."""
     bytes: int = 0
     """Size of the folder."""
 
@@ -56,10 +56,10 @@ class _Blob:
     size: int = 0
 
     def append(self, data: bytes) -> int:
-        at = self.size
+        offset = self.size
         self.file.write(data)
         self.size += len(data)
-        return at
+        return offset
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ class Writer:
     All goes to a hidden folder beside it, which takes the folder's name when the `with` ends
     without an error and is removed when it ends with one.
 
-    Two recordings of one URL are one page where they say the same or one has no body. Else the
-    later one counts if both have a time; else the one whose source spelt the URL as it is kept, if
-    the other did not (a fragment, a missing slash); else they are a conflict, which raises
+    Two recordings of one URL are one page where they are equal or one has no body. Else the later
+    one counts if both have a time; else the one whose source spelt the URL canonically, if the
+    other did not (a fragment, a missing slash); else they are a conflict, which raises
     InputError.
 
     Memory: the URLs, and some 250 bytes a page; no text.
@@ -188,7 +188,7 @@ class Writer:
             self.summary.respelt += 1
             return True
         raise InputError(
-            f"{packed.where}: {packed.url} stands in {self._wheres[row]} already, with other "
+            f"{packed.where}: {packed.url} is in {self._wheres[row]} already, with other "
             "content; keep one of the two, or give --keep-going to keep the first"
         )
 
@@ -219,7 +219,7 @@ class Writer:
             packed.root,
         )
 
-    # -- the end: numbers that only the whole web gives
+    # -- the end: numbers that only the complete web gives
 
     def _finish(self) -> None:
         count = len(self._url_ids)
@@ -229,7 +229,7 @@ class Writer:
             blob.file.close()
         rows, ids = self._rows[:count], np.array(self._url_ids, dtype=np.int64)
         urls = list(self._ids)
-        places = first_of_places([urls[at] for at in self._url_ids])
+        places = first_of_places([urls[url_id] for url_id in self._url_ids])
         same = self._same_under_another_form(urls, places)
         order = [row for row in range(count) if row not in same]
         order.sort(key=lambda row: int(rows["kind"][row]))
@@ -243,9 +243,9 @@ class Writer:
         number = np.full(len(urls), -1, dtype=np.int64)
         number[ids] = place
         for alias, row in self._aliases.items():
-            at = self._ids.get(alias)
-            if at is not None and number[at] < 0:
-                number[at] = place[row]
+            url_id = self._ids.get(alias)
+            if url_id is not None and number[url_id] < 0:
+                number[url_id] = place[row]
         outside = self._number_the_rest(urls, number, places, place, len(order))
         self._write_rows(rows[order], order)
         resolved = self._write_links(rows[order], number, len(order))
@@ -264,12 +264,12 @@ class Writer:
     ) -> dict[int, int]:
         """Rows that hold the same as the first one of their place → that row."""
         same = {}
-        for row, at in enumerate(self._url_ids):
-            first = places[place_of(urls[at])]
+        for row, url_id in enumerate(self._url_ids):
+            first = places[place_of(urls[url_id])]
             if first != row and self._digests[first] == self._digests[row]:
                 same[row] = first
                 self.summary.merged += 1
-                self._aliases.setdefault(urls[at], first)
+                self._aliases.setdefault(urls[url_id], first)
         return same
 
     def _number_the_rest(
@@ -283,13 +283,13 @@ class Writer:
         """Number the URLs that are not recorded: that of a row of the same place, or a new one.
         Returns those that have none."""
         outside: list[str] = []
-        for at in np.flatnonzero(number < 0).tolist():
-            row = places.get(place_of(urls[at]))
+        for url_id in np.flatnonzero(number < 0).tolist():
+            row = places.get(place_of(urls[url_id]))
             if row is not None:
-                number[at] = place[row]
+                number[url_id] = place[row]
             else:
-                number[at] = rows + len(outside)
-                outside.append(urls[at])
+                number[url_id] = rows + len(outside)
+                outside.append(urls[url_id])
         return outside
 
     def _write_rows(self, rows: NDArray[np.void], order: Sequence[int]) -> None:
@@ -307,10 +307,10 @@ class Writer:
         total = int(rows["links"].sum())
         old = np.fromfile(self._part / "targets.part", dtype="<i4")
         new = np.empty(total, dtype="<i4")
-        at = 0
+        end = 0
         for start, links in zip(rows["links_at"].tolist(), rows["links"].tolist(), strict=True):
-            new[at : at + links] = number[old[start : start + links]]
-            at += links
+            new[end : end + links] = number[old[start : start + links]]
+            end += links
         np.save(self._part / "links.npy", new)
         of_pages = int(rows["links"][rows["kind"] == PAGE].sum())
         return int(np.count_nonzero(new[:of_pages] < recorded))
@@ -323,7 +323,7 @@ class Writer:
         outside: Sequence[str],
         place: NDArray[np.int64],
     ) -> None:
-        recorded = "".join(f"{urls[at]}\n" for at in ids[order].tolist())
+        recorded = "".join(f"{urls[url_id]}\n" for url_id in ids[order].tolist())
         (self._part / "urls.txt").write_text(recorded, "utf-8", newline="\n")
         (self._part / "outside.txt").write_text(
             "".join(f"{url}\n" for url in outside), "utf-8", newline="\n"

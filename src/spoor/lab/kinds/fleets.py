@@ -80,7 +80,9 @@ def run(cells: Sequence[FleetCell], out: Path) -> Iterator[Row]:
         yield {"web": cell.params["name"], **run_fleet(cell.params)}
 
 
-def run_fleet(params: Mapping[str, Any], *, progress: Progress = lambda done, found: None) -> Row:
+def run_fleet(
+    params: Mapping[str, Any], *, progress: Progress = lambda done, relevant: None
+) -> Row:
     """One run of a fleet; its figures, ready for JSON.
 
     `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
@@ -153,9 +155,9 @@ def _web(spec: str) -> tuple[EvolvingWorld, Remembered]:
 
 def graphs(experiment: Experiment) -> dict[str, dict[str, Any]]:
     """Name → measures of section 4.1 of a web (degree exponents, clustering, mean shortest path of
-    its links over the whole time), and how many of its pages have at least so many links
+    its links over the entire time), and how many of its pages have at least so many links
     (`cumulative`: [log10 links, log10 pages])."""
-    found = {}
+    series = {}
     for name, spec in experiment.settings["webs"].items():
         world, _ = _web(json.dumps(spec, sort_keys=True))
         arcs = world.arcs()
@@ -167,8 +169,8 @@ def graphs(experiment: Experiment) -> dict[str, dict[str, Any]]:
             cumulative[direction] = np.column_stack(
                 [np.log10(some + 1.0), np.log10(pages[some])]
             ).tolist()
-        found[name] = {**figures, "cumulative": cumulative}
-    return found
+        series[name] = {**figures, "cumulative": cumulative}
+    return series
 
 
 KIND = Kind("fleets", plan, run, facts=lambda experiment: {"graphs": graphs(experiment)})

@@ -1,14 +1,14 @@
-"""Tasks: a policy crawls the same web again and again and keeps what it learned.
+"""Tasks: a policy crawls the same web repeatedly and keeps its weights.
 
-After Han, Wuillemin and Senellart (2018, section 4): from task to task all is made anew but the
-weights. In the file of an experiment: `kind = "tasks"`, the `[[webs]]`, the `[[policies]]`, `seeds`
+After Han, Wuillemin and Senellart (2018, section 4): everything but the weights is new in each
+task. In the file of an experiment: `kind = "tasks"`, the `[[webs]]`, the `[[policies]]`, `seeds`
 (trials), `pages` or `share` (the smaller budget holds), and under `settings` the number of `tasks`
 (one, or by web) and the `topics`: tables with a `name`, the `web` if there are several, the `words`
 of which any makes a page relevant, the `titles` of its main page (the first that the web has; none:
-the web's root), perhaps `categories` and, by policy, `params`. `figure` says which of the paper's
-its table is (`fig1`, `fig2`, `fig3`, `cost`), `same_as` names an experiment of the package whose
-webs, topics, policies and budget are taken where none are given. A policy that has no `model()` to
-keep crawls once. Experiments that share trials run them once.
+the web's root), perhaps `categories` and, by policy, `params`. `figure` names the paper's figure or
+table to reproduce (`fig1`, `fig2`, `fig3`, `cost`), `same_as` an experiment of the package whose
+webs, topics, policies and budget are the defaults. A policy without `model()` crawls once.
+Experiments that share trials run them once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Trial:
 
     @property
     def timed(self) -> bool:
-        """Whether every fetch is answered and judged anew, as a crawl has to."""
+        """Whether every fetch is answered and judged again, as in a crawl."""
         return self.figure == "cost"
 
     @property
@@ -243,7 +243,7 @@ class _PreparedTopic:
         self.similarity = VectorCosine(subject.words, self.vectors) if self.vectors else None
 
     def tenth(self, page: Page) -> int:
-        """The tenth of [0, 1] in which the similarity of a page to the topic lies, from 0."""
+        """The tenth of [0, 1] that contains the similarity of a page to the topic, from 0."""
         if page.url not in self._tenths:
             text = f"{page.title} {page.text}"
             cosine = self.similarity.cosine(text) if self.similarity else 0.0

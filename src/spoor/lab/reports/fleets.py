@@ -117,23 +117,23 @@ def _shown(numbers: Sequence[float]) -> str:
     return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
 
 
-def claims(rows: Cells, one: str = "WL", other: str = "RL") -> Grid:
+def claims(rows: Cells, first: str = "WL", second: str = "RL") -> Grid:
     """Whether one fleet is better than another, for each web and measure."""
     groups = grouped(rows, "web", "fleet")
     lines = []
     for (web,) in grouped(rows, "web"):
         for name, measure, sign in CLAIMS:
-            runs = [values(groups.get((web, fleet), ()), measure) for fleet in (one, other)]
+            runs = [values(groups.get((web, fleet), ()), measure) for fleet in (first, second)]
             if not all(runs):
                 continue
             difference, half = welch_interval(*runs)
             sure = half is not None and abs(difference) > half
-            better = (one if difference * sign > 0 else other) if sure else "undecided"
+            better = (first if difference * sign > 0 else second) if sure else "undecided"
             digits = 1 if abs(difference) >= 10 else 4
             shown = f"{difference:+,.{digits}f}"
             shown += "" if half is None else f" ± {half:,.{digits}f}"
             lines.append([web, name, shown, better])
-    return Grid(("web", "measure", f"{one} − {other}", "which is better"), lines)
+    return Grid(("web", "measure", f"{first} − {second}", "which is better"), lines)
 
 
 def graph_table(graphs: Mapping[str, Mapping[str, Any]]) -> Grid:

@@ -38,8 +38,8 @@ class Row:
     """Mean share of the pages fetched for 50 % of the targets; None where a cell missed it."""
     three_quarters: float | None
     nine_tenths: float | None
-    found: float
-    """Mean share of the reachable targets that were found."""
+    recall: float
+    """Mean share of the reachable targets that were fetched."""
     milliseconds: float
     """CPU milliseconds a page, world and judge included."""
 
@@ -70,7 +70,7 @@ def _row(web: str, target: str, contender: str, cells: Cells) -> Row:
         half=_mean([cell["requests_to"]["50"] for cell in cells]),
         three_quarters=_mean([cell["requests_to"]["75"] for cell in cells]),
         nine_tenths=_mean([cell["requests_to"]["90"] for cell in cells]),
-        found=float(np.mean([cell["found"] / cell["targets_reachable"] for cell in cells])),
+        recall=float(np.mean([cell["found"] / cell["targets_reachable"] for cell in cells])),
         milliseconds=1000
         * sum(cell["cpu_seconds"] for cell in cells)
         / max(1, sum(cell["fetched"] for cell in cells)),
@@ -143,8 +143,8 @@ def mean_curves(cells: Cells, points: int = 101) -> dict[str, list[list[float]]]
             continue
         line = np.array(cell["curve"], dtype=np.float64)
         fetched = line[:, 0] / cell["reachable"]
-        found = line[:, 1] / cell["targets_reachable"]
-        sums.setdefault(cell["contender"], []).append(np.interp(grid, fetched, found))
+        recall = line[:, 1] / cell["targets_reachable"]
+        sums.setdefault(cell["contender"], []).append(np.interp(grid, fetched, recall))
     return {
         name: np.column_stack([grid * 100, np.mean(lines, axis=0) * 100]).tolist()
         for name, lines in sums.items()
@@ -169,7 +169,7 @@ def blocks(results: Results) -> Iterator[Block]:
             [
                 *(row.web, row.target, row.contender, number(row.gap), between(row.low, row.high)),
                 *map(number, (row.worst, row.auc, row.half, row.three_quarters, row.nine_tenths)),
-                f"{row.found:.3f}",
+                f"{row.recall:.3f}",
                 f"{row.milliseconds:.2f}",
             ]
             for row in table

@@ -27,7 +27,7 @@ def matrix_blocks(results: Sequence[Results], measure: str) -> Iterator[Block]:
     comparisons = compare.matrix(rivals, measure=measure)
     if not any(item.p is not None for item in comparisons.values()):
         return
-    names = list(dict.fromkeys(one for one, _ in comparisons))
+    names = list(dict.fromkeys(first for first, _ in comparisons))
     differences = len(names) <= WIDE
     yield Heading(TITLE)
     yield Prose(

@@ -71,7 +71,7 @@ def harvest(rows: Cells) -> Grid:
     it."""
     lines = []
     for (web, name), mine in grouped(rows, "web", "name").items():
-        one = {target: share for (target, _), share in _shares(mine, 1, False).items()}
+        baseline = {target: share for (target, _), share in _shares(mine, 1, False).items()}
         for shards in sorted({row["shards"] for row in mine}):
             some = [row for row in mine if row["shards"] == shards]
             pages = np.mean([row["fetched"] for row in some]) / shards
@@ -79,8 +79,10 @@ def harvest(rows: Cells) -> Grid:
             if not any(row["merges"] for row in some):
                 together = {}
             differences = (
-                {key: share - one[key[0]] for key, share in alone.items()} if shards > 1 else {},
-                {key: share - one[key[0]] for key, share in together.items()},
+                {key: share - baseline[key[0]] for key, share in alone.items()}
+                if shards > 1
+                else {},
+                {key: share - baseline[key[0]] for key, share in together.items()},
                 {key: share - alone[key] for key, share in together.items()},
             )
             less, more, gain = map(_points, differences)
@@ -94,15 +96,15 @@ Shares = Mapping[tuple[str, int], float]
 
 
 def _shares(rows: Cells, shards: int, together: bool) -> Shares:
-    found: dict[tuple[str, int], float] = {}
+    shares: dict[tuple[str, int], float] = {}
     for row in rows:
         if (row["shards"], row["together"]) == (shards, together):
-            found[row["target"], row["seed"]] = 100 * row["found"] / max(1, row["fetched"])
-    if shards == 1:  # no division: the mean of its seeds stands for each
-        for target in dict.fromkeys(target for target, _ in found):
-            mean = float(np.mean([value for key, value in found.items() if key[0] == target]))
-            found |= {key: mean for key in found if key[0] == target}
-    return found
+            shares[row["target"], row["seed"]] = 100 * row["found"] / max(1, row["fetched"])
+    if shards == 1:  # no division: each has the mean of its seeds
+        for target in dict.fromkeys(target for target, _ in shares):
+            mean = float(np.mean([value for key, value in shares.items() if key[0] == target]))
+            shares |= {key: mean for key in shares if key[0] == target}
+    return shares
 
 
 def _mean(shares: Shares) -> str:

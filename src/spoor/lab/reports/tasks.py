@@ -77,35 +77,35 @@ def _by_trial(rows: Cells, value: Callable[[Mapping[str, Any]], float]) -> list[
 
 def _overview(mine: Cells, first: Cells, last: int) -> list[str]:
     own = max(row["task"] for row in mine)
-    found, plain = (_by_trial(some, lambda row: row["found"]) for some in (mine, first))
-    ratio = f"{np.mean(found) / np.mean(plain):.2f}" if any(plain) else "–"
+    relevant, plain = (_by_trial(some, lambda row: row["found"]) for some in (mine, first))
+    ratio = f"{np.mean(relevant) / np.mean(plain):.2f}" if any(plain) else "–"
     return [
         *(_shown([row["found"] for row in mine if row["task"] == task]) for task in (1, own)),
-        _shown(found),
+        _shown(relevant),
         ratio,
         f"{np.mean([row['cpu_seconds'] for row in mine]):.1f}",
     ]
 
 
 def _by_quarter(mine: Cells, first: Cells, last: int) -> list[str]:
-    def found(quarter: int) -> Callable[[Mapping[str, Any]], float]:
+    def relevant(quarter: int) -> Callable[[Mapping[str, Any]], float]:
         return lambda row: float(row["curve"][(len(row["curve"]) - 1) * quarter // 4][1])
 
-    return [_shown(_by_trial(mine, found(quarter))) for quarter in range(1, 5)]
+    return [_shown(_by_trial(mine, relevant(quarter))) for quarter in range(1, 5)]
 
 
 def _by_relevance(mine: Cells, first: Cells, last: int) -> list[str]:
-    def found(tenth: int) -> Callable[[Mapping[str, Any]], float]:
+    def relevant(tenth: int) -> Callable[[Mapping[str, Any]], float]:
         return lambda row: float(row["intervals"][tenth])
 
-    return [_shown(_by_trial(mine, found(tenth))) for tenth in range(10)]
+    return [_shown(_by_trial(mine, relevant(tenth))) for tenth in range(10)]
 
 
 def _by_task(mine: Cells, first: Cells, last: int) -> list[str]:
-    return [_shown(found) for found in _found_by_task(mine, last)]
+    return [_shown(relevant) for relevant in _relevant_by_task(mine, last)]
 
 
-def _found_by_task(rows: Cells, last: int) -> list[list[float]]:
+def _relevant_by_task(rows: Cells, last: int) -> list[list[float]]:
     """Relevant pages of each trial, task by task; a policy that crawls once repeats its task."""
     own = max(row["task"] for row in rows)
     return [
@@ -116,7 +116,7 @@ def _found_by_task(rows: Cells, last: int) -> list[list[float]]:
 
 def _cost(mine: Cells, first: Cells, last: int) -> list[str]:
     seconds, plain = (_by_trial(some, lambda row: row["cpu_seconds"]) for some in (mine, first))
-    ratios = [one / other for one, other in zip(seconds, plain, strict=False)]
+    ratios = [own / other for own, other in zip(seconds, plain, strict=False)]
     return [f"{np.median(seconds):.2f}", f"{np.median(ratios):.2f}", str(len(seconds))]
 
 
@@ -153,7 +153,7 @@ def pictures(rows: Cells) -> dict[str, str]:
         fig1[contender] = np.mean([row["curve"] for row in mine], axis=0).tolist()
         levels = np.mean([row["intervals"] for row in mine], axis=0).tolist()
         fig2[contender] = [[(tenth + 0.5) / 10, count] for tenth, count in enumerate(levels)]
-        means = [float(np.mean(found)) for found in _found_by_task(mine, last)]
+        means = [float(np.mean(relevant)) for relevant in _relevant_by_task(mine, last)]
         fig3[contender] = [[task, count] for task, count in enumerate(means, 1)]
     return {
         name: curves(lines, x=x, y="relevant pages found")

@@ -35,23 +35,23 @@ HARDLY = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What another policy would have found, as far as a run can tell."""
+    """How many relevant pages another policy would have found, estimated from a run."""
 
     policy: str
     pages: int
     """The budget that the estimate is for: pages of the run."""
     run_found: int
-    """What the run itself found."""
+    """Relevant pages of the run itself."""
     found: float
-    """Doubly robust."""
+    """Relevant pages of the other policy, doubly robust."""
     low: float
     high: float
     """95 % interval of `found`."""
     unseen: float
-    """Pages of these that the run never fetched: the model speaks for them."""
+    """Pages among these that the run never fetched: only the model values them."""
     worst: float
     best: float
-    """Were none of those relevant, or all."""
+    """`found` if none of the unseen pages were relevant, or all."""
     weighted: float
     weighted_low: float
     weighted_high: float
@@ -67,7 +67,7 @@ class Estimate:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the estimate weak, in one line each."""
+        """Weaknesses of the estimate, one line each."""
         warnings = []
         if self.effective < FEW:
             warnings.append(
@@ -95,10 +95,10 @@ def estimate(
     model: State | None = None,
     seed: int = 0,
 ) -> Estimate:
-    """What `policy` would have found in as many pages as the run has.
+    """Estimate how many relevant pages `policy` would have found in as many pages as the run has.
 
-    Raises InputError where the run cannot say: its policy left nothing to chance, or noted no
-    probabilities; a policy that looks ahead or needs the whole web.
+    Raises InputError where that is impossible: the run's policy is deterministic or logged no
+    probabilities; `policy` looks ahead or needs the entire web.
     """
     weights = weights_of(log)
     budget = float(len(log.taken))
@@ -106,7 +106,7 @@ def estimate(
     def build() -> Policy:
         return build_policy(log, policy, params, model, seed)
 
-    found, w, r = _harvest(log, build(), weights, budget)
+    weighted_sum, w, r = _harvest(log, build(), weights, budget)
     total = float(w.sum())
     rng = np.random.default_rng(seed)
     robust, chances = _robust(log, build, weights, len(log.taken), rng, DRAWS)
@@ -114,7 +114,7 @@ def estimate(
     halves, robust_halves = [], []
     for _ in range(HALVES):
         half = half_of(log, rng)
-        # A page stands for twice as many where every second one is left out; a seed for itself.
+        # In half a run a page represents twice as many pages; a seed represents itself.
         heavier = {url: value if url in first else 2 * value for url, value in weights.items()}
         halves.append(_harvest(half, build(), heavier, budget)[0])
         robust_halves.append(_robust(half, build, heavier, len(log.taken), rng, 1)[0].found)
@@ -122,7 +122,7 @@ def estimate(
     error = reach * float(np.hypot(_bootstrap(w, r, min(budget, total)), np.std(halves, ddof=1)))
     low, high = _wilson(w, r, min(budget, total))
     spread = reach * float(np.hypot(robust.error, np.std(robust_halves, ddof=1)))
-    # What the whole found beyond its halves, more pages yet would find beyond the whole.
+    # The complete run finds more than its halves; more pages would find as much more again.
     drift = robust.found - float(np.mean(robust_halves))
     worst, best = (_extreme(log, build, chances, relevant) for relevant in (False, True))
     return Estimate(
@@ -135,9 +135,9 @@ def estimate(
         robust.unseen,
         min(worst, best)[0],
         max(worst[1], best[1]),
-        found,
-        max(0.0, min(low, found - error)),
-        min(budget, max(high, found + error)),
+        weighted_sum,
+        max(0.0, min(low, weighted_sum - error)),
+        min(budget, max(high, weighted_sum + error)),
         robust.size,
         len(w),
         float(total**2 / (w @ w)) if total else 0.0,
@@ -154,7 +154,7 @@ def _harvest(
     hits: list[bool] = []
     total = 0.0
     for url, relevant in crawl_partial(log, policy, PartialWeb(log)):
-        # The last one stands for what is left.
+        # The last page takes the remaining weight.
         taken.append(min(weights[url], budget - total))
         hits.append(relevant)
         total += taken[-1]
@@ -190,11 +190,11 @@ def _robust(
         world = PartialWeb(log, chances, rng)
         taken = [url for url, _ in crawl_partial(log, build(), world, pages)]
         sums.append(doubly_robust(taken, chances, weights, world.relevant))
-    within = float(np.mean([one.error**2 for one in sums]))
-    between = float(np.var([one.found for one in sums], ddof=1)) if draws > 1 else 0.0
+    within = float(np.mean([item.error**2 for item in sums]))
+    between = float(np.var([item.found for item in sums], ddof=1)) if draws > 1 else 0.0
     mean = [float(np.mean([getattr(s, name) for s in sums])) for name in ("size", "unseen")]
-    found = float(np.mean([one.found for one in sums]))
-    return RobustSum(found, float(np.sqrt(within + between)), *mean), chances
+    mean_found = float(np.mean([item.found for item in sums]))
+    return RobustSum(mean_found, float(np.sqrt(within + between)), *mean), chances
 
 
 def doubly_robust(

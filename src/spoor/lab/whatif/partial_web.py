@@ -68,7 +68,7 @@ class PartialWeb:
         if url not in self._pages:
             page = self._taken[url].page
             ends = (end_of(to, self._log.redirects) for to in urls_of(page.links))
-            inside = [page.links[at] for at, end in enumerate(ends) if self._leads(end)]
+            inside = [page.links[index] for index, end in enumerate(ends) if self._leads(end)]
             self._pages[url] = replace(page, links=inside)
         return self._pages[url]
 

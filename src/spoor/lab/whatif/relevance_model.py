@@ -39,8 +39,8 @@ def chances_of(
         return dict.fromkeys([*fetched, *open_], 0.5)
     fold = rng.permutation(n) % folds
     chances = np.zeros(n + len(open_))
-    for one in range(folds):
-        others, mine = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+    for number in range(folds):
+        others, mine = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         weights = _logistic(sparse[others], dense[others], y[others])
         chances[mine] = _logit(sparse[mine], dense[mine], weights)
         chances[n:] += _logit(sparse[n:], dense[n:], weights) / folds
@@ -116,11 +116,11 @@ def _logistic(sparse: Any, dense: Floats, y: Floats) -> Floats:
 
     start = np.zeros(x.shape[1])
     # To a thousandth of a unit of log-odds: no chance needs more digits.
-    found = minimize(
+    minimum = minimize(
         loss, start, method="Newton-CG", jac=slope, hessp=curvature, options={"xtol": 1e-3}
     ).x
     weights = np.zeros(DENSE + (1 << BITS))
-    weights[:DENSE], weights[DENSE + used] = found[:DENSE], found[DENSE:]
+    weights[:DENSE], weights[DENSE + used] = minimum[:DENSE], minimum[DENSE:]
     return weights
 
 

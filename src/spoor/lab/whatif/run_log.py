@@ -73,11 +73,11 @@ def links_to(log: RunLog) -> dict[str, list[tuple[LoggedPage, Link]]]:
     """URL of a page → links to it on pages of the run, the first `LINKS`."""
     seen: dict[str, list[tuple[LoggedPage, Link]]] = {}
     for item in log.taken:
-        for at, url in enumerate(urls_of(item.page.links)):
+        for index, url in enumerate(urls_of(item.page.links)):
             end = end_of(url, log.redirects)
             links = seen.setdefault(end, [])
             if len(links) < LINKS and end != item.page.url:
-                links.append((item, item.page.links[at]))
+                links.append((item, item.page.links[index]))
     return seen
 
 

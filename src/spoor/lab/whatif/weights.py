@@ -13,8 +13,8 @@ CERTAIN = 1.0 - 1e-9
 
 
 def weights_of(log: RunLog) -> dict[str, float]:
-    """URL of a page → how many pages it stands for: 1/e. Raises InputError where nothing was left
-    to chance, or was not noted."""
+    """URL of a page → how many pages it represents: 1/e. Raises InputError where all choices were
+    deterministic, or their probabilities were not logged."""
     unknown = sum(item.probability is None for item in log.taken)
     if unknown:
         raise InputError(
@@ -31,9 +31,9 @@ def weights_of(log: RunLog) -> dict[str, float]:
     seen = _first_seen(log)
     last = len(log.taken)
     weights: dict[str, float] = {}
-    for at, item in enumerate(log.taken):
+    for index, item in enumerate(log.taken):
         p = item.probability or 1.0
-        choices = last - min(at, seen.get(item.page.url, at))
+        choices = last - min(index, seen.get(item.page.url, index))
         weights[item.page.url] = 1.0 if p >= CERTAIN else 1.0 / -np.expm1(choices * np.log1p(-p))
     return weights
 
@@ -41,7 +41,7 @@ def weights_of(log: RunLog) -> dict[str, float]:
 def _first_seen(log: RunLog) -> dict[str, int]:
     """URL of a page → choices made before a link to it was known."""
     seen = {end_of(url, log.redirects): 0 for url in log.seeds}
-    for at, item in enumerate(log.taken, 1):
+    for index, item in enumerate(log.taken, 1):
         for url in urls_of(item.page.links):
-            seen.setdefault(end_of(url, log.redirects), at)
+            seen.setdefault(end_of(url, log.redirects), index)
     return seen

@@ -8,10 +8,10 @@ modules follow the paper:
 - `values`: linear values over them (eq. (2));
 - `frontier`: B, the state-action pairs (section 3.2; `pairs`), and the choice from it;
 - `policy`: Algorithm 1 with its updates (eqs. (3), (4));
-- `training`: weights kept from task to task (section 4).
+- `training`: weights that pass from task to task (section 4).
 
 The synchronous method chooses link for link what recomputing every value at every step would
-choose; why, and what the paper leaves open, stands in docs/algorithms/sarsa.md.
+choose. Why, and what the paper leaves open: docs/algorithms/sarsa.md.
 """
 
 from spoor.policies.sarsa.policy import UPDATES, Sarsa

@@ -28,7 +28,7 @@ def find_categories(
     vectors: Vectors | None,
     background: Iterable[Sequence[str]] = (),
 ) -> dict[str, str]:
-    """Name → words of up to `count` fields that the topic lies in; deterministic.
+    """Name → words of up to `count` fields that the topic belongs to; deterministic.
 
     Candidates are the words that go with the topic's in the tokenised `background` texts (those
     whose log-likelihood ratio of occurring in texts with a word of the topic is highest; Dunning
@@ -96,7 +96,7 @@ def _near(own: set[str], vectors: Vectors | None) -> list[str]:
     near = _unit(vectors.matrix) @ (mean / max(float(np.linalg.norm(mean)), 1e-12))
     words = vectors.words()
     best = np.argsort(-near, kind="stable")[: 4 * CANDIDATES].tolist()
-    kept = [
+    candidates = [
         words[row]
         for row in best
         if len(words[row]) > 2
@@ -104,7 +104,7 @@ def _near(own: set[str], vectors: Vectors | None) -> list[str]:
         and not words[row].isdigit()
         and stem([words[row]])[0] not in stems
     ]
-    return kept[:CANDIDATES]
+    return candidates[:CANDIDATES]
 
 
 def _groups(points: NDArray[Any], count: int) -> NDArray[Any]:
@@ -128,7 +128,7 @@ def _named(words: Sequence[str], points: NDArray[Any], of: NDArray[Any]) -> dict
     for group in dict.fromkeys(of.tolist()):
         members = np.flatnonzero(of == group)
         near = points[members] @ points[members].sum(axis=0)
-        nearest = [words[members[at]] for at in np.argsort(-near, kind="stable")[:5]]
+        nearest = [words[members[index]] for index in np.argsort(-near, kind="stable")[:5]]
         fields[nearest[0]] = " ".join(nearest)
     return fields
 

@@ -14,7 +14,7 @@ _CHANGE = ("about as its ancestors", "more", "much more", "less", "much less")
 def weights_in_words(
     values: Values, categories: Collection[str], encoding: str
 ) -> list[tuple[str, str, float]]:
-    """(group, bucket, weight), most telling first within each group."""
+    """(group, bucket, weight), largest first within each group."""
     rows: list[tuple[str, str, float]] = []
     w = values.w
     names = dict(enumerate(categories))
@@ -30,14 +30,14 @@ def weights_in_words(
 
 
 def _buckets(name: str, encoding: str) -> list[tuple[int, str]]:
-    """(column of the weights, what it stands for) of a feature."""
+    """(column of the weights, its meaning) of a feature."""
     single = name in ("change", "distance")
     if encoding == "index":
         return [(0, "bucket number")] if single else [(0, "of 5 buckets"), (5, "of 6 buckets")]
     if name == "change":
         return list(enumerate(_CHANGE))
     if name == "distance":
-        return [(at, f"{at} from a relevant page") for at in range(10)]
+        return [(distance, f"{distance} from a relevant page") for distance in range(10)]
     return list(enumerate((*_FIVE, *_SIX)))
 
 

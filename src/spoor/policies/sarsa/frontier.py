@@ -34,8 +34,8 @@ class _Anywhere:
 class Frontier:
     """Open links in the pairs that their parents give them, and the choice of a pair.
 
-    `synchronous`: all values are of now; else a pair waits with the Q of the time when it was
-    entered. A state stands above `above` in the numbers that pack it with predicted digits.
+    `synchronous`: all values are current; else a pair waits with the Q of the time of its entry.
+    `above`: the factor of a state in the numbers that pack it with predicted digits.
     """
 
     def __init__(self, values: Values, above: int, *, synchronous: bool) -> None:

@@ -21,35 +21,34 @@ _MASK = (1 << _BITS) - 1
 
 class Pairs(dict[int, int]):
     """(s, a) pairs with the links that share them, in the order of their first entry:
-    `pairs[pairs.of(state, host) + action]` is the number of one, which is entered where it is new.
+    `pairs[pairs.of(state, host) + action]` is the number of a pair, added where it is new.
     All three are numbers below 2^32, and one integer costs less to look up than a tuple of them.
 
-    Pairs are kept by host, so that one whose host is busy costs nothing. A link stands in as many
-    pairs as there are distinct (s, a) that its parents give it. Only where they are `ranked` they
-    can be asked for the `best`.
+    Pairs are grouped by host, so that a pair whose host is busy costs nothing. A link is in as many
+    pairs as its parents give it distinct (s, a). Only `ranked` pairs have a `best`.
     """
 
     def __init__(self, *, ranked: bool = True) -> None:
         super().__init__()
         self._ranked = ranked
-        # Lists, which are faster to read than arrays, for what is read one by one.
+        # Lists, since single items are faster to read from them than from arrays.
         self.state: list[int] = []
         self.action: list[int] = []
         self.host: list[int] = []
         self.hosts: list[str] = []
         self._host_number: dict[str, int] = {}
         self.size: list[int] = []
-        # The link that leaves next, and its order; the others, of the pairs that hold some, stand
-        # in a heap. Most pairs hold one link, and a container less is less to look through for
-        # garbage.
+        # The link that leaves next, and its order; the other links of a pair, if any, are in a
+        # heap. Most pairs hold one link, and without a container the garbage collector has less
+        # to do.
         self._first: list[LinkId] = []
         self._order: list[float] = []
         self._others: dict[int, list[tuple[float, LinkId]]] = {}
-        # Pairs that hold a link, and where each stands among them; what they are, if ranked.
+        # Pairs that hold a link, and the index of each among them; their parts, if ranked.
         self.live = array("q")
         self._live_state, self._live_action, self._live_host = array("q"), array("q"), array("q")
         self._place: list[int] = []
-        # Entries that stand in a heap, but whose links have left the pair: pair · 2^32 + link.
+        # Entries of a heap whose links have left the pair: pair · 2^32 + link.
         self._gone: set[int] = set()
 
     def host_number(self, name: str) -> int:
@@ -126,9 +125,9 @@ class Pairs(dict[int, int]):
             live[place], self._place[last] = last, place
         if self._ranked:
             for column in (self._live_state, self._live_action, self._live_host):
-                what = column.pop()
+                moved = column.pop()
                 if last != pair:
-                    column[place] = what
+                    column[place] = moved
 
     def _revive(self, pair: int) -> None:
         """Enter a pair among those that hold a link."""
@@ -194,7 +193,7 @@ class Pairs(dict[int, int]):
 
     @classmethod
     def restored(cls, state: State, *, ranked: bool = True) -> Pairs:
-        """What `save` kept."""
+        """The pairs of a saved state."""
         pairs = cls(ranked=ranked)
         for name in state["hosts"]:
             pairs.host_number(name)

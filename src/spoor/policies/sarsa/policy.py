@@ -110,7 +110,9 @@ class Sarsa(Saved):
             context=self.context,
             words=self.words,
         )
-        self._above = int(10 ** (1 + count))  # a state stands above so many digits of words
+        self._above = int(
+            10 ** (1 + count)
+        )  # the factor of a state in a number: above the digits of words
         self.values = Values(count, self.encoding)  # Alg. 1 line 2
         features = features_of(self.encoding, count, self.relevance.categories)
         weights = weights_of(task, "sarsa", features)
@@ -195,11 +197,11 @@ class Sarsa(Saved):
             seen = None
         near, words = self.relevance.of_page(page.title, page.text, seen)
         visit, reward = self._visit(link, near, judgement.relevant)  # Alg. 1 line 24
-        found = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
+        actions = self._actions(link, visit, seen, words)  # Alg. 1 lines 25-31
         if taken:
             state, action = taken
-            self._update(state, action, reward, visit, found)
-        self._frontier.add(visit.state, found)
+            self._update(state, action, reward, visit, actions)
+        self._frontier.add(visit.state, actions)
 
     # -- one page
 
@@ -234,7 +236,7 @@ class Sarsa(Saved):
         actions, pairs_of, predicted = self.values.actions, frontier.pairs_of, self.relevance.tenths
         self.parents.reach(max(seen.links))
         of_parents = self.parents.add(seen.links, parent, visit)
-        found: list[Action] = []
+        new: list[Action] = []
         for link, host, number, digits, changed in zip(
             seen.links, seen.hosts, words, *of_parents, strict=True
         ):
@@ -246,11 +248,11 @@ class Sarsa(Saved):
             elif nearest:
                 frontier.orders.setdefault(link, -self.relevance.cosines[number])
             key = predicted[number]
-            found.append((link, host, key, actions[100 * key + digits]))
-        return found
+            new.append((link, host, key, actions[100 * key + digits]))
+        return new
 
     def _update(
-        self, state: int, action: int, reward: float, visit: Visit, found: Sequence[Action]
+        self, state: int, action: int, reward: float, visit: Visit, actions: Sequence[Action]
     ) -> None:
         """One step of learning from (s, a), r and s'."""
         values, alpha, gamma = self.values, self.alpha, self.gamma
@@ -259,11 +261,11 @@ class Sarsa(Saved):
             values.step(state, action, alpha * (reward - q))  # Alg. 1 line 33
             return
         q_next = 0.0  # nothing leads on from a page without unvisited outlinks
-        if found:  # Alg. 1 line 35
+        if actions:  # Alg. 1 line 35
             if self._rng.random() < self.epsilon:
-                chosen = values.g(found[int(self._rng.integers(len(found)))][-1])
+                chosen = values.g(actions[int(self._rng.integers(len(actions)))][-1])
             else:
-                chosen = max(values.g_of({its_action for _, _, _, its_action in found}))
+                chosen = max(values.g_of({its_action for _, _, _, its_action in actions}))
             q_next = values.f(visit.state) + chosen
         delta = reward + gamma * q_next - q  # Alg. 1 line 36
         if self.update == "moderated":
@@ -280,11 +282,10 @@ class Sarsa(Saved):
         return {"added": added, "of": dict(self.relevance.categories)}
 
     def merge(self, others: Sequence[State]) -> None:
-        """Go by the steps of others as well: each of them was made from weights that held, but for
-        the newest, all of the others'. They take the place of what the others shared before; what
-        is its own, and what comes twice, counts once. Of a shard that goes by other categories
-        those weights are left out. Open links keep the Q of their time, in the asynchronous
-        method."""
+        """Add the steps of others: each was made from weights that included all steps of the others
+        but the newest. They replace what the others shared before; its own steps, and repeated
+        ones, count once. Weights of other categories, from a shard that has some, are left out.
+        In the asynchronous method open links keep the Q of their time."""
         own = self.share()
         received = []
         for state in others:
@@ -335,7 +336,7 @@ class Sarsa(Saved):
         )
 
     def explain(self) -> Sequence[tuple[str, str, float]]:
-        """Weights of the buckets, group by group; what relevance was measured by comes first."""
+        """Weights of the buckets by group; the first row is the measure of relevance."""
         measured_by = self._trained_by or self.relevance.source
         categories = self.relevance.categories
         rows = [("relevance is measured by", measured_by, 1.0)]

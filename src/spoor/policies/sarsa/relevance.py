@@ -69,9 +69,11 @@ class TopicRelevance(Relevance):
             vectors = learn_vectors(self._texts_read, rng=rng)
             if vectors is not None:
                 if self._to_find:
-                    found = find_categories(self._topic, self._to_find, vectors, self._texts_read)
+                    categories = find_categories(
+                        self._topic, self._to_find, vectors, self._texts_read
+                    )
                     # Once found they stay: weights have been learned for them.
-                    self.categories = self.categories or found
+                    self.categories = self.categories or categories
                 self.look_through(self._topic_texts(), vectors)
 
     def save(self) -> State:

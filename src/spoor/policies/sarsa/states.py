@@ -93,8 +93,8 @@ class Parents:
 
     def save(self) -> State:
         return {
-            name: np.array([row[at] for row in self.rows], dtype=type(self.EMPTY[at]))
-            for at, name in enumerate(self.FIELDS)
+            name: np.array([row[index] for row in self.rows], dtype=type(self.EMPTY[index]))
+            for index, name in enumerate(self.FIELDS)
         }
 
     def load(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""Section 4: weights kept from task to task."""
+"""Section 4: the weights pass from task to task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spoor.web.text import Vectors
 def train(
     task: Task,
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None] = lambda done, of: None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
     *,
     episodes: int = 10,
     pages: int = 0,
@@ -31,7 +31,7 @@ def train(
 ) -> State:
     """Weights after `episodes` crawls of each web, of `pages` pages each (0: a quarter of it).
 
-    From crawl to crawl all is made anew but the weights (section 4 of the paper). The other
+    Each crawl starts afresh but for the weights (section 4 of the paper). The other
     parameters are the policy's.
     """
     in_range("sarsa", episodes=(episodes, 1, math.inf), pages=(pages, 0, math.inf))
@@ -53,5 +53,5 @@ def train(
         web = webs[step % len(webs)]
         crawl_known(web, policy, pages or max(1, len(web.graph.urls) // 4))
         model = state = policy.model(episodes=step + 1, webs=[web.name for web in webs])
-        tell(step + 1, steps)
+        progress(step + 1, steps)
     return state

@@ -1,7 +1,7 @@
 """Linear values of discretised states and actions, exact and all at once.
 
-What Han, Wuillemin and Senellart (2018, section 3.1 and eq. (2)) discretise and sum. A feature
-vector is a row of digits, one a feature; a number stands for one distinct vector.
+The values of Han, Wuillemin and Senellart (2018, section 3.1 and eq. (2)). A feature vector is a
+row of digits, one a feature; each distinct vector has a number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENCODINGS = ("one-hot", "index")
 GRID = 2.0**32
-"""Weights are whole multiples of 1/GRID: every sum of them is exact, whatever its order."""
+"""Weights are integer multiples of 1/GRID: every sum of them is exact, in any order."""
 DUMMY = 11
 """Column of the weights that stays 0, the last."""
 WIDTH = 12
@@ -63,13 +63,13 @@ class Values:
     """
 
     def __init__(self, categories: int, encoding: str) -> None:
-        fields = [f"category {at}" for at in range(categories)]
+        fields = [f"category {number}" for number in range(categories)]
         state = [*STATE[:2], *fields, *STATE[2:]]
         action = [ACTION[0], *fields, *ACTION[1:]]
         self.features = (*state, *action)
         """In the order of the digits, those of the state first."""
         self.state_digits, self.action_digits = len(state), len(action)
-        self._exact = encoding == "one-hot"  # then x is 1, and w · x stands on the grid
+        self._exact = encoding == "one-hot"  # then x is 1, and w · x is on the grid
         self._columns = [columns(feature, encoding) for feature in self.features]
         self.states = Keys(len(state), 0)
         self.actions = Keys(len(action), self.states.end)
@@ -104,22 +104,22 @@ class Values:
         """Weights to begin with: a link whose words are near to the topic is worth up to `prior`,
         half by each discretisation, and all else nothing."""
         w = self.w
-        buckets = ([at / 4 for at in range(5)], [at / 5 for at in range(6)])
+        buckets = ([index / 4 for index in range(5)], [index / 5 for index in range(6)])
         if not self._exact:
             buckets = ([5 / 4], [6 / 5])  # x is at most 4/5 and 5/6 there
         for first, shares in zip((0, 5), buckets, strict=True):
-            for at, share in enumerate(shares):
-                w[self.state_digits, first + at] = _to_grid(prior / 2 * share)
+            for index, share in enumerate(shares):
+                w[self.state_digits, first + index] = _to_grid(prior / 2 * share)
         self.set(w)
 
     def _tabulate(self, row: int) -> None:
         """What the digits of one feature add to a value."""
-        w, at = self._w, row * WIDTH
+        w, offset = self._w, row * WIDTH
         for place, (first, x_first, second, x_second) in enumerate(
             self._columns[row], self._begins[row]
         ):
-            self._table[place] = _to_grid(w[at + first] * x_first) + _to_grid(
-                w[at + second] * x_second
+            self._table[place] = _to_grid(w[offset + first] * x_first) + _to_grid(
+                w[offset + second] * x_second
             )
 
     def f(self, state: int) -> float:
@@ -143,26 +143,26 @@ class Values:
             twice = 2 * amount
             for keys, number in ((self.states, state), (self.actions, action)):
                 one_shared, both_shared = keys.touches.get(number) or self._touched_by(keys, number)
-                for at in keys.places[number]:
-                    moved[at] += amount
-                for at in one_shared:
-                    table[at] += amount
-                for at in both_shared:
-                    table[at] += twice
+                for entry in keys.places[number]:
+                    moved[entry] += amount
+                for entry in one_shared:
+                    table[entry] += amount
+                for entry in both_shared:
+                    table[entry] += twice
             return
         for row, place in enumerate(self.states.places[state] + self.actions.places[action]):
             first, x_first, second, x_second = self._columns[row][place - self._begins[row]]
             for column, x in ((first, x_first), (second, x_second)):
-                at = row * WIDTH + column
-                w[at] = _to_grid(w[at] + amount * x)
+                entry = row * WIDTH + column
+                w[entry] = _to_grid(w[entry] + amount * x)
             self._tabulate(row)
 
     def _touched_by(self, keys: Keys, number: int) -> Touches:
         """What a step in a vector moves, all of its digits together."""
         places = keys.places[number]
         once, twice = map(self._once.__getitem__, places), map(self._twice.__getitem__, places)
-        found = keys.touches[number] = tuple(chain(*once)), tuple(chain(*twice))
-        return found
+        touched = keys.touches[number] = tuple(chain(*once)), tuple(chain(*twice))
+        return touched
 
     def _share(self) -> None:
         """Of each place in the table the places that share one of its weights, and both."""
@@ -172,7 +172,7 @@ class Values:
                 shared = [len(weights & others) for others in own]
                 for places, count in ((self._once, 1), (self._twice, 2)):
                     places[begin + digit] = tuple(
-                        begin + at for at, n in enumerate(shared) if n == count
+                        begin + index for index, n in enumerate(shared) if n == count
                     )
 
     def all(self) -> tuple[Floats, Floats]:
@@ -185,11 +185,11 @@ class Values:
 
 
 class Keys(dict[int, int]):
-    """Distinct feature vectors by number, in the order of their first sight: `keys[key]` is that
-    of the vector whose digits `key` has in decimal, a new one where it is new.
+    """Distinct feature vectors by number, in the order of their first use: `keys[key]` is the
+    number of the vector whose decimal digits are `key`, added where it is new.
 
     Their digits have places in a table of ten entries a digit from place `begin` to `end`. Three
-    digits together index a table of a thousand sums; `width` is filled up to whole threes.
+    digits together index a table of a thousand sums; `width` is padded to a multiple of three.
     """
 
     def __init__(self, width: int, begin: int) -> None:

@@ -1,9 +1,9 @@
-"""What a row of link features is made of: columns of hashed features, and plain numbers.
+"""The parts of a row of link features: columns of hashed features, and plain numbers.
 
 Fields and their columns are fixed, so that a row of `MixedEffectsRegression` always has K numbers.
-Every field is there because a published crawler or an ablation of `trail` showed that it tells
-something: words near the link (Rennie and McCallum 1999), what leads from its parent to it, and
-links that stand in the same place of a page, which succeed or fail together.
+Every field is there because a published crawler or an ablation of `trail` showed that it is
+informative: words near the link (Rennie and McCallum 1999), its relation to its parent, and links
+in the same place of a page, which succeed or fail together.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ _HOMES = frozenset(("", "index", "home", "welcome", "default", "homepage"))
 NAMES = 1 << 16
 """Words and shapes whose slots are remembered."""
 CACHED = 1 << 12
-"""Texts and places (directories, tag paths) that are: what comes again comes soon. Of the texts
-around links six in seven never do; with sixteen times as many one in a hundred more is found."""
+"""Texts and places (directories, tag paths) that are cached: most repetitions come soon. Of the
+texts around links six in seven never repeat; a cache sixteen times as large has 1 % more hits."""
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
-"""Numbers in URLs tell by their length only (`_plain`), so URLs that differ in them are one."""
+"""Only the length of numbers in URLs counts (`_plain`), so URLs that differ in them are equal."""
 _WIDTH = {field.name: field.columns for field in FIELDS}
 Words = frozenset[str]
 Described = tuple[bytes, float]
@@ -53,7 +53,7 @@ class LinkFeatures:
         self._vectors = vectors
         self._mean = vectors.mean(tokens(topic.text)) if vectors else None
         self.names: dict[int, str] = {}
-        """Slot → what it stands for, of words and shapes."""
+        """Slot → its word or shape."""
         self._slots = Cache[tuple[str, str], int](self._named_slot, NAMES)
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
         self._texts = Cache[tuple[str, str], Described](self._text, CACHED)
@@ -91,7 +91,7 @@ class LinkFeatures:
         depth: int,
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Slots (R, COLUMNS) and dense numbers (R, len(DENSE)) of the links of one page: of each
-        its URL, its host, and how it stands there. About 5 µs a link."""
+        its URL, its host, and its anchor. About 5 µs a link."""
         if page is not self._page or parent != self._parent:
             self._begin(page, parent, parent_score)
         anchors, paths, contexts = self._anchors, self._urls, self._contexts
@@ -179,7 +179,7 @@ class LinkFeatures:
         return _packed(self._slot(f"list {self._parent} {tag_path}"), self._on_page)
 
     def _relation(self, directory: str) -> Relation:
-        """How deep a directory is, how it lies to that of the page, and its own name."""
+        """Depth of a directory, its relation to that of the page, and its own name."""
         return _relation(directory, self._from_directory if self._from else None)
 
     def _relation_elsewhere(self, directory: str) -> Relation:
@@ -215,13 +215,14 @@ class LinkFeatures:
         return slots + self._slots_of("anchor pair", pairs), like
 
     def _url(self, path: str) -> tuple[bytes, float, float]:
-        """Words that a URL adds to its page's, which tell of the link; and those that it keeps,
-        which tell of the place: below the page of a course all is called so, and little is one.
-        Slots of both, and how like the topic they are. Numbers in `path` are of noughts."""
+        """Slots of the words that a URL adds to its page's URL, which describe the link, and of the
+        words that it shares with it, which describe the place: below the page of a course every
+        URL has that word, and few are courses. Also the similarity of both to the topic. All
+        digits of `path` are 0."""
         words, old = self._stems[path], self._from_words
         added, like_added = self._of_words("URL", [word for word in words if word not in old])
-        kept, like_kept = self._of_words("URL kept", [word for word in words if word in old])
-        return added + kept, like_added, like_kept
+        shared, like_shared = self._of_words("URL kept", [word for word in words if word in old])
+        return added + shared, like_added, like_shared
 
     def _context(self, of: tuple[str, str]) -> Described:
         before, after = of
@@ -268,7 +269,7 @@ def _packed(*slots: int) -> bytes:
 
 
 def _words(text: str) -> list[str]:
-    """Of a text; a password in it is no word, and comes into no model or report."""
+    """Stems of a text; a password in it is no word, and never enters a model or report."""
     return stem([_plain(word) for word in tokens(masked(text)) if word not in STOP_WORDS])
 
 
@@ -282,7 +283,7 @@ def _url_stems(path: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """Numbers by their length only: which one it is tells nothing of the next."""
+    """A number by its length only: its value says nothing about the next one."""
     return "#" * len(word) if word.isdigit() else word
 
 
@@ -295,7 +296,7 @@ def _head(text: str) -> str:
 
 
 def _relation(directory: str, from_directory: str | None) -> Relation:
-    """How a directory lies to that of the page, None for that of a seed."""
+    """The relation of a directory to that of the page (None for a seed)."""
     depth = min(directory.count("/") + (1 if directory else 0), 6)
     name = directory.rpartition("/")[2].lower()
     if from_directory is None:

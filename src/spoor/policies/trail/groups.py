@@ -1,4 +1,4 @@
-"""Groups of links that stand in the same place: their record, and which are valued anew."""
+"""Groups of links in the same place: their record, and which are revalued."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from spoor.policies.trail.rows import joined, split_again
 from spoor.types import LinkId, State
 
 MEMBERS = 64
-"""Links of a group that are valued anew when one of them was tried."""
+"""Links of a group that are revalued when one of them was tried."""
 SWEEP = 32
-"""Open links that are valued anew with every page, in turn."""
+"""Open links that are revalued with every page, in turn."""
 
 NEAR = [START[field] for field in ("list", "directory", "pattern")]
-"""Columns of the groups whose links are valued anew together."""
+"""Columns of the groups whose links are revalued together."""
 
 
 class Groups:

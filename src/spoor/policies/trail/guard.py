@@ -46,6 +46,6 @@ class Guard:
         """Take in how well the learner's log-odds of a page's rows, and the prior's, predicted its
         reward."""
         predicted = (float(odds.max()), float((dense @ self.prior).max()))
-        for at, value in enumerate(predicted):
+        for index, value in enumerate(predicted):
             loss = math.log1p(math.exp(-abs(value))) + max(value, 0.0) - reward * value
-            self.losses[at] = FORGET * self.losses[at] + loss
+            self.losses[index] = FORGET * self.losses[index] + loss

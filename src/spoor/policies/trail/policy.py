@@ -42,7 +42,7 @@ from spoor.types import NO_PARENT, Choice, InLinks, Judgement, LinkId, Outcome, 
 from spoor.web.text import Vectors
 
 CHECKS = 32
-"""Times that the best link is valued anew before it is taken, at most."""
+"""Times that the best link is revalued before it is chosen, at most."""
 REASONS = 5
 """Reasons of a choice."""
 MEMORY = 20_000
@@ -58,14 +58,14 @@ class Trail:
 
     `gamma`: discount of what a page leads to. `optimism`: standard deviations of the estimate that
     are added to it. `grain`: values are rounded to it, since finer differences are noise and the
-    order of discovery is not. `in_links`: how often the same link is looked at; None: twice, and
-    with a model, which knows more words, three times. `capacity`: rows that are kept; links seen
+    order of discovery is not. `in_links`: how many in-links of a link are read; None: 2, and with
+    a model, which knows more words, 3. `capacity`: rows in memory; links seen
     beyond it are valued once. `without` leaves out fields (for ablations), `credit` and `guard` the
     parts of these names.
 
-    Cost: about 15 µs a new in-link and 0.3 ms a page, whatever the number of open links. Memory:
+    Cost: about 15 µs a new in-link and 0.3 ms a page, for any number of open links. Memory:
     276 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
-    known of an open link; 35 a link that is done with; 27 MB whatever there is to know, and 13 MB
+    known of an open link; 35 a link that is done with; 27 MB in any case, and 13 MB
     for pages that may still bring credit.
     """
 
@@ -114,7 +114,7 @@ class Trail:
         room, in_links = self._rows.room(), self._in_links
         read: list[int] = []
         before: list[int] = []
-        for at, link in enumerate(links):
+        for index, link in enumerate(links):
             count = known[link]
             if count >= in_links:
                 continue
@@ -122,30 +122,30 @@ class Trail:
                 self._groups.sweep.append(link)
                 count = 0
             known[link] = count + (len(read) < room)
-            read.append(at)
+            read.append(index)
             before.append(count)
         self._newest = (seen.parent, [])
         if not read:
             return
         urls = seen.urls
         slots, dense = self._features.rows(
-            [(urls[at], hosts[at], seen.anchor(at)) for at in read],
+            [(urls[index], hosts[index], seen.anchor(index)) for index in read],
             seen.page,
             seen.parent,
             seen.parent_score,
             seen.depth,
         )
-        of_rows = [links[at] for at in read]
+        of_rows = [links[index] for index in read]
         self._rows.enter(of_rows, before, slots[:room], dense[:room])
         self._groups.enter(of_rows[:room], slots[:room, NEAR].tolist())
-        valued = {links[at]: hosts[at] for at in read[:room]}
-        new = [links[at] for at in read[:room] if first[at]]
+        valued = {links[index]: hosts[index] for index in read[:room]}
+        new = [links[index] for index in read[:room] if first[index]]
         self._newest = (seen.parent, new)
         self._rows.parent[new] = seen.parent
-        for row, at in enumerate(read[room:], room):
-            if links[at] not in self._queue:
+        for row, index in enumerate(read[room:], room):
+            if links[index] not in self._queue:
                 value = self._best(slots[row : row + 1], dense[row : row + 1]).item()
-                self._queue.push(links[at], hosts[at], value)
+                self._queue.push(links[index], hosts[index], value)
         if valued:
             again = len(read) > room or any(before)
             values = self._values(list(valued)) if again else self._best(slots, dense)
@@ -218,7 +218,7 @@ class Trail:
         return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
 
     def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
-        """What speaks for the link and against it, most telling first."""
+        """The reasons for the link and against it, largest first."""
         rows = self._rows.of_link(link)
         if not rows:
             return (("its value when it was first seen", value),)
@@ -228,23 +228,26 @@ class Trail:
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.w[slots].tolist(), slots.tolist()
-        found = [at for at in GROUP_COLUMNS if self._groups.tried[numbers[at], 0]]
-        found += [at for at, share in enumerate(shares[:WORDS]) if share]
+        columns = [column for column in GROUP_COLUMNS if self._groups.tried[numbers[column], 0]]
+        columns += [column for column, share in enumerate(shares[:WORDS]) if share]
         shares += (self._model.a * dense).tolist()
-        found += [COLUMNS + at for at, number in enumerate(dense.tolist()) if at and number]
-        found.sort(key=lambda at: -abs(shares[at]))
+        columns += [
+            COLUMNS + column for column, number in enumerate(dense.tolist()) if column and number
+        ]
+        columns.sort(key=lambda column: -abs(shares[column]))
         # Words are made for those that are shown, and for no others.
         return tuple(
-            (self._column_name(at, numbers), round(shares[at], 4)) for at in found[:REASONS]
+            (self._column_name(column, numbers), round(shares[column], 4))
+            for column in columns[:REASONS]
         )
 
-    def _column_name(self, at: int, numbers: Sequence[int]) -> str:
-        """The column `at` of a row in words; the plain numbers come after the slots."""
-        if at >= COLUMNS:
-            return DENSE[at - COLUMNS].name
-        if at >= WORDS:
-            return self._group_record(GROUP_COLUMNS[at], numbers[at])
-        return self._features.names.get(numbers[at], "a word")
+    def _column_name(self, column: int, numbers: Sequence[int]) -> str:
+        """A column of a row in words; the plain numbers are after the slots."""
+        if column >= COLUMNS:
+            return DENSE[column - COLUMNS].name
+        if column >= WORDS:
+            return self._group_record(GROUP_COLUMNS[column], numbers[column])
+        return self._features.names.get(numbers[column], "a word")
 
     def _group_record(self, field: str, group: int) -> str:
         tried, reward = self._groups.tried[group].tolist()
@@ -281,7 +284,7 @@ class Trail:
         done = self._fetched.get(link)
         if done is None:
             return
-        was, now = (min(1.0, max(0.0, one.reward)) for one in (before, after))
+        was, now = (min(1.0, max(0.0, judgement.reward)) for judgement in (before, after))
         change = max(now, 0.0 if done.worth == was else done.worth) - done.worth
         for row, numbers in zip(done.slots, done.dense, strict=True):
             self._model.correct(row, numbers, change, 1.0 / len(done.slots))
@@ -309,21 +312,21 @@ class Trail:
             self._model.update(row, numbers, worth, 1.0 / len(slots))
 
     def _refresh(self, groups: Iterable[int]) -> None:
-        """Value anew what stands in the same places as what was tried, and a few others in turn."""
+        """Revalue the links in the same places as the tried ones, and a few others in turn."""
         links = self._rows.once(self._groups.stale(groups, self._queue))
         self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)))
 
     # -- what shards share
 
     def share(self) -> State:
-        """What it learned itself of words, shapes, places and hosts: what `merge` needs, and a
-        small part of `save`. The lists and pages that links stand on are each shard's own."""
+        """Its own learning about words, shapes, places and hosts: what `merge` needs, a small part
+        of `save`. The lists and pages that contain links are each shard's own."""
         return {"learned": self._own().save(), "names": list(self._features.names.items())}
 
     def merge(self, others: Sequence[State]) -> None:
-        """Go by what others learned, too: states of `share` or `save`, of policies made with the
-        same settings and model. It takes the place of what others shared before; what is its own
-        comes back to nobody. Open links are valued anew in their turn. O(what all learned)."""
+        """Add what others learned: states of `share` or `save`, of policies made with the same
+        settings and model. It replaces what they shared before; the policy's own learning is left
+        out. Open links are revalued in their turn. O(learned by all)."""
         own = self._own()
         updates = distinct(own, map(self._own_of, others), PosteriorUpdate.same)
         for state in others:

@@ -21,21 +21,21 @@ def joined(parts: Iterable[Any], kind: type[np.generic]) -> NDArray[Any]:
     return np.frombuffer(b"".join(parts), dtype=kind)
 
 
-def split_again(whole: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
-    """Such an array taken apart again."""
-    return np.split(whole, counts.cumsum()[:-1]) if len(counts) else []
+def split_again(stacked: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
+    """The arrays that `joined` put together, by their lengths."""
+    return np.split(stacked, counts.cumsum()[:-1]) if len(counts) else []
 
 
 def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
-    """Room for as many rows more, which takes no memory before they come."""
+    """The rows with room for as many more, which uses no memory until they are filled."""
     more = np.zeros((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
     more[: len(rows)] = rows
     return more
 
 
 class FetchedPage:
-    """A fetched page as its links were, for credit that comes late; of bytes, since two arrays of
-    a row take as much again for themselves."""
+    """The rows of a fetched page, for later credit; stored as bytes, since two arrays of a row need
+    twice the memory."""
 
     __slots__ = ("_dense", "_slots", "worth")
 
@@ -99,7 +99,7 @@ class LinkRows:
     def _widen(self, link: LinkId, rows: int) -> None:
         """Room for this link, and for so many rows of each."""
         links, most = self.of.shape
-        # The last is of no link: what lies beyond is cut to it.
+        # The last row belongs to no link: links beyond are clipped to it.
         if link < links - 1 and rows <= most:
             return
         more = 2 * (link + 1) - links if link >= links - 1 else 0
@@ -125,11 +125,11 @@ class LinkRows:
 
     def children(self, page: LinkId) -> list[LinkId]:
         """Links that this page was the first to show, as far as they are still known."""
-        found: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
-        return found
+        pages: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
+        return pages
 
     def once(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Those of the links that have rows, each where it comes first."""
+        """The links that have rows, each at its first occurrence."""
         links = links[self.of.take(links * self.of.shape[1], mode="clip") >= 0]
         turn = np.arange(len(links), dtype=np.int32)
         self._turn[links[::-1]] = turn[::-1]

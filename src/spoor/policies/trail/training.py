@@ -1,4 +1,4 @@
-"""Training: a prior from webs that are known whole."""
+"""Training: a prior from completely known webs."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ NEXT_TO_NOTHING = 1e-6
 def train(
     task: Task,
     webs: Sequence[KnownWeb],
-    tell: Callable[[int, int], None],
+    progress: Callable[[int, int], None],
     *,
     gamma: float = 0.4,
     between: float = 1.0,
 ) -> State:
-    """A prior from webs known whole: what the words, shapes and numbers of their links tell, on all
-    sites alike, of the exact discounted return (Rennie and McCallum 1999, section 2.3), at most 1.
+    """A prior from completely known webs: how the words, shapes and numbers of their links predict,
+    on all sites alike, the exact discounted return (Rennie and McCallum 1999, section 2.3), at most
+    1.
 
     `between`: how much the weights differ from site to site, as a multiple of their prior variance
-    (`spoor.learn.hierarchical_regression`). What is particular to a site stays there.
+    (`spoor.learn.hierarchical_regression`). Effects of single sites are left out.
     O(250 · links).
     """
     in_range("trail", gamma=(gamma, 0, 1), between=(between, 0.001, math.inf))
@@ -50,7 +51,7 @@ def train(
     worth: list[float] = []
     site: list[int] = []
     number = 0
-    for at, web in enumerate(webs):
+    for site_number, web in enumerate(webs):
         values = np.minimum(link_values(web.graph, gamma), 1.0)
         index = web.graph.index()
         depth = {web.root: 0}
@@ -69,7 +70,7 @@ def train(
                     order.append(target)
                 shown.append((link.url, link.url.split("/", 3)[2], link.anchor))
                 worth.append(float(values[target]))
-                site.append(at)
+                site.append(site_number)
             if shown:
                 score = float(web.graph.targets[page])
                 rows = features.rows(shown, read, number, score, depth[page] + 1)
@@ -85,7 +86,7 @@ def train(
         mean=model.a,
         spread=model.b,
         between=between,
-        tell=tell,
+        progress=progress,
     )
     # A site never seen departs from what these have in common as each of them does: of a word its
     # mean is taken over and nothing of what they are sure of.
