@@ -38,6 +38,13 @@ class CallerError(SpoorError):
     """The driver called the core in a way that its protocol forbids."""
 
 
+TOO_MANY_FILES = (
+    "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the same "
+    "command to go on"
+)
+"""Message of a PausedError where this process may open no more files and connections."""
+
+
 class PausedError(SpoorError):
     """The machine cannot go on for now: a full disk, say. What was committed is safe, and the same
     command goes on once that is mended. The message says what and how."""

@@ -136,7 +136,9 @@ def test_the_tables_name_policies_that_exist() -> None:
 
 def test_every_file_is_registered() -> None:
     assert policies.__file__
-    files = {path.stem for path in Path(policies.__file__).parent.glob("*.py")} - {"__init__"}
+    here = Path(policies.__file__).parent
+    files = {path.stem for path in here.glob("*.py")} - {"__init__"}
+    files |= {path.parent.name for path in here.glob("*/__init__.py")}
     registered = {
         where.partition(":")[0].rpartition(".")[2]
         for where in registry.BUILT_IN["policies"].values()

@@ -7,7 +7,7 @@ import ssl
 
 import aiohttp
 
-from spoor.errors import PausedError, SpoorError
+from spoor.errors import TOO_MANY_FILES, PausedError, SpoorError
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import LimitError
 from spoor.types import Failed
@@ -18,10 +18,7 @@ def failure(ticket: int, error: Exception) -> Failed:
     request's failure too, since no reply may end a crawl. Raises it again where it is one of ours,
     and PausedError where this machine is to blame."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        raise PausedError(
-            "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the "
-            "same command to go on"
-        ) from error
+        raise PausedError(TOO_MANY_FILES) from error
     if isinstance(error, BlockedAddressError):
         return Failed(ticket, "blocked", str(error))
     if isinstance(error, LimitError):

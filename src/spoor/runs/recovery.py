@@ -88,17 +88,18 @@ def read_mark(path: Path) -> int:
         return 0
 
 
-def write_mark(path: Path, seq: int) -> None:
+def open_mark(path: Path) -> int:
+    """A descriptor for `write_mark`. Raises OSError."""
+    return files.open_own(path / files.COMMITTED, os.O_WRONLY | os.O_CREAT)
+
+
+def write_mark(opened: int, seq: int) -> None:
     """Write the number of a commit beside the database, after it: it is not on the disk sooner.
 
     SQLite takes a log that is lost, or damaged in the middle, for one that ends there, and goes on
     from an older commit without a word; the number tells. Raises OSError.
     """
-    opened = files.open_own(path / files.COMMITTED, os.O_WRONLY | os.O_CREAT)
-    try:
-        os.pwrite(opened, b"%020d\n" % seq, 0)
-    finally:
-        os.close(opened)
+    os.pwrite(opened, b"%020d\n" % seq, 0)
 
 
 def check_log(path: Path, mark: int, db: sqlite3.Connection) -> None:

@@ -9,7 +9,9 @@ are kept aside) and mends the rest, so that all agree whenever the process died.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoor.distribution import VERSION
-from spoor.errors import InputError, PausedError, SpoorError
+from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
 from spoor.runs.database import noted
@@ -32,6 +34,7 @@ from spoor.runs.recovery import (
     damaged,
     journal_after,
     mend_results,
+    open_mark,
     refuse_leftovers,
     result_line,
     write_mark,
@@ -181,6 +184,8 @@ class RunWriter:
         """Files into which records were put that the last commit knows nothing of."""
         self.at("warc cut")
         mend_results(path, self._db)
+        self._mark = open_mark(path)
+        undo.callback(os.close, self._mark)
 
     def _create(self) -> None:
         refuse_leftovers(self.path)
@@ -414,7 +419,7 @@ class RunWriter:
                     self._write_state(*checkpoint)
                 self.at("rows written")
             self.at("committed")
-            write_mark(self.path, ends.seq)
+            write_mark(self._mark, ends.seq)
             self._rows = _Rows()
             if rows.labels:
                 self._results.close()
@@ -448,8 +453,11 @@ class RunWriter:
             raise self._pause(error) from error
 
     def _pause(self, error: OSError | sqlite3.OperationalError) -> PausedError:
-        what = error.strerror if isinstance(error, OSError) else str(error)
-        return PausedError(_paused(self.path, what))
+        if isinstance(error, OSError):
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                return PausedError(TOO_MANY_FILES)
+            return PausedError(_paused(self.path, error.strerror))
+        return PausedError(_paused(self.path, str(error)))
 
     def close(self) -> None:
         """Close the files; what came after the last commit is dropped at the next opening."""
@@ -462,6 +470,9 @@ class RunWriter:
             self._results.close()
         with suppress(sqlite3.Error):
             self._db.close()
+        with suppress(OSError):
+            os.close(self._mark)
+            self._mark = -1  # its number may be another file's by now
         self._lock.close()
 
 
