@@ -335,7 +335,7 @@ def test_an_experiment_is_found(web: Path, capsys: Capture) -> None:
 
 
 MAKES: dict[str, tuple[list[str], str]] = {
-    "nothing": ([], "say what is wanted"),
+    "nothing": ([], "give a topic"),
     "another name": (["--query", "kiln", "--out", "t.txt"], "ends with .topic or .toml"),
     "nowhere to write": (["--query", "kiln", "--out", "none/t.topic"], "cannot write none/t.topic"),
     "an unknown method": (["--query", "x", "--method", "tfdif"], "(did you mean 'tfidf'?)"),

@@ -15,7 +15,7 @@ from spoor.errors import InputError
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Function, Label, MediaType, UrlPattern
 from spoor.judges.keywords import FIELD_WEIGHTS, Keywords, occurrences
-from spoor.judges.similarity import TfIdf, VectorCosine, content_words
+from spoor.judges.similarity import TfIdf, VectorCosine, content_stems
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.protocols import Judge, Stateful
@@ -133,7 +133,7 @@ def test_occurrences_agree_with_looking_everywhere(phrase: list[str], words: lis
 
 
 def test_content_words() -> None:
-    assert content_words("The studies of a café, x") == ["studi", "café"]
+    assert content_stems("The studies of a café, x") == ["studi", "café"]
 
 
 def test_tfidf_with_given_frequencies() -> None:

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from spoor import distribution
 from spoor.errors import InputError, PausedError, PluginError
-from spoor.judges.classifier import Classifier, TextModel, fit, telling
+from spoor.judges.classifier import Classifier, TextModel, fit, strongest_words
 from spoor.judges.combined import AllOf, AnyOf
 from spoor.judges.facts import Label, TextPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Answer, Llm
 from spoor.judges.named import for_topics, named
 from spoor.judges.semantic import PASSAGE, PASSAGES, Semantic, encoder_of, passages
-from spoor.judges.similarity import Bm25, TfIdf, page_words
+from spoor.judges.similarity import Bm25, TfIdf, page_stems
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.learn.state import pack, unpack
@@ -88,7 +88,7 @@ def test_a_score_is_the_probability_that_scikit_learn_gives(
     assert len(wanted) > 45
     unseen = [*wanted[30:45], *others[60:90], page(), page("zyzzyva")]
     said = [judge.judge(one) for one in unseen]
-    expected = kept[0].predict_proba([page_words(one) for one in unseen])[:, 1]
+    expected = kept[0].predict_proba([page_stems(one) for one in unseen])[:, 1]
     assert [one.score for one in said] == pytest.approx(expected.tolist(), abs=1e-9)
     # It does what it is for, on pages that it has not seen.
     assert sum(one.relevant for one in said[:15]) >= 13
@@ -171,7 +171,7 @@ def test_a_model_is_read_as_it_was_written(
         assert Classifier(again).judge(one) == Classifier(model).judge(one)
     model.write(tmp_path / "n.npz")
     assert (tmp_path / "n.npz").read_bytes() == (tmp_path / "m.npz").read_bytes()
-    assert {"pottery", "kiln", "glaze"} & set(telling(model, wanted))
+    assert {"pottery", "kiln", "glaze"} & set(strongest_words(model, wanted))
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Frontiers: where known links wait."""
+"""Frontiers: the known links, and the clocks of their hosts."""

@@ -1,27 +1,23 @@
-"""The file of a frontier on disk: its tables, transactions, and the generations of arrays in it.
+"""The SQLite file of a frontier: tables, transactions, and generations of arrays.
 
-A *generation* is what one `save` wrote: the arrays of the frontier in chunks, of which only those
-that changed are written, and how many rows there are of everything else.
+Each save of the frontier adds a *generation*: the chunks of its arrays that changed, and the number
+of rows of each table.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, PausedError
+from spoor.frontier.arrays import CHUNK, digest_of
 from spoor.types import Link, LinkId, State
 
 FORMAT = 1
-
-CHUNK = 1 << 14
-"""Bytes of an array that are written together."""
 
 _SCHEMA = f"""
 BEGIN;
@@ -45,15 +41,15 @@ COMMIT;
 
 
 class FrontierFile:
-    """One SQLite file that only this process writes to.
+    """A SQLite file to which only this process writes.
 
-    Raises InputError where the file is damaged, cannot be made or is another program's; PausedError
-    where one that is there cannot be written: the disk is full.
+    Raises InputError if the file is damaged, cannot be created or is of another program;
+    PausedError if an existing file cannot be written, since the disk is full for instance.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._void_after: tuple[int, int, int, int] | None = (0, 0, 0, 0)
+        self._continue_from: tuple[int, int, int, int] | None = (0, 0, 0, 0)
         try:
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
@@ -71,16 +67,16 @@ class FrontierFile:
     def _open(self) -> None:
         db = self._db
         db.execute("PRAGMA journal_mode = WAL")
-        # The log is emptied with each save: half-way only where it grows beyond 256 MiB.
+        # Each save empties the log; between two saves SQLite does so beyond 256 MiB.
         db.execute("PRAGMA wal_autocheckpoint = 65536")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -16000")
-        known = db.execute("PRAGMA user_version").fetchone()[0]
-        if not known and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if not version and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             db.executescript(_SCHEMA)
-        elif known != FORMAT:
+        elif version != FORMAT:
             raise InputError(
-                f"{self.path} is of frontier format {known}; this Spoor writes {FORMAT}; go on "
+                f"{self.path} is of frontier format {version}; this Spoor writes {FORMAT}; go on "
                 "with the version that began it"
             )
 
@@ -88,9 +84,9 @@ class FrontierFile:
         with suppress(sqlite3.Error):
             self._db.close()
 
-    def damaged(self, what: str) -> InputError:
+    def damaged(self, problem: str) -> InputError:
         return InputError(
-            f"{self.path} is damaged ({what}); put it back from a copy or choose another --out"
+            f"{self.path} is damaged ({problem}); put it back from a copy or choose another --out"
         )
 
     def _paused(self, error: Exception) -> PausedError:
@@ -99,9 +95,9 @@ class FrontierFile:
             "the same command to go on"
         )
 
-    def ask(self, query: str, *values: object) -> list[Any]:
+    def _query(self, sql: str, *values: object) -> list[Any]:
         try:
-            rows: list[Any] = self._db.execute(query, values).fetchall()
+            rows: list[Any] = self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise self.damaged(str(error)) from error
         return rows
@@ -113,9 +109,9 @@ class FrontierFile:
         try:
             db.execute("BEGIN IMMEDIATE")
             try:
-                if self._void_after is not None:
-                    self._drop_younger(db, *self._void_after)
-                    self._void_after = None
+                if self._continue_from is not None:
+                    self._delete_later(db, *self._continue_from)
+                    self._continue_from = None
                 yield db
                 db.execute("COMMIT")
             except BaseException:
@@ -128,10 +124,11 @@ class FrontierFile:
             raise self.damaged(str(error)) from error
 
     def start_after(self, generation: int, links: int, hosts: int, moved: int) -> None:
-        """Go on from a generation with so many rows; the next transaction drops what is younger."""
-        self._void_after = (generation, links, hosts, moved)
+        """Continue from a generation with these numbers of rows; the next transaction deletes
+        everything later."""
+        self._continue_from = (generation, links, hosts, moved)
 
-    def _drop_younger(
+    def _delete_later(
         self, db: sqlite3.Connection, generation: int, links: int, hosts: int, moved: int
     ) -> None:
         for table, column, first in (
@@ -152,23 +149,68 @@ class FrontierFile:
         moved: Iterable[tuple[LinkId, str]],
         in_links: Iterable[tuple[LinkId, int, str]],
     ) -> None:
-        """Add rows, numbered from those `written` (links, hosts, moved); in-links (link, place,
-        row) replace those of the same place."""
+        """Add rows, numbered from the `written` ones (links, hosts, moved) on; in-links (link,
+        place, row) replace those with the same link and place."""
         first_link, first_host, first_moved = written
         with self.writing() as db:
             db.executemany("INSERT INTO hosts VALUES (?, ?)", enumerate(hosts, first_host))
-            rows = ((link, *new) for link, new in enumerate(links, first_link))
-            db.executemany("INSERT INTO links VALUES (?, ?, ?, ?)", rows)
-            more = ((number, *new) for number, new in enumerate(moved, first_moved))
-            db.executemany("INSERT INTO moved VALUES (?, ?, ?)", more)
+            link_rows = ((link, *new) for link, new in enumerate(links, first_link))
+            db.executemany("INSERT INTO links VALUES (?, ?, ?, ?)", link_rows)
+            moved_rows = ((number, *new) for number, new in enumerate(moved, first_moved))
+            db.executemany("INSERT INTO moved VALUES (?, ?, ?)", moved_rows)
             db.executemany("INSERT OR REPLACE INTO in_links VALUES (?, ?, ?)", in_links)
+
+    # -- rows
+
+    def link_row(self, link: LinkId) -> tuple[str, LinkId, int]:
+        """(URL before redirects, parent, depth) of a link."""
+        rows = self._query("SELECT url, parent, depth FROM links WHERE link = ?", link)
+        if not rows:
+            raise self.damaged(f"link {link} is missing")
+        row: tuple[str, LinkId, int] = rows[0]
+        return row
+
+    def link_urls(self, first: LinkId, end: LinkId) -> list[tuple[str, LinkId]]:
+        """(URL before redirects, link) of the links from `first` to before `end`."""
+        sql = "SELECT url, link FROM links WHERE link >= ? AND link < ? ORDER BY link"
+        return self._query(sql, first, end)
+
+    def redirected_to(self, link: LinkId) -> str | None:
+        """The URL to which a link was redirected last."""
+        sql = "SELECT url FROM moved WHERE link = ? ORDER BY number DESC LIMIT 1"
+        rows = self._query(sql, link)
+        return str(rows[0][0]) if rows else None
+
+    def redirects(self, count: int) -> list[tuple[str, LinkId]]:
+        """(URL, link redirected to it) of the first `count` redirects, oldest first."""
+        return self._query("SELECT url, link FROM moved WHERE number < ? ORDER BY number", count)
+
+    def host_names(self, count: int) -> list[str]:
+        """The names of the first `count` hosts."""
+        rows = self._query("SELECT name FROM hosts WHERE host < ? ORDER BY host", count)
+        return [name for (name,) in rows]
+
+    def in_links(self, link: LinkId, count: int) -> list[Any]:
+        """The first `count` in-links of a link, as `in_link_row` encoded them."""
+        sql = "SELECT seen FROM in_links WHERE link = ? AND place < ? ORDER BY place"
+        rows = [json.loads(row) for (row,) in self._query(sql, link, count)] if count else []
+        if len(rows) != count:
+            raise self.damaged(f"the in-links of link {link} are missing")
+        return rows
+
+    def check_rows(self, links: int, hosts: int) -> None:
+        """Raises InputError if there are fewer rows of links or hosts."""
+        for table, column, count in (("links", "link", links), ("hosts", "host", hosts)):
+            (last,) = self._query(f"SELECT coalesce(max({column}), -1) FROM {table}")[0]
+            if last < count - 1:
+                raise self.damaged(f"its table {table} does not hold the {count} rows saved")
 
     # -- generations
 
     def generation(self, state: State) -> tuple[Any, ...] | None:
-        """(generation, links, hosts, moved, arrays) of a saved state; None where the file does not
-        hold it."""
-        rows = self.ask(
+        """(generation, links, hosts, moved, arrays) of a saved state; None if the file does not
+        have it."""
+        rows = self._query(
             "SELECT generation, links, hosts, moved, arrays FROM generations WHERE digest = ? "
             "ORDER BY generation DESC LIMIT 1",
             state["digest"],
@@ -182,7 +224,7 @@ class FrontierFile:
         written: Callable[[], None],
     ) -> None:
         """Write a generation (number, digest, links, hosts, moved, arrays) with its chunks (name,
-        place, data), safe from a loss of power; `written` is called before it is committed."""
+        place, data), durable after a loss of power; `written` is called before the commit."""
         self._db.execute("PRAGMA synchronous = FULL")
         with self.writing() as db:
             db.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -193,7 +235,7 @@ class FrontierFile:
             written()
 
     def empty_log(self) -> None:
-        """Write what the log holds into the file itself."""
+        """Move the contents of the log into the file."""
         try:
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -203,15 +245,15 @@ class FrontierFile:
     def read_array(
         self, name: str, size: int, digest: str, generation: int
     ) -> tuple[bytearray, list[bytes]]:
-        """An array of a generation, and the digests of its chunks. Raises InputError where it does
-        not fit its digest."""
+        """An array of a generation, and the digests of its chunks. Raises InputError if it does not
+        match its digest."""
         data, digests = bytearray(size), []
-        query = (
+        sql = (
             "SELECT place, data, max(generation) FROM chunks WHERE name = ? AND generation <= ? "
             "GROUP BY place ORDER BY place"
         )
         try:
-            for place, chunk, _ in self._db.execute(query, (name, generation)):
+            for place, chunk, _ in self._db.execute(sql, (name, generation)):
                 start = place * CHUNK
                 if start < size:
                     chunk = chunk[: size - start]
@@ -223,30 +265,19 @@ class FrontierFile:
             raise self.damaged(f"its array {name!r} does not fit its digest")
         return data, digests
 
-    def forget(self, kept: Sequence[int], void: Iterable[LinkId]) -> None:
-        """Keep only these generations (ascending), and no in-links of the `void` links."""
+    def forget(self, but: Sequence[int], void: Iterable[LinkId]) -> None:
+        """Delete all generations `but` these (ascending), and the in-links of the `void` links."""
         with self.writing() as db:
             db.executemany("DELETE FROM in_links WHERE link = ?", ((link,) for link in void))
-            for old, new in zip([0, *kept], kept, strict=False):
+            for old, new in zip([0, *but], but, strict=False):
                 db.execute(
                     "DELETE FROM chunks WHERE id IN (SELECT a.id FROM chunks a JOIN chunks b "
                     "ON a.name = b.name AND a.place = b.place AND b.generation > a.generation "
                     "WHERE a.generation > ? AND b.generation <= ?)",
                     (old, new),
                 )
-            marks = ", ".join("?" * len(kept))
-            db.execute(f"DELETE FROM generations WHERE generation NOT IN ({marks})", kept)
-
-
-def chunks_of(column: array[Any] | bytearray, first: int) -> Iterator[tuple[int, bytes]]:
-    """An array in chunks, counted from `first` on."""
-    with memoryview(column) as view, view.cast("B") as data:
-        for place, start in enumerate(range(0, len(data), CHUNK), first):
-            yield place, bytes(data[start : start + CHUNK])
-
-
-def digest_of(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
+            marks = ", ".join("?" * len(but))
+            db.execute(f"DELETE FROM generations WHERE generation NOT IN ({marks})", but)
 
 
 def in_link_row(link: Link, in_link: Sequence[Any]) -> str:
@@ -254,4 +285,4 @@ def in_link_row(link: Link, in_link: Sequence[Any]) -> str:
 
 
 _ENCODER = json.JSONEncoder(default=lambda number: number.item())
-"""Also for NumPy's numbers, where a judge scores by them."""
+"""Also encodes NumPy's numbers, which a judge may return as scores."""

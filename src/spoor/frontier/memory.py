@@ -1,6 +1,6 @@
-"""The frontier in memory: one dictionary of URLs, arrays by link number, a clock per host.
+"""The frontier in memory: a dictionary of URLs, arrays by link number, a clock for each host.
 
-Every call takes O(links handed in) or O(log hosts), however many links are open.
+Every call takes O(links given) or O(log hosts), however many links are open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
 
 @dataclass(slots=True)
 class _Host:
-    """When one host may be asked."""
+    """One host: its clock, its delay and its open links."""
 
     name: str
     delay: float
@@ -35,7 +35,7 @@ class _Host:
     in_flight: int = 0
     free_at: float = -np.inf
     waiting: list[LinkId] = field(default_factory=list)
-    """Links due for another request that found the host busy."""
+    """Links that are due for another request, but the host was busy."""
 
 
 class _HostsOf(Protocol):
@@ -49,9 +49,9 @@ class _HostsOf(Protocol):
 class MemoryFrontier:
     """All known links in memory.
 
-    At most `per_host` requests to a host at a time (0: no limit). `delay` seconds pass between
-    two: from the end of one to the start of the next where `per_host` is 1, from start to start
-    where it is more. `keep` in-links of each link are kept for policies that ask.
+    A host gets at most `per_host` requests at a time (0: no limit), with `delay` seconds between
+    two: from the end of one to the start of the next if `per_host` is 1, else from start to start.
+    The first `keep` in-links of each link are stored for policies that use them.
     """
 
     def __init__(self, *, delay: float = 0.0, per_host: int = 0, keep: int = 8) -> None:
@@ -66,11 +66,11 @@ class MemoryFrontier:
         self._hosts_of: _HostsOf = []
         self._seen: dict[LinkId, list[Seen]] = {}
         self._hosts: dict[str, _Host] = {}
-        # Open links in one list and in one a host, removed by swapping with the last; where each
-        # stands is kept by link number.
+        # Open links are in one list, and in one list for each host; a link is removed by swapping
+        # it with the last. These arrays have the index of each link in both lists.
         self._open: MutableSequence[LinkId] = self._numbers()
-        self._at = array("q")
-        self._at_host = array("q")
+        self._positions = array("q")
+        self._host_positions = array("q")
         # Hosts that are free and have open links, in insertion order (a set's order is not stable).
         self._ready: dict[str, None] = {}
         self._offered = 0
@@ -89,7 +89,7 @@ class MemoryFrontier:
     ) -> InLinks:
         urls, lazy = urls_of(found), hasattr(found, "urls")
         ids, state = self._ids, self._state
-        at: list[int] = []
+        indices: list[int] = []
         links: list[LinkId] = []
         first: list[bool] = []
         hosts: list[str] = []
@@ -103,14 +103,14 @@ class MemoryFrontier:
                 continue
             seen = self._seen.setdefault(link, [])
             if len(seen) < self._keep:
-                whole, place = (found, index) if lazy else ((found[index],), 0)
-                seen.append((whole, place, parent, parent_score, depth, new))
-            at.append(index)
+                source, offset = (found, index) if lazy else ((found[index],), 0)
+                seen.append((source, offset, parent, parent_score, depth, new))
+            indices.append(index)
             links.append(link)
             first.append(new)
             hosts.append(self._hosts_of[link].name)
             seen_urls.append(url)
-        return InLinks(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(found, indices, links, first, parent, parent_score, depth, seen_urls, hosts)
 
     def _enter(self, url: str, parent: LinkId, depth: int) -> LinkId:
         link = len(self._urls)
@@ -118,27 +118,27 @@ class MemoryFrontier:
         self._urls.append(url)
         self._parent.append(parent)
         self._depth.append(depth)
-        self._list(link, self._host(host_of(url)))
+        self._add_open(link, self._host(host_of(url)))
         return link
 
-    def _list(self, link: LinkId, host: _Host) -> None:
-        """A new link is open."""
+    def _add_open(self, link: LinkId, host: _Host) -> None:
+        """Add a new link, which is open."""
         self._state.append(OPEN)
         self._hosts_of.append(host)
-        self._at.append(0)
-        self._at_host.append(0)
-        self._put(link, host)
+        self._positions.append(0)
+        self._host_positions.append(0)
+        self._list_open(link, host)
 
-    def _put(self, link: LinkId, host: _Host) -> None:
-        """Among the open links of all, and of its host."""
-        self._at[link] = len(self._open)
+    def _list_open(self, link: LinkId, host: _Host) -> None:
+        """Add a link to the open links of all hosts and of its own."""
+        self._positions[link] = len(self._open)
         self._open.append(link)
-        self._at_host[link] = len(host.open)
+        self._host_positions[link] = len(host.open)
         host.open.append(link)
         if host.name in self._ready:
             self._offered += 1
         elif len(host.open) == 1:
-            self._reconsider(host)
+            self._schedule(host)
 
     def _host(self, name: str) -> _Host:
         host = self._hosts.get(name)
@@ -147,13 +147,13 @@ class MemoryFrontier:
             host = self._hosts[name] = _Host(name, self._delay, number, self._numbers())
         return host
 
-    def _remove(self, link: LinkId) -> None:
+    def _unlist_open(self, link: LinkId) -> None:
         host = self._hosts_of[link]
-        for links, places in ((self._open, self._at), (host.open, self._at_host)):
-            place, last = places[link], links.pop()
+        for links, positions in ((self._open, self._positions), (host.open, self._host_positions)):
+            position, last = positions[link], links.pop()
             if last != link:
-                links[place] = last
-                places[last] = place
+                links[position] = last
+                positions[last] = position
         if host.name in self._ready:
             self._offered -= 1
             if not host.open:
@@ -161,8 +161,9 @@ class MemoryFrontier:
 
     # -- hosts and their clocks
 
-    def _reconsider(self, host: _Host) -> None:
-        """Put a host that is not ready where its next turn will be seen."""
+    def _schedule(self, host: _Host) -> None:
+        """Queue a host that is not ready, and its waiting links, for the time at which it is
+        free."""
         if self._per_host and host.in_flight >= self._per_host:
             return
         for link in host.waiting:
@@ -187,8 +188,8 @@ class MemoryFrontier:
                 self._offered += len(host.open)
 
     def configure(self, *, delay: float, per_host: int) -> None:
-        """Go on with other politeness, as one that is made with them and loaded does: hosts known
-        already keep their delay until `pace`."""
+        """Change the politeness, as if the frontier were made with it and loaded: known hosts keep
+        their delay until `pace`."""
         self._delay, self._per_host = delay, per_host
 
     def offer(self, now: float) -> _MemoryOffer:
@@ -199,7 +200,7 @@ class MemoryFrontier:
         while self._due and self._due[0][0] <= now:
             _, link = heapq.heappop(self._due)
             if self._state[link] != WAITING:
-                continue  # it was taken out of turn
+                continue  # it was taken before
             host = self._hosts_of[link]
             if self._per_host and host.in_flight >= self._per_host:
                 host.waiting.append(link)
@@ -232,15 +233,15 @@ class MemoryFrontier:
         return bool(self._per_host) and host.in_flight >= self._per_host
 
     def hold(self, host: str, until: float) -> None:
-        state = self._host(host)
-        if until > state.free_at:
-            state.free_at = until
-            self._unready(state)
-            self._reconsider(state)
+        known = self._host(host)
+        if until > known.free_at:
+            known.free_at = until
+            self._unready(known)
+            self._schedule(known)
 
     def pace(self, host: str, delay: float) -> None:
-        state = self._host(host)
-        state.delay = max(state.delay, delay)
+        known = self._host(host)
+        known.delay = max(known.delay, delay)
 
     def delay(self, host: str) -> float:
         known = self._hosts.get(host)
@@ -250,7 +251,7 @@ class MemoryFrontier:
 
     def take(self, link: LinkId, now: float) -> tuple[str, str]:
         if self._state[link] == OPEN:
-            self._remove(link)
+            self._unlist_open(link)
         elif self._state[link] != WAITING:
             raise CallerError(f"link {link} is neither open nor due")
         self._state[link] = TAKEN
@@ -259,7 +260,7 @@ class MemoryFrontier:
         if host.delay or self._busy(host):
             host.free_at = max(host.free_at, now + host.delay)
             self._unready(host)
-            self._reconsider(host)
+            self._schedule(host)
         return self.url(link), host.name
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
@@ -273,14 +274,14 @@ class MemoryFrontier:
     def drop(self, link: LinkId) -> None:
         if self._state[link] != OPEN:
             raise CallerError(f"link {link} is not open")
-        self._remove(link)
+        self._unlist_open(link)
         self._done(link)
 
     def reopen(self, link: LinkId) -> None:
         if self._state[link] != DONE:
             raise CallerError(f"link {link} is not done with")
         self._state[link] = OPEN
-        self._put(link, self._hosts_of[link])
+        self._list_open(link, self._hosts_of[link])
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
         other = self.find(url)
@@ -289,8 +290,8 @@ class MemoryFrontier:
             if other == link or self._state[other] != OPEN:
                 self._done(link)
                 return False
-            # The link stands in for the other one, which is open no more.
-            self._remove(other)
+            # The link replaces the other one, which is closed.
+            self._unlist_open(other)
             self._done(other)
         self._rename(link, url)
         self._hosts_of[link] = self._host(host_of(url))
@@ -311,13 +312,13 @@ class MemoryFrontier:
             return
         if self._per_host == 1:
             host.free_at = max(host.free_at, now + host.delay)
-        self._reconsider(host)
+        self._schedule(host)
 
     def _done(self, link: LinkId) -> None:
         self._state[link] = DONE
         self._seen.pop(link, None)
 
-    # -- looking
+    # -- reading
 
     def url(self, link: LinkId) -> str:
         return self._urls[link]
@@ -350,14 +351,14 @@ class MemoryFrontier:
                 link,
                 self._urls[link],
                 self._hosts_of[link].name,
-                found[place].anchor,
-                found[place].kind,
+                links[offset].anchor,
+                links[offset].kind,
                 parent,
                 parent_score,
                 depth,
                 first,
             )
-            for found, place, parent, parent_score, depth, first in self._seen.get(link, ())
+            for links, offset, parent, parent_score, depth, first in self._seen.get(link, ())
         ]
 
     def hosts(self) -> Sequence[tuple[str, int, int, float]]:
@@ -367,7 +368,7 @@ class MemoryFrontier:
     # -- saving
 
     def save(self) -> State:
-        # After a redirect two URLs name one link, and one URL may stand at two links.
+        # After a redirect two URLs name one link, and two links may have the same URL.
         plain = {url: link for link, url in enumerate(self._urls)}
         aliases = sorted(set(self._ids.items()) - set(plain.items()))
         return {
@@ -406,23 +407,23 @@ class MemoryFrontier:
             )
         self._hosts_of = [self._host(host_of(url)) for url in self._urls]
         self._open = state["open"].tolist()
-        self._at = array("q", [0]) * len(self._urls)
-        self._at_host = array("q", [0]) * len(self._urls)
-        for place, link in enumerate(self._open):
-            self._at[link] = place
+        self._positions = array("q", [0]) * len(self._urls)
+        self._host_positions = array("q", [0]) * len(self._urls)
+        for position, link in enumerate(self._open):
+            self._positions[link] = position
         for host in self._hosts.values():
-            for place, link in enumerate(host.open):
-                self._at_host[link] = place
+            for position, link in enumerate(host.open):
+                self._host_positions[link] = position
         self._ready = dict.fromkeys(state["ready"])
         self._offered = sum(len(self._hosts[name].open) for name in self._ready)
-        self._later = [(at, name) for at, name in state["later"]]
-        self._due = [(at, link) for at, link in state["due"]]
+        self._later = [(time, name) for time, name in state["later"]]
+        self._due = [(time, link) for time, link in state["due"]]
         self._seen = {link: [_revive(row) for row in rows] for link, rows in state["seen"]}
 
 
 def _row(seen: Seen) -> list[Any]:
-    found, place, *in_link = seen
-    return [link_row(found[place]), *in_link]
+    links, offset, *in_link = seen
+    return [link_row(links[offset]), *in_link]
 
 
 def _revive(row: Sequence[Any]) -> Seen:
@@ -460,7 +461,7 @@ class _MemoryOffer:
             return [link for name in frontier._ready for link in frontier._hosts[name].open]
         if size * 4 < len(frontier._open) or k * 2 > size:
             return self._draw_by_host(rng, k)
-        # Most open links are on offer: draw from all, and draw again what is not.
+        # Most open links are on offer: draw from all of them, and drop those that are not.
         drawn: dict[LinkId, None] = {}
         while len(drawn) < k:
             link = frontier._open[int(rng.integers(len(frontier._open)))]
@@ -469,12 +470,12 @@ class _MemoryOffer:
         return list(drawn)
 
     def _draw_by_host(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
-        """O(free hosts + k): few hosts are free where this is called, or many links are wanted."""
+        """O(free hosts + k), for few free hosts or many links."""
         frontier = self._frontier
         hosts = [frontier._hosts[name].open for name in frontier._ready]
         ends = np.cumsum([len(links) for links in hosts])
         places = rng.choice(int(ends[-1]), size=k, replace=False)
-        at = np.searchsorted(ends, places, side="right")
+        owners = np.searchsorted(ends, places, side="right")
         return [
-            hosts[host][int(place - ends[host])] for host, place in zip(at, places, strict=True)
+            hosts[host][int(place - ends[host])] for host, place in zip(owners, places, strict=True)
         ]

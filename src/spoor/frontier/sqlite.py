@@ -1,15 +1,14 @@
 """The frontier on disk: URLs and the words of links in one SQLite file, clocks and lists in memory.
 
-The rules are those of `spoor.frontier.memory`, by the same lines; only where things lie differs, so
-the same crawl makes the same choices on either. In memory stay some 45 bytes a link: its state,
-its host, its places in the lists of open links, and 64 bits of a hash of its URL, by which a URL is
-known again (of ten million links any two are taken for one with a chance of 3 in a million). On
-disk are its URL, parent, depth and in-links; new ones go there `buffer` at a time.
+The rules and most of the code are those of `spoor.frontier.memory`; only the storage differs, so a
+crawl makes the same choices on either. A link takes about 45 bytes of memory: its state, its host,
+its indices in the lists of open links, and a 64-bit hash of its URL, which identifies the URL (with
+ten million links, the probability that any two have the same hash is 3 in a million). Its URL,
+parent, depth and in-links are on disk; `buffer` new ones are written at a time.
 
-`save` makes a *generation*: the arrays in chunks, of which only those that changed are written, and
-how many rows there are of everything else. Rows are only ever added; so `load` of an older
-generation leaves away what is younger, and what a process wrote after its last `save` before it
-died was never there. Which of the generations may go, `forget` says.
+`save` makes a *generation*: the chunks of the arrays that changed, and the number of rows of each
+table. Rows are only added; so `load` of an earlier generation ignores all later rows, among them
+those that a process wrote between its last `save` and its end. `forget` deletes generations.
 """
 
 from __future__ import annotations
@@ -24,7 +23,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.frontier.frontier_file import CHUNK, FrontierFile, chunks_of, digest_of, in_link_row
+from spoor.frontier.arrays import (
+    CHUNK,
+    ArrayDigests,
+    Column,
+    as_array,
+    chunks_of,
+    digests_of,
+    open_by_host,
+    open_positions,
+    table_digest,
+)
+from spoor.frontier.frontier_file import FrontierFile, in_link_row
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
 from spoor.frontier.url_index import HostNumbers, UrlIndex, fingerprint
 from spoor.learn.state import revive_link
@@ -32,25 +42,25 @@ from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 POINTS = ("links begun", "links written", "frontier begun", "frontier written", "frontier saved")
-"""Steps of a flush and of a save, told to `at`: where a test may end the process."""
+"""Steps of a flush and of a save, at which `at` is called: a test may end the process there."""
 
-_KEPT, _MOVED = 0x7F, 0x80
-"""Bits of a link's marks: how many of its in-links are kept, whether it was redirected."""
+_IN_LINKS, _MOVED = 0x7F, 0x80
+"""Bits of a link's marks: number of its stored in-links; whether it was redirected."""
 
 
 class SqliteFrontier(MemoryFrontier):
-    """All known links in a file that only this process writes to.
+    """All known links in a file to which only this process writes.
 
-    It begins empty, whatever the file holds; `load` goes on from what was saved there, or takes
-    over the state of a MemoryFrontier. `delay`, `per_host` and `keep` (at most 127) are as there.
-    `buffer`: new links and in-links that are held back, to be written together.
+    A new frontier is empty, whatever is in the file; `load` continues a state that was saved there,
+    or the state of a MemoryFrontier. `delay`, `per_host` and `keep` (at most 127) are as in
+    MemoryFrontier. `buffer`: number of new links and in-links that are written together.
 
-    Cost: about 14 µs a new link with one in-link; 20 µs for the URL of one that is chosen, and a
-    read of the disk where it is not in the machine's cache. A save takes time for what changed, and
-    a second for each ten million links; so does opening, twice.
+    Cost: about 14 µs for a new link with one in-link; 20 µs for the URL of a chosen link, and a
+    read of the disk if it is not cached. A save takes time for the changes, and a second for each
+    ten million links; opening takes twice that.
 
-    Raises InputError where the file is damaged, cannot be made or is another program's;
-    PausedError where one that is there cannot be written: the disk is full.
+    Raises InputError if the file is damaged, cannot be created or is of another program;
+    PausedError if an existing file cannot be written, since the disk is full for instance.
     """
 
     def __init__(
@@ -64,51 +74,51 @@ class SqliteFrontier(MemoryFrontier):
         at: Callable[[str], None] = lambda point: None,
     ) -> None:
         self._by_number: list[_Host] = []
-        super().__init__(delay=delay, per_host=per_host, keep=min(keep, _KEPT))
+        super().__init__(delay=delay, per_host=per_host, keep=min(keep, _IN_LINKS))
         self._buffer = buffer
         self._point = at
-        self._empty()
+        self._clear()
         self._file = FrontierFile(Path(path))
 
-    def _empty(self) -> None:
-        self._links = HostNumbers(self._by_number)
-        self._hosts_of = self._links
-        self._at = array("i")
-        self._at_host = array("i")
+    def _clear(self) -> None:
+        self._host_numbers = HostNumbers(self._by_number)
+        self._hosts_of = self._host_numbers
+        self._positions = array("i")
+        self._host_positions = array("i")
         self._marks = bytearray()
         self._index = UrlIndex()
         self._new: list[tuple[str, LinkId, int]] = []
         """(URL, parent, depth) of links that are not written yet."""
         self._new_moved: list[tuple[LinkId, str]] = []
         self._pending = 0
-        """Links and in-links not written yet."""
+        """Number of links and in-links that are not written yet."""
         self._links_written = self._hosts_written = self._moved_written = 0
-        self._asked: dict[LinkId, str] = {}
-        """URLs of links that are being asked for."""
+        self._in_flight_urls: dict[LinkId, str] = {}
+        """URLs of links in flight."""
         self._finished: list[LinkId] = []
-        """Links that are done with since the last save, and have in-links in the file."""
+        """Links done since the last save whose in-links are still in the file."""
         self._leftover: list[tuple[int, list[LinkId]]] = []
-        """Those of each generation."""
+        """(generation, links done before it whose in-links are still in the file)."""
         self._base = 0
-        """The generation gone on from; younger ones in the file are void."""
+        """The current generation; later ones in the file are void."""
         self._digest = ""
         self._chunks: dict[str, list[bytes]] = {}
-        """Array → digests of its chunks, as they stand in that generation."""
-        # Hashes are needed by link only to be written: the whole chunks of them that were are gone.
+        """Array → digests of its chunks in that generation."""
+        # Hashes by link are only needed for writing: written chunks of them are dropped.
         self._prints = array("Q")
-        self._prints_gone = 0
+        self._prints_dropped = 0
 
     def _numbers(self) -> MutableSequence[LinkId]:
         return array("i")
 
     def close(self) -> None:
-        """Close the file; what came after the last save is gone."""
+        """Close the file; changes after the last save are lost."""
         self._file.close()
 
     # -- the file
 
     def _flush(self) -> None:
-        """Write the new rows. They count from the next save on."""
+        """Write the new rows, which the next save includes."""
         self._point("links begun")
         hosts = self._by_number[self._hosts_written :]
         self._file.write_rows(
@@ -116,8 +126,8 @@ class SqliteFrontier(MemoryFrontier):
             [host.name for host in hosts],
             self._new,
             self._new_moved,
-            # Those of a link that is taken are kept until it is done with.
-            self._in_links(),
+            # In-links of a link stay until it is done.
+            self._new_in_links(),
         )
         self._hosts_written += len(hosts)
         self._links_written += len(self._new)
@@ -126,14 +136,14 @@ class SqliteFrontier(MemoryFrontier):
         self._point("links written")
 
     def _written(self) -> tuple[int, int, int]:
-        """Rows in the file: links, hosts, URLs that links were redirected to."""
+        """Numbers of rows in the file: links, hosts, redirected links."""
         return self._links_written, self._hosts_written, self._moved_written
 
-    def _in_links(self) -> Iterator[tuple[LinkId, int, str]]:
+    def _new_in_links(self) -> Iterator[tuple[LinkId, int, str]]:
         for link, seen in self._seen.items():
-            first = (self._marks[link] & _KEPT) - len(seen)
-            for place, (found, at, *in_link) in enumerate(seen, first):
-                yield link, place, in_link_row(found[at], in_link)
+            first = (self._marks[link] & _IN_LINKS) - len(seen)
+            for place, (links, offset, *in_link) in enumerate(seen, first):
+                yield link, place, in_link_row(links[offset], in_link)
 
     # -- entering links
 
@@ -141,35 +151,35 @@ class SqliteFrontier(MemoryFrontier):
         self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
         urls, lazy = urls_of(found), hasattr(found, "urls")
-        state, marks, keep, known = self._state, self._marks, self._keep, self._index.get
-        of, by_number = self._links.numbers, self._by_number
-        at: list[int] = []
+        state, marks, keep, find = self._state, self._marks, self._keep, self._index.get
+        host_numbers, by_number = self._host_numbers.numbers, self._by_number
+        indices: list[int] = []
         links: list[LinkId] = []
         first: list[bool] = []
         hosts: list[str] = []
         seen_urls: list[str] = []
         for index, url in enumerate(urls):
             key = fingerprint(url)
-            link = known(key)
+            link = find(key)
             new = link < 0
             if new:
                 link = self._enter_new(url, key, parent, depth)
             elif state[link] == DONE:
                 continue
-            if marks[link] & _KEPT < keep:
+            if marks[link] & _IN_LINKS < keep:
                 marks[link] += 1
                 self._pending += 1
-                whole, place = (found, index) if lazy else ((found[index],), 0)
-                seen = (whole, place, parent, parent_score, depth, new)
+                source, offset = (found, index) if lazy else ((found[index],), 0)
+                seen = (source, offset, parent, parent_score, depth, new)
                 self._seen.setdefault(link, []).append(seen)
-            at.append(index)
+            indices.append(index)
             links.append(link)
             first.append(new)
-            hosts.append(by_number[of[link]].name)
+            hosts.append(by_number[host_numbers[link]].name)
             seen_urls.append(url)
         if self._pending >= self._buffer:
             self._flush()
-        return InLinks(found, at, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(found, indices, links, first, parent, parent_score, depth, seen_urls, hosts)
 
     def _enter_new(self, url: str, key: int, parent: LinkId, depth: int) -> LinkId:
         link = len(self._state)
@@ -179,7 +189,7 @@ class SqliteFrontier(MemoryFrontier):
         self._new.append((url, parent, depth))
         self._pending += 1
         name = host_of(url)
-        self._list(link, self._hosts.get(name) or self._host(name))
+        self._add_open(link, self._hosts.get(name) or self._host(name))
         return link
 
     def _host(self, name: str) -> _Host:
@@ -191,31 +201,31 @@ class SqliteFrontier(MemoryFrontier):
     # -- one request
 
     def take(self, link: LinkId, now: float) -> tuple[str, str]:
-        taken = super().take(link, now)
-        self._asked[link] = taken[0]
-        return taken
+        url, host = super().take(link, now)
+        self._in_flight_urls[link] = url
+        return url, host
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
         super().settle(link, now, retry_at)
-        self._asked.pop(link, None)
+        self._in_flight_urls.pop(link, None)
 
     def reopen(self, link: LinkId) -> None:
         super().reopen(link)
-        # New in-links take the places of what is left of its old ones, which may not go any more.
+        # New in-links replace its old ones in the file, so these must not be deleted later.
         for links in (self._finished, *(links for _, links in self._leftover)):
             if link in links:
                 links.remove(link)
 
     def redirect(self, link: LinkId, url: str, now: float) -> bool:
-        goes_on = super().redirect(link, url, now)
-        self._asked.pop(link, None)
-        return goes_on
+        waits = super().redirect(link, url, now)
+        self._in_flight_urls.pop(link, None)
+        return waits
 
     def _done(self, link: LinkId) -> None:
         self._state[link] = DONE
         pending = self._seen.pop(link, ())
         self._pending -= len(pending)
-        if self._marks[link] & _KEPT > len(pending):
+        if self._marks[link] & _IN_LINKS > len(pending):
             self._finished.append(link)
         self._marks[link] &= _MOVED
 
@@ -225,63 +235,56 @@ class SqliteFrontier(MemoryFrontier):
         self._new_moved.append((link, url))
         self._pending += 1
 
-    # -- looking
+    # -- reading
 
     def find(self, url: str) -> LinkId | None:
         link = self._index.get(fingerprint(url))
         return None if link < 0 else link
 
     def url(self, link: LinkId) -> str:
-        url = self._asked.get(link)
+        url = self._in_flight_urls.get(link)
         if url is None:
-            url = self._moved_to(link) if self._marks[link] & _MOVED else None
-            url = self._row_of(link)[0] if url is None else url
+            url = self._redirected_to(link) if self._marks[link] & _MOVED else None
+            url = self._link_row(link)[0] if url is None else url
             if self._index.get(fingerprint(url)) < 0:
                 raise self._file.damaged(f"the URL of link {link} is another")
         return url
 
-    def _moved_to(self, link: LinkId) -> str | None:
+    def _redirected_to(self, link: LinkId) -> str | None:
         for moved, url in reversed(self._new_moved):
             if moved == link:
                 return url
-        rows = self._file.ask(
-            "SELECT url FROM moved WHERE link = ? ORDER BY number DESC LIMIT 1", link
-        )
-        return str(rows[0][0]) if rows else None
+        return self._file.redirected_to(link)
 
-    def _row_of(self, link: LinkId) -> tuple[str, LinkId, int]:
-        """URL as it was discovered, parent, depth."""
+    def _link_row(self, link: LinkId) -> tuple[str, LinkId, int]:
+        """(URL before redirects, parent, depth)."""
         if link >= self._links_written:
             return self._new[link - self._links_written]
-        rows = self._file.ask("SELECT url, parent, depth FROM links WHERE link = ?", link)
-        if not rows:
-            raise self._file.damaged(f"link {link} is missing")
-        row: tuple[str, LinkId, int] = rows[0]
-        return row
+        return self._file.link_row(link)
 
     def depth(self, link: LinkId) -> int:
-        return self._row_of(link)[2]
+        return self._link_row(link)[2]
 
     def path(self, link: LinkId) -> Sequence[LinkId]:
         steps = [link]
-        while (parent := self._row_of(steps[-1])[1]) != NO_PARENT:
+        while (parent := self._link_row(steps[-1])[1]) != NO_PARENT:
             steps.append(parent)
         return steps[::-1]
 
     def open(self) -> Iterator[LinkId]:
-        found = np.flatnonzero(np.frombuffer(bytes(self._state), dtype=np.uint8) == OPEN)
+        links = np.flatnonzero(np.frombuffer(bytes(self._state), dtype=np.uint8) == OPEN)
         return (
-            link for block in range(0, len(found), 4096) for link in found[block:][:4096].tolist()
+            link for block in range(0, len(links), 4096) for link in links[block:][:4096].tolist()
         )
 
     def done(self) -> Iterator[str]:
         if self._pending:
             self._flush()
-        # Where a link was redirected to the URL of another, that URL is the first one's.
-        moved = dict(self._file.ask("SELECT url, link FROM moved ORDER BY number"))
+        # A URL to which a link was redirected belongs to that link.
+        moved = dict(self._file.redirects(self._moved_written))
         for block in range(0, self._links_written, 4096):
-            rows = "SELECT url, link FROM links WHERE link >= ? AND link < ? ORDER BY link"
-            for url, link in self._file.ask(rows, block, min(block + 4096, self._links_written)):
+            end = min(block + 4096, self._links_written)
+            for url, link in self._file.link_urls(block, end):
                 if url not in moved and self._state[link] == DONE:
                     yield url
         yield from (url for url, link in moved.items() if self._state[link] == DONE)
@@ -290,70 +293,52 @@ class SqliteFrontier(MemoryFrontier):
         if self._state[link] == DONE:
             return []
         pending = self._seen.get(link, ())
-        written = (self._marks[link] & _KEPT) - len(pending)
-        rows: list[Any] = []
-        if written:
-            query = "SELECT seen FROM in_links WHERE link = ? AND place < ? ORDER BY place"
-            rows = [json.loads(row) for (row,) in self._file.ask(query, link, written)]
-            if len(rows) != written:
-                raise self._file.damaged(f"the in-links of link {link} are missing")
-        rows += [json.loads(in_link_row(whole[at], seen)) for whole, at, *seen in pending]
+        written = (self._marks[link] & _IN_LINKS) - len(pending)
+        rows = self._file.in_links(link, written)
+        rows += [json.loads(in_link_row(links[offset], seen)) for links, offset, *seen in pending]
         url, host = self.url(link), self._hosts_of[link].name
-        told = []
+        in_links = []
         for anchor, kind, *seen in rows:
-            found = revive_link((url, anchor, kind))
-            told.append(InLink(link, url, host, found.anchor, kind, *seen))
-        return told
+            revived = revive_link((url, anchor, kind))
+            in_links.append(InLink(link, url, host, revived.anchor, kind, *seen))
+        return in_links
 
     # -- saving
 
     def save(self) -> State:
-        """Makes what is known now a generation of the file, safe from a loss of power, and returns
-        what names it. Unchanged, it names the same one."""
+        """Write the current state as a generation, durable after a loss of power; returns its
+        identifier. Without changes, that is the identifier of the last one."""
         if self._pending or self._hosts_written < len(self._by_number):
             self._flush()
         columns = self._columns()
-        arrays, digests, changed = {}, {}, []
-        for name, column in columns.items():
-            gone = self._prints_gone if name == "prints" else 0
-            known = self._chunks.get(name, [])
-            found = known[:gone]
-            for place, chunk in chunks_of(column, gone):
-                found.append(digest_of(chunk))
-                if place >= len(known) or found[place] != known[place]:
-                    changed.append((name, place))
-            with memoryview(column) as data:
-                size = data.nbytes + gone * CHUNK
-            arrays[name] = (size, digest_of(b"".join(found)).hex())
-            digests[name] = found
-        told = json.dumps(arrays)
-        if _whole(told) != self._digest:
-            self._write_generation(told, columns, changed)
-            self._chunks = digests
-            whole = len(self._prints) * 8 // CHUNK
-            del self._prints[: whole * CHUNK // 8]
-            self._prints_gone += whole
+        digests = digests_of(columns, self._chunks, {"prints": self._prints_dropped})
+        if table_digest(digests.table) != self._digest:
+            self._write_generation(digests, columns)
+            self._chunks = dict(digests.chunks)
+            complete = len(self._prints) * 8 // CHUNK
+            del self._prints[: complete * CHUNK // 8]
+            self._prints_dropped += complete
         return self.saved()
 
     def saved(self) -> State:
-        """What names the generation that was saved or loaded last."""
+        """The identifier of the generation that was saved or loaded last."""
         return {"digest": self._digest}
 
-    def _columns(self) -> dict[str, array[Any] | bytearray]:
-        """All that is in memory, as arrays."""
+    def _columns(self) -> dict[str, Column]:
+        """Everything in memory, as arrays."""
         hosts = self._hosts
         waiting = [(host.number, link) for host in self._by_number for link in host.waiting]
         return {
             "state": self._state,
             "marks": self._marks,
-            "host": self._links.numbers,
-            "open": _array(self._open),
-            "at host": self._at_host,
+            "host": self._host_numbers.numbers,
+            "open": as_array(self._open),
+            "at host": self._host_positions,
             "prints": self._prints,
             "ready": array("i", (hosts[name].number for name in self._ready)),
-            "later at": array("d", (at for at, _ in self._later)),
+            "later at": array("d", (time for time, _ in self._later)),
             "later": array("i", (hosts[name].number for _, name in self._later)),
-            "due at": array("d", (at for at, _ in self._due)),
+            "due at": array("d", (time for time, _ in self._due)),
             "due": array("i", (link for _, link in self._due)),
             "delay": array("d", (host.delay for host in self._by_number)),
             "in flight": array("i", (host.in_flight for host in self._by_number)),
@@ -361,23 +346,19 @@ class SqliteFrontier(MemoryFrontier):
             "waiting": array("i", (number for pair in waiting for number in pair)),
         }
 
-    def _write_generation(
-        self,
-        arrays: str,
-        columns: Mapping[str, array[Any] | bytearray],
-        changed: Iterable[tuple[str, int]],
-    ) -> None:
+    def _write_generation(self, digests: ArrayDigests, columns: Mapping[str, Column]) -> None:
         self._point("frontier begun")
-        new, digest = self._base + 1, _whole(arrays)
-        wanted = set(changed)
+        new, digest = self._base + 1, table_digest(digests.table)
         chunks = (
-            (name, place, chunk)
+            (name, index, chunk)
             for name, column in columns.items()
-            for place, chunk in chunks_of(column, self._prints_gone if name == "prints" else 0)
-            if (name, place) in wanted
+            for index, chunk in chunks_of(column, self._prints_dropped if name == "prints" else 0)
+            if (name, index) in digests.changed
         )
         self._file.write_generation(
-            (new, digest, *self._written(), arrays), chunks, lambda: self._point("frontier written")
+            (new, digest, *self._written(), digests.table),
+            chunks,
+            lambda: self._point("frontier written"),
         )
         self._base, self._digest = new, digest
         self._leftover.append((new, self._finished))
@@ -386,117 +367,97 @@ class SqliteFrontier(MemoryFrontier):
         self._point("frontier saved")
 
     def holds(self, state: State) -> bool:
-        """Whether the file has the generation that `save` named so."""
+        """Whether the file has the generation with this identifier."""
         return "digest" in state and self._file.generation(state) is not None
 
     def forget(self, but: Iterable[State]) -> None:
-        """Only these of the states saved here can be loaded from now on; the room of the others is
-        used again."""
-        found = [self._file.generation(state) for state in but]
-        kept = sorted(row[0] for row in found if row is not None)
-        oldest = kept[0] if kept else 0
-        void = [link for at, links in self._leftover if at <= oldest for link in links]
+        """Delete all saved states `but` these; their space is used again."""
+        rows = [self._file.generation(state) for state in but]
+        remaining = sorted(row[0] for row in rows if row is not None)
+        oldest = remaining[0] if remaining else 0
+        void = [link for number, links in self._leftover if number <= oldest for link in links]
         self._leftover = [entry for entry in self._leftover if entry[0] > oldest]
-        self._file.forget(kept, void)
+        self._file.forget(remaining, void)
 
     def load(self, state: State) -> None:
-        """Go on from what `save` named, or from the state of a MemoryFrontier.
+        """Continue the state with this identifier, or the state of a MemoryFrontier.
 
-        Raises InputError where the file does not hold it, or not whole.
+        Raises InputError if the file does not have it completely.
         """
-        keep = (self._delay, self._per_host, self._keep)
-        MemoryFrontier.__init__(self, delay=keep[0], per_host=keep[1], keep=keep[2])
+        delay, per_host, keep = self._delay, self._per_host, self._keep
+        MemoryFrontier.__init__(self, delay=delay, per_host=per_host, keep=keep)
         self._by_number.clear()
-        self._empty()
+        self._clear()
         if "digest" not in state:
             self._file.start_after(0, 0, 0, 0)
-            self._take_over(state)
+            self._load_memory_state(state)
             return
-        found = self._file.generation(state)
-        if found is None:
+        generation = self._file.generation(state)
+        if generation is None:
             raise self._file.damaged("it does not hold the frontier of the last checkpoint")
-        self._base, links, hosts, moved, arrays = found
+        self._base, links, hosts, moved, arrays = generation
         self._links_written, self._hosts_written, self._moved_written = links, hosts, moved
         self._digest = state["digest"]
         self._file.start_after(self._base, *self._written())
-        for table, column, count in (("links", "link", links), ("hosts", "host", hosts)):
-            if self._file.ask(f"SELECT coalesce(max({column}), -1) FROM {table}")[0][0] < count - 1:
-                raise self._file.damaged(f"its table {table} does not hold the {count} rows saved")
-        if _whole(arrays) != self._digest:
+        self._file.check_rows(links, hosts)
+        if table_digest(arrays) != self._digest:
             raise self._file.damaged("its list of arrays does not fit its digest")
         self._restore(links, json.loads(arrays))
 
     def _restore(self, count: int, arrays: Mapping[str, tuple[int, str]]) -> None:
-        """The frontier as its arrays say; one after the other, so that little is there twice."""
+        """Restore the frontier from its arrays, one after the other to save memory."""
 
         def column(name: str) -> bytearray:
-            return self._column(name, *arrays[name])
+            data, self._chunks[name] = self._file.read_array(name, *arrays[name], self._base)
+            return data
 
         def numbers(name: str, kind: str = "i4") -> list[Any]:
-            found: list[Any] = np.frombuffer(column(name), dtype=kind).tolist()
-            return found
+            values: list[Any] = np.frombuffer(column(name), dtype=kind).tolist()
+            return values
 
-        for (name,) in self._file.ask(
-            "SELECT name FROM hosts WHERE host < ? ORDER BY host", self._hosts_written
-        ):
+        for name in self._file.host_names(self._hosts_written):
             self._host(name)
-        delays, flights, frees = (
-            numbers("delay", "f8"),
-            numbers("in flight"),
-            numbers("free at", "f8"),
+        clocks = zip(
+            numbers("delay", "f8"), numbers("in flight"), numbers("free at", "f8"), strict=True
         )
-        for host, delay, in_flight, free_at in zip(
-            self._by_number, delays, flights, frees, strict=True
-        ):
-            host.delay, host.in_flight, host.free_at = delay, in_flight, free_at
+        for host, clock in zip(self._by_number, clocks, strict=True):
+            host.delay, host.in_flight, host.free_at = clock
         pairs = iter(numbers("waiting"))
         for number, link in zip(pairs, pairs, strict=True):
             self._by_number[number].waiting.append(link)
         names = [host.name for host in self._by_number]
         later, due = numbers("later at", "f8"), numbers("due at", "f8")
-        self._later = [(at, names[it]) for at, it in zip(later, numbers("later"), strict=True)]
+        self._later = [
+            (time, names[number]) for time, number in zip(later, numbers("later"), strict=True)
+        ]
         self._due = list(zip(due, numbers("due"), strict=True))
         self._state, self._marks = column("state"), column("marks")
-        self._links.numbers.frombytes(column("host"))
-        self._at_host.frombytes(column("at host"))
+        self._host_numbers.numbers.frombytes(column("host"))
+        self._host_positions.frombytes(column("at host"))
         self._open = opened = array("i")
         opened.frombytes(column("open"))
-        self._place(np.frombuffer(opened, dtype="i4"), count)
+        self._list_all_open(np.frombuffer(opened, dtype="i4"), count)
         ready = numbers("ready")
         self._ready = dict.fromkeys(names[number] for number in ready)
         self._offered = sum(len(self._by_number[number].open) for number in ready)
         prints = column("prints")
-        self._prints_gone = count * 8 // CHUNK
-        self._prints.frombytes(prints[self._prints_gone * CHUNK :])
+        self._prints_dropped = count * 8 // CHUNK
+        self._prints.frombytes(prints[self._prints_dropped * CHUNK :])
         self._index = UrlIndex.of(np.frombuffer(prints, dtype="u8"))
-        for link, url in self._file.ask(
-            "SELECT link, url FROM moved WHERE number < ? ORDER BY number", self._moved_written
-        ):
+        for url, link in self._file.redirects(self._moved_written):
             self._index.put(fingerprint(url), link)
 
-    def _column(self, name: str, size: int, digest: str) -> bytearray:
-        """An array of the generation gone on from."""
-        data, self._chunks[name] = self._file.read_array(name, size, digest, self._base)
-        return data
+    def _list_all_open(self, opened: NDArray[np.int32], count: int) -> None:
+        """Restore the lists of open links of the hosts, and the index of each link in `opened`."""
+        self._positions = open_positions(opened, count)
+        hosts = np.frombuffer(self._host_numbers.numbers, dtype="i4")
+        host_positions = np.frombuffer(self._host_positions, dtype="i4")
+        lists = open_by_host(opened, hosts, host_positions, len(self._by_number))
+        for host, links in zip(self._by_number, lists, strict=True):
+            host.open = links
 
-    def _place(self, opened: NDArray[np.int32], count: int) -> None:
-        """The lists of open links a host, and where each stands in that of all."""
-        self._at = array("i", bytes(4 * count))
-        at = np.frombuffer(self._at, dtype="i4")
-        at[opened] = np.arange(len(opened), dtype="i4")
-        hosts = np.frombuffer(self._links.numbers, dtype="i4")[opened]
-        counts = np.bincount(hosts, minlength=len(self._by_number))
-        ends = np.cumsum(counts)
-        starts = ends - counts
-        places = starts.astype("i4")[hosts]
-        places += np.frombuffer(self._at_host, dtype="i4")[opened]
-        listed = np.empty(len(opened), dtype="i4")
-        listed[places] = opened
-        for host, start, end in zip(self._by_number, starts.tolist(), ends.tolist(), strict=True):
-            host.open = array("i", listed[start:end].tobytes())
-
-    def _take_over(self, state: State) -> None:
-        """What a MemoryFrontier saved."""
+    def _load_memory_state(self, state: State) -> None:
+        """Continue the state of a MemoryFrontier."""
         urls: list[str] = state["urls"]
         for (name, delay, in_flight, free_at), waiting in zip(
             state["hosts"], state["host_waiting"], strict=True
@@ -505,17 +466,17 @@ class SqliteFrontier(MemoryFrontier):
             host.delay, host.in_flight, host.waiting = delay, in_flight, list(waiting)
             host.free_at = -np.inf if free_at is None else free_at
         self._state = bytearray(state["state"].tobytes())
-        self._links.numbers.extend(self._host(host_of(url)).number for url in urls)
-        self._at_host = array("i", bytes(4 * len(urls)))
+        self._host_numbers.numbers.extend(self._host(host_of(url)).number for url in urls)
+        self._host_positions = array("i", bytes(4 * len(urls)))
         for links in state["host_open"]:
-            for place, link in enumerate(links):
-                self._at_host[link] = place
+            for position, link in enumerate(links):
+                self._host_positions[link] = position
         self._open = array("i", state["open"].tolist())
-        self._place(np.frombuffer(self._open, dtype="i4"), len(urls))
+        self._list_all_open(np.frombuffer(self._open, dtype="i4"), len(urls))
         self._ready = dict.fromkeys(state["ready"])
         self._offered = sum(len(self._hosts[name].open) for name in self._ready)
-        self._later = [(at, name) for at, name in state["later"]]
-        self._due = [(at, link) for at, link in state["due"]]
+        self._later = [(time, name) for time, name in state["later"]]
+        self._due = [(time, link) for time, link in state["due"]]
         self._marks = bytearray(len(urls))
         for link, url in enumerate(urls):
             self._prints.append(fingerprint(url))
@@ -527,21 +488,13 @@ class SqliteFrontier(MemoryFrontier):
         self._new = list(zip(urls, state["parent"].tolist(), state["depth"].tolist(), strict=True))
         self._flush()
         with self._file.writing() as db:
-            db.executemany("INSERT INTO in_links VALUES (?, ?, ?)", self._taken_over(state["seen"]))
+            db.executemany(
+                "INSERT INTO in_links VALUES (?, ?, ?)", self._in_link_rows(state["seen"])
+            )
 
-    def _taken_over(self, seen: Iterable[Any]) -> Iterator[tuple[LinkId, int, str]]:
+    def _in_link_rows(self, seen: Iterable[Any]) -> Iterator[tuple[LinkId, int, str]]:
         for link, rows in seen:
-            kept = list(islice(rows, self._keep))
-            self._marks[link] += len(kept)
-            for place, ((_, anchor, kind), *in_link) in enumerate(kept):
+            first = list(islice(rows, self._keep))
+            self._marks[link] += len(first)
+            for place, ((_, anchor, kind), *in_link) in enumerate(first):
                 yield link, place, json.dumps([anchor, kind, *in_link])
-
-
-def _whole(arrays: str) -> str:
-    """Of all arrays, by what is told of each."""
-    return digest_of(arrays.encode()).hex()
-
-
-def _array(numbers: MutableSequence[int]) -> array[int]:
-    assert isinstance(numbers, array)
-    return numbers

@@ -1,4 +1,4 @@
-"""What the frontier on disk keeps in memory of each link: its URL's hash, and its host."""
+"""Indexes of the frontier on disk that are in memory: hash of a URL → link, link → host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEGMENTS = 12
 
 
 class UrlIndex:
-    """Hash of a URL → link: 12 bytes each, sorted, in segments short enough to insert into."""
+    """Hash of a URL → link: 12 bytes each, sorted, in segments that are short for fast inserts."""
 
     __slots__ = ("_links", "_prints")
 
@@ -34,28 +34,28 @@ class UrlIndex:
         self._links = [array("i") for _ in range(1 << _SEGMENTS)]
 
     def get(self, key: int) -> LinkId:
-        """−1 where it is not known."""
+        """The link; −1 for an unknown hash."""
         segment = key >> 64 - _SEGMENTS
         prints = self._prints[segment]
-        at = bisect_left(prints, key)
-        return self._links[segment][at] if at < len(prints) and prints[at] == key else -1
+        index = bisect_left(prints, key)
+        return self._links[segment][index] if index < len(prints) and prints[index] == key else -1
 
     def put(self, key: int, link: LinkId) -> None:
         segment = key >> 64 - _SEGMENTS
         prints, links = self._prints[segment], self._links[segment]
-        at = bisect_left(prints, key)
-        if at < len(prints) and prints[at] == key:
-            links[at] = link
+        index = bisect_left(prints, key)
+        if index < len(prints) and prints[index] == key:
+            links[index] = link
         else:
-            prints.insert(at, key)
-            links.insert(at, link)
+            prints.insert(index, key)
+            links.insert(index, link)
 
     @classmethod
     def of(cls, prints: NDArray[np.uint64]) -> UrlIndex:
-        """Of the hashes of all links, in the order of their numbers."""
+        """The index of all links, from their hashes in the order of their numbers."""
         made = cls()
         tops = prints.astype("<u8", copy=False).view(np.uint8)[7::8] >> 4
-        # In parts, so that sorting takes little memory.
+        # In 16 parts, since sorting all at once takes more memory.
         for part in range(16):
             links = np.flatnonzero(tops == part).astype(np.int32)
             own = prints[links]

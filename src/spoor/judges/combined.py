@@ -12,7 +12,7 @@ from spoor.wrapping import Wrapper
 
 
 class _Several(Wrapper):
-    """Judges side by side; all of them see every page, so that those that learn go on learning."""
+    """Several judges; each sees every page, so that all of them can learn."""
 
     kind = Judge
 
@@ -22,7 +22,7 @@ class _Several(Wrapper):
         self._judges = list(judges)
         self.hold(*judges)
 
-    def _all(self, page: Page) -> list[Judgement]:
+    def _judge_all(self, page: Page) -> list[Judgement]:
         return [judge.judge(page) for judge in self._judges]
 
     def pass_save(self) -> State:
@@ -52,49 +52,51 @@ class _Several(Wrapper):
 
 
 class AllOf(_Several):
-    """Relevant where all are; score and reward are the smallest."""
+    """Relevant if all judges agree; score and reward are the smallest."""
 
     def judge(self, page: Page) -> Judgement:
-        said = self._all(page)
-        why = tuple(reason for one in said for reason in one.why)
-        relevant = all(one.relevant for one in said)
+        judgements = self._judge_all(page)
         return Judgement(
-            min(one.score for one in said), relevant, min(one.reward for one in said), why
+            min(judgement.score for judgement in judgements),
+            all(judgement.relevant for judgement in judgements),
+            min(judgement.reward for judgement in judgements),
+            tuple(reason for judgement in judgements for reason in judgement.why),
         )
 
 
 class AnyOf(_Several):
-    """Relevant where one is; score and reward are the largest."""
+    """Relevant if one of the judges says so; score and reward are the largest."""
 
     @property
     def threshold(self) -> float | None:
-        """The score from which on a page is relevant, where that is the same for all of them."""
-        found = {getattr(judge, "threshold", None) for judge in self._judges}
-        return found.pop() if len(found) == 1 else None
+        """The least score of relevant pages, if it is the same for all judges."""
+        thresholds = {getattr(judge, "threshold", None) for judge in self._judges}
+        return thresholds.pop() if len(thresholds) == 1 else None
 
     def judge(self, page: Page) -> Judgement:
-        said = self._all(page)
-        best = max(said, key=lambda one: (one.relevant, one.score))
-        reward = max(one.reward for one in said)
-        return Judgement(max(one.score for one in said), best.relevant, reward, best.why)
+        judgements = self._judge_all(page)
+        best = max(judgements, key=lambda judgement: (judgement.relevant, judgement.score))
+        score = max(judgement.score for judgement in judgements)
+        reward = max(judgement.reward for judgement in judgements)
+        return Judgement(score, best.relevant, reward, best.why)
 
 
 class Not(_Several):
-    """Relevant where the other is not."""
+    """Relevant if the wrapped judge says that it is not."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__([judge])
 
     def judge(self, page: Page) -> Judgement:
-        (said,) = self._all(page)
-        why = tuple((f"not: {reason}", -share) for reason, share in said.why)
-        score = 1.0 - said.score
+        (judgement,) = self._judge_all(page)
+        why = tuple((f"not: {reason}", -share) for reason, share in judgement.why)
+        score = 1.0 - judgement.score
         why = why or (("nothing speaks for what is not wanted", score),)
-        return Judgement(score, not said.relevant, float(not said.relevant), why)
+        return Judgement(score, not judgement.relevant, float(not judgement.relevant), why)
 
 
 class WeightedSum(_Several):
-    """Score: mean of the scores by their weights; relevant from `threshold` on."""
+    """Score: weighted mean of the scores; relevant if it is `threshold` or more."""
 
     def __init__(
         self, judges: Sequence[Judge], weights: Sequence[float], *, threshold: float = 0.5
@@ -106,8 +108,12 @@ class WeightedSum(_Several):
         self.threshold = threshold
 
     def judge(self, page: Page) -> Judgement:
-        said = list(zip(self._weights, self._all(page), strict=True))
-        score = min(1.0, sum(weight * one.score for weight, one in said))
+        judgements = list(zip(self._weights, self._judge_all(page), strict=True))
+        score = min(1.0, sum(weight * judgement.score for weight, judgement in judgements))
         relevant = score >= self.threshold
-        why = tuple((reason, weight * share) for weight, one in said for reason, share in one.why)
+        why = tuple(
+            (reason, weight * share)
+            for weight, judgement in judgements
+            for reason, share in judgement.why
+        )
         return Judgement(score, relevant, float(relevant), why)

@@ -1,5 +1,5 @@
-"""Judges of plain facts: the page's label, URL, media type, a pattern in its text, or what a
-Python function says."""
+"""Judges of simple facts: the label, URL or media type of a page, a pattern in its text, or the
+result of a Python function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spoor.types import Judgement, Page
 
 _NO = Judgement(0.0, False, 0.0)
 _TEXT = 200_000
-"""Characters of a text that a pattern is looked for in."""
+"""Characters of a text that are searched for a pattern."""
 _SHOWN = 80
 
 
@@ -21,7 +21,7 @@ def _yes(why: str) -> Judgement:
 
 
 class Label:
-    """Pages that whoever recorded them gave this label."""
+    """Relevant: pages that were recorded with this label."""
 
     def __init__(self, label: str) -> None:
         self._label = label
@@ -31,7 +31,7 @@ class Label:
 
 
 class UrlPattern:
-    """Pages whose URL a regular expression is found in."""
+    """Relevant: pages whose URL matches a regular expression anywhere."""
 
     def __init__(self, pattern: str) -> None:
         try:
@@ -40,12 +40,12 @@ class UrlPattern:
             raise InputError(f"bad regular expression {pattern!r}: {error}") from error
 
     def judge(self, page: Page) -> Judgement:
-        found = self._pattern.search(page.url)
-        return _yes(f"its URL has {found[0]!r}") if found else _NO
+        match = self._pattern.search(page.url)
+        return _yes(f"its URL has {match[0]!r}") if match else _NO
 
 
 class TextPattern:
-    """Pages in whose title or text a regular expression is found; letters' case does not matter."""
+    """Relevant: pages whose title or text matches a regular expression anywhere, in any case."""
 
     def __init__(self, pattern: str) -> None:
         try:
@@ -54,15 +54,15 @@ class TextPattern:
             raise InputError(f"bad regular expression {pattern!r}: {error}") from error
 
     def judge(self, page: Page) -> Judgement:
-        for where, text in (("title", page.title), ("text", page.text[:_TEXT])):
-            if found := self._pattern.search(text):
-                said = " ".join(found[0].split())
-                return _yes(f"its {where} has {said[:_SHOWN]!r}")
+        for part, text in (("title", page.title), ("text", page.text[:_TEXT])):
+            if match := self._pattern.search(text):
+                words = " ".join(match[0].split())
+                return _yes(f"its {part} has {words[:_SHOWN]!r}")
         return _NO
 
 
 class MediaType:
-    """Documents whose media type fits a pattern such as `application/pdf` or `image/*`."""
+    """Relevant: documents whose media type matches a pattern as in `application/pdf`, `image/*`."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern.strip().lower()
@@ -75,7 +75,7 @@ class MediaType:
 
 
 class Function:
-    """What a Python function says of a page: a bool, a score in [0, 1], or a whole Judgement."""
+    """Judges by a function of a page, which returns a bool, a score in [0, 1] or a Judgement."""
 
     def __init__(
         self, function: Callable[[Page], bool | float | Judgement], *, threshold: float = 0.5
@@ -84,10 +84,10 @@ class Function:
         self.threshold = threshold
 
     def judge(self, page: Page) -> Judgement:
-        said = self._function(page)
-        if isinstance(said, Judgement):
-            return said
-        score = float(said)
+        result = self._function(page)
+        if isinstance(result, Judgement):
+            return result
+        score = float(result)
         relevant = score >= self.threshold
         name = getattr(self._function, "__name__", "the function")
         return Judgement(score, relevant, float(relevant), ((f"{name} says so", score),))

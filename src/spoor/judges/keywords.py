@@ -1,4 +1,4 @@
-"""Keywords and phrases, found as whole words, weighed by where they stand."""
+"""A judge of keywords and phrases, matched as whole words and weighed by part of the page."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from spoor.web.text import stem, tokens, words_of
 from spoor.web.urls import words as url_words
 
 FIELD_WEIGHTS: Mapping[str, float] = {"title": 1.0, "headings": 0.8, "url": 0.8, "text": 0.5}
-"""What one occurrence in each part of a page is worth."""
+"""Part of a page → weight of an occurrence there."""
 
 _TEXT_WORDS = 50_000
 
 
 class Keywords:
-    """Score: share of the phrases that the page holds, each weighed by the best place it stands in.
+    """Score: share of the phrases that the page has, each weighed by its best field.
 
-    A phrase that stands in the text alone counts more the oftener it does: `weight · (1 − 2^−n)`
-    with n occurrences a thousand words (in all of a shorter text), so a long page is not about
-    everything that it mentions once. A page is relevant from `threshold` on. Words are compared
-    lower-case, by their stems unless `stemmed` is False; a phrase of several words must stand in
-    that order.
+    A phrase that only the text has counts more the more often it occurs: `weight · (1 − 2^−n)` with
+    n occurrences per thousand words (or in all of a shorter text), so that a long page is not about
+    everything that it mentions once. A page is relevant if its score is `threshold` or more. Words
+    are compared in lower case, by their stems unless `stemmed` is False; the words of a phrase must
+    follow one another in that order.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Keywords:
         why: list[tuple[str, float]] = []
         total = 0.0
         for phrase, words in self._phrases.items():
-            value, reason = self._find(words, parts)
+            value, reason = self._best_match(words, parts)
             if value:
                 share = value / self._best / len(self._phrases)
                 total += share
@@ -68,21 +68,21 @@ class Keywords:
         relevant = score >= self.threshold
         return Judgement(score, relevant, float(relevant), tuple(why))
 
-    def _find(
+    def _best_match(
         self, words: tuple[str, ...], parts: Mapping[str, tuple[str, ...]]
     ) -> tuple[float, str]:
         best, reason = 0.0, ""
         for field, weight in self._fields.items():
             if weight <= best:
                 continue
-            found = occurrences(words, parts[field])
-            if not found:
+            count = occurrences(words, parts[field])
+            if not count:
                 continue
             if field == "text":
-                often = found * 1000.0 / max(len(parts[field]), 1000)
-                weight *= 1.0 - 2.0**-often
+                density = count * 1000.0 / max(len(parts[field]), 1000)
+                weight *= 1.0 - 2.0**-density
             if weight > best:
-                times = f" {found} times" if found > 1 else ""
+                times = f" {count} times" if count > 1 else ""
                 best, reason = weight, f"in its {field}{times}"
         return best, reason
 
@@ -96,26 +96,26 @@ def _parts(
     language: str | None, title: str, headings: tuple[str, ...], url: str, text: str
 ) -> Mapping[str, tuple[str, ...]]:
     """The words of each part of a page."""
-    told = {
+    fields = {
         "title": tokens(title),
-        # Between two headings stands a word that no phrase has.
+        # An empty word, which no phrase has, separates two headings.
         "headings": [word for heading in headings for word in (*tokens(heading), "")],
         "url": [word for part in url_words(url) for word in part],
         "text": words_of(text).first(_TEXT_WORDS),
     }
-    return {name: _words(words, language) for name, words in told.items()}
+    return {name: _words(words, language) for name, words in fields.items()}
 
 
 def occurrences(phrase: tuple[str, ...], words: Sequence[str]) -> int:
-    """How often the words of a phrase stand one after the other. O(words)."""
+    """How often the words of a phrase follow one another. O(words)."""
     first, size = phrase[0], len(phrase)
     if size == 1:
         return words.count(first)
-    count, at = 0, 0
+    count, start = 0, 0
     while True:
         try:
-            at = words.index(first, at)
+            start = words.index(first, start)
         except ValueError:
             return count
-        count += tuple(words[at : at + size]) == phrase
-        at += 1
+        count += tuple(words[start : start + size]) == phrase
+        start += 1

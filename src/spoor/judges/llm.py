@@ -1,8 +1,9 @@
-"""A judge that asks: a language model, a person, a paid service; any function that is not free.
+"""A judge that asks a function that costs: a language model, a person, a paid service.
 
-Answers cost, may be different the second time, and may not come at all. So each is kept on the disk
-before it is used, under a digest of what was asked; a run that is gone through again uses the same
-answers, failures included. What they cost is counted, and from a budget on another judge goes on.
+Answers cost something, may differ from call to call, and may fail. So each answer is written to
+disk before it is used, under a digest of the question; a replayed run uses the same answers,
+including failures. Their cost is counted, and once a budget is spent, another judge replaces this
+one.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a function that is asked may say, beside a bool or a score."""
+    """The answer of a function; instead of it a function may return a bool or a score."""
 
     score: float
     """In [0, 1]."""
     cost: float = 1.0
-    """In whatever unit the budget is in."""
+    """In the unit of the budget."""
     why: str = ""
 
 
@@ -39,8 +40,8 @@ Ask = Callable[[str, str], "bool | float | Answer"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """An answer as it is kept; `failed` says why there is none."""
+class _Saved:
+    """An answer as it is saved; `failed`: why there is none."""
 
     score: float
     cost: float
@@ -49,15 +50,14 @@ class _Kept:
 
 
 class Llm(Wrapper):
-    """What `ask(text, prompt)` says of a page: its title and the beginning of its text.
+    """Asks `ask(text, prompt)` about each page, with its title and the beginning of its text.
 
-    A page whose title and text are those of one before is not asked about again. A question is
-    asked as long as the answers used so far cost less than `budget`; after that, where `ask`
-    raises or says what is no score, and for pages without a word, `fallback` judges. The cost of
-    an answer counts once a run, whether it was asked for now or kept from before, so that a run
-    that is gone through again spends the same.
+    Pages with the same title and text are asked about once. `fallback` judges pages without a word,
+    pages for which `ask` raises or returns no score, and all new pages once the answers used so far
+    cost `budget` or more. The cost of an answer counts once a run, whether it is new or was saved
+    before, so that a replayed run spends the same.
 
-    The crawl waits while `ask` runs. Its time limit and second attempts are its own affair.
+    The crawl waits while `ask` runs. Time limits and retries are up to `ask`.
     """
 
     kind = Judge
@@ -86,10 +86,10 @@ class Llm(Wrapper):
         self._budget = budget
         self._characters = characters
         self.threshold = threshold
-        self._answers: dict[str, _Kept] = {}
+        self._answers: dict[str, _Saved] = {}
         self._file: Path | None = None
         self._report: Callable[[str], None] = lambda line: None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._used: dict[str, None] = {}
         """Digests of the answers that this run has used, in order."""
         self._spent = 0.0
@@ -99,61 +99,61 @@ class Llm(Wrapper):
     # -- judging
 
     def judge(self, page: Page) -> Judgement:
-        # It sees every page, so that one that learns goes on learning.
-        plain = self._fallback.judge(page)
+        # The fallback sees every page, so that it can learn from all.
+        fallback = self._fallback.judge(page)
         text = f"{page.title}\n\n{page.text}".strip()[: self._characters]
-        # A surrogate that stands alone is no text to a service.
+        # Services reject lone surrogates.
         text = text.encode("utf-8", "replace").decode("utf-8")
         if not any(map(str.isalnum, text)):
-            return plain
+            return fallback
         digest = self._digest(text)
         if digest not in self._used and self._spent >= self._budget:
-            return self._plain(plain, "budget", f"its budget of {self._budget:g} is spent")
-        kept = self._answers.get(digest) or self._asked(digest, text)
+            return self._fall_back(fallback, "budget", f"its budget of {self._budget:g} is spent")
+        answer = self._answers.get(digest) or self._ask_and_save(digest, text)
         if digest not in self._used:
             self._used[digest] = None
-            self._spent += kept.cost
-        if kept.failed:
-            return self._plain(plain, "failed", kept.failed)
-        relevant = kept.score >= self.threshold
-        why = f"{self._name} says: {kept.why}" if kept.why else f"{self._name} says so"
-        return Judgement(kept.score, relevant, float(relevant), ((why, kept.score),))
+            self._spent += answer.cost
+        if answer.failed:
+            return self._fall_back(fallback, "failed", answer.failed)
+        relevant = answer.score >= self.threshold
+        why = f"{self._name} says: {answer.why}" if answer.why else f"{self._name} says so"
+        return Judgement(answer.score, relevant, float(relevant), ((why, answer.score),))
 
-    def _plain(self, said: Judgement, kind: str, reason: str) -> Judgement:
+    def _fall_back(self, judgement: Judgement, kind: str, reason: str) -> Judgement:
         self._fell_back += 1
-        if kind not in self._told:
-            self._told.add(kind)
+        if kind not in self._reported:
+            self._reported.add(kind)
             self._report(f"{self._name}: {reason}; {self._instead} judges in its place")
-        why = (*said.why, (f"judged by {self._instead}, since of {self._name} {reason}", 0.0))
-        return Judgement(said.score, said.relevant, said.reward, why)
+        why = (*judgement.why, (f"judged by {self._instead}, since of {self._name} {reason}", 0.0))
+        return Judgement(judgement.score, judgement.relevant, judgement.reward, why)
 
     def _digest(self, text: str) -> str:
-        asked = json.dumps([self._name, self._prompt, text]).encode()
-        return hashlib.sha256(asked).hexdigest()[:32]
+        question = json.dumps([self._name, self._prompt, text]).encode()
+        return hashlib.sha256(question).hexdigest()[:32]
 
-    def _asked(self, digest: str, text: str) -> _Kept:
+    def _ask_and_save(self, digest: str, text: str) -> _Saved:
         try:
-            kept = _checked(self._ask(text, self._prompt))
+            answer = _checked(self._ask(text, self._prompt))
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            kept = _Kept(0.0, 0.0, "", f"no answer came ({said[:_SHOWN]})")
-        self._answers[digest] = kept
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            answer = _Saved(0.0, 0.0, "", f"no answer came ({reason[:_SHOWN]})")
+        self._answers[digest] = answer
         if self._file is not None:
-            _append(self._file, digest, kept)
-        return kept
+            _append(self._file, digest, answer)
+        return answer
 
-    # -- what is kept
+    # -- saving
 
     def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
-        """Go on from the answers in this file and add to it; `tell` hears once of a budget that is
-        spent, and once of an answer that did not come. Raises InputError for a damaged file."""
+        """Use the answers in this file, and append new ones. `report` is called when the budget is
+        spent, and when an answer first fails. Raises InputError for a damaged file."""
         self._answers |= _read(file)
         self._file, self._report = file, report
         if isinstance(self._fallback, KeepsAnswers):
             self._fallback.keep_answers(file, report)
 
     def costs(self) -> Mapping[str, float]:
-        """Answers used, their cost, and pages that the fallback judged; its own costs are added."""
+        """Answers used, their cost, and pages that the fallback judged; plus its own costs."""
         own = {"asked": len(self._used), "cost": self._spent, "fell_back": self._fell_back}
         if not isinstance(self._fallback, KeepsAnswers):
             return own
@@ -166,7 +166,7 @@ class Llm(Wrapper):
             "used": list(self._used),
             "spent": self._spent,
             "fell_back": self._fell_back,
-            "told": sorted(self._told),
+            "told": sorted(self._reported),
             "fallback": fallback.save() if isinstance(fallback, Stateful) else None,
         }
 
@@ -174,51 +174,51 @@ class Llm(Wrapper):
         self._used = dict.fromkeys(state["used"])
         self._spent = float(state["spent"])
         self._fell_back = int(state["fell_back"])
-        self._told = set(state["told"])
+        self._reported = set(state["told"])
         if isinstance(self._fallback, Stateful):
             self._fallback.load(state["fallback"])
 
 
-def _checked(said: object) -> _Kept:
-    if not isinstance(said, Answer):
-        if not isinstance(said, bool | int | float):
-            raise ValueError(f"it said {said!r}, which is no verdict, score or Answer")
-        said = Answer(float(said))
-    score, cost = float(said.score), float(said.cost)
+def _checked(answer: object) -> _Saved:
+    if not isinstance(answer, Answer):
+        if not isinstance(answer, bool | int | float):
+            raise ValueError(f"it said {answer!r}, which is no verdict, score or Answer")
+        answer = Answer(float(answer))
+    score, cost = float(answer.score), float(answer.cost)
     if not 0.0 <= score <= 1.0:
         raise ValueError(f"it said {score:g}, and scores lie in [0, 1]")
     if not 0.0 <= cost < math.inf:
         raise ValueError(f"it named a cost of {cost:g}")
-    return _Kept(score, cost, " ".join(str(said.why).split())[:_SHOWN])
+    return _Saved(score, cost, " ".join(str(answer.why).split())[:_SHOWN])
 
 
-def _read(file: Path) -> dict[str, _Kept]:
-    """The answers in a file, if there is one; what a crash left half-written is cut off."""
+def _read(file: Path) -> dict[str, _Saved]:
+    """The answers in a file, if it exists; cuts off a line that a crash left incomplete."""
     try:
         data = file.read_bytes() if file.exists() else b""
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            os.truncate(file, whole)
+        end = data.rfind(b"\n") + 1
+        if end < len(data):
+            os.truncate(file, end)
     except OSError as error:
         raise InputError(f"cannot use {file}: {error.strerror}") from error
-    found: dict[str, _Kept] = {}
-    for number, line in enumerate(data[:whole].splitlines(), 1):
+    answers: dict[str, _Saved] = {}
+    for number, line in enumerate(data[:end].splitlines(), 1):
         try:
             row = json.loads(line)
             digest = row.pop("digest")
-            found[digest] = _Kept(**row)
+            answers[digest] = _Saved(**row)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"{file} line {number} is no answer of a judge; put the file back as it was, or "
                 "delete it to ask again"
             ) from error
-    return found
+    return answers
 
 
-def _append(file: Path, digest: str, kept: _Kept) -> None:
-    row = {"digest": digest, "score": kept.score, "cost": kept.cost, "why": kept.why}
-    if kept.failed:
-        row["failed"] = kept.failed
+def _append(file: Path, digest: str, answer: _Saved) -> None:
+    row = {"digest": digest, "score": answer.score, "cost": answer.cost, "why": answer.why}
+    if answer.failed:
+        row["failed"] = answer.failed
     try:
         with file.open("ab") as out:
             out.write(json.dumps(row).encode() + b"\n")

@@ -1,7 +1,7 @@
 """Python functions that a topic file names as `module:function`.
 
-A topic file is passed from hand to hand, and reading one must not run whatever it names: only what
-its author marked with `for_topics` is called.
+Topic files are shared, and a file must not run just any function that it names: only functions
+that their authors marked with `for_topics` are called.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ def named(name: str) -> Callable[..., Any]:
     if not module or not attribute or not all(part.isidentifier() for part in module.split(".")):
         raise InputError(f"{name!r} is not of the form module:function")
     try:
-        found = getattr(import_module(module), attribute)
+        loaded = getattr(import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise InputError(
             f"{name!r} cannot be imported ({error}); install it, or set PYTHONPATH to its folder"
         ) from error
     except Exception as error:
         raise InputError(f"{name!r} cannot be imported: {type(error).__name__}: {error}") from error
-    if not callable(found):
+    if not callable(loaded):
         raise InputError(f"{name!r} is no function")
-    if not getattr(found, "for_topics", False):
+    if not getattr(loaded, "for_topics", False):
         raise InputError(
             f"{name!r} is not marked for topic files; put @spoor.judges.named.for_topics above it"
         )
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = loaded
     return function

@@ -1,4 +1,4 @@
-"""Likeness of meaning by a sentence encoder, which is a folder on this machine or a function."""
+"""A judge by similarity of meaning, with a sentence encoder: a local folder or a function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Encoder = Callable[[Sequence[str]], "NDArray[Any]"]
 """Texts → one row of numbers each, (texts, dimensions)."""
 
 PASSAGE = 120
-"""Words of one passage: encoders read a few hundred tokens, and the rest of a text is lost."""
+"""Words of one passage: encoders ignore a text after a few hundred tokens."""
 PASSAGES = 16
 NEEDED = ("config.json", "model.safetensors", "tokenizer.json")
 """Files of an encoder's folder."""
@@ -29,7 +29,7 @@ NEEDED = ("config.json", "model.safetensors", "tokenizer.json")
 def encoder_of(name: str) -> Encoder:
     """The encoder in a folder (model2vec), or the function `module:function`.
 
-    Nothing is ever downloaded: a name that is no folder here is refused. Raises InputError.
+    Nothing is ever downloaded. Raises InputError for a name that is neither.
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -46,60 +46,61 @@ def encoder_of(name: str) -> Encoder:
     try:
         model = model2vec.StaticModel.from_pretrained(folder.resolve())
     except Exception as error:  # of its tokenizer, of safetensors, of its JSON
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{folder} cannot be read as a model2vec encoder: {said[:200]}") from error
-    # Worker processes would cost more than a page does.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{folder} cannot be read as a model2vec encoder: {reason[:200]}"
+        ) from error
+    # Worker processes would take more time than a page.
     return lambda texts: np.asarray(model.encode(list(texts), use_multiprocessing=False))
 
 
 class Semantic:
-    """Score: cosine of the page's meaning with the nearest of the topic texts; below 0 counts as 0.
+    """Score: cosine of the page's vector with that of the nearest topic text; at least 0.
 
-    A page's meaning is the mean of its first 16 passages of 120 words, each of length 1; the title
-    stands before the first. Raises PluginError where the encoder answers something else than one
-    finite row for each text.
+    The vector of a page is the mean of the unit vectors of its first 16 passages of 120 words; the
+    first begins with the title. Raises PluginError if the encoder does not return one finite row
+    for each text.
     """
 
     def __init__(self, texts: Sequence[str], encoder: Encoder, *, threshold: float = 0.5) -> None:
         self._encoder = encoder
         self.threshold = threshold
-        said = [text for text in texts if text.strip()]
-        if not said:
+        given = [text for text in texts if text.strip()]
+        if not given:
             raise InputError("a topic by meaning needs a text; give 'name' or 'example_texts'")
-        self._topics = np.stack([self._meaning(passages(text))[0] for text in said])
+        self._topics = np.stack([self._vector(passages(text))[0] for text in given])
         if not self._topics.any():
-            raise InputError(f"the encoder makes nothing of the topic's words: {said[0][:80]!r}")
+            raise InputError(f"the encoder makes nothing of the topic's words: {given[0][:80]!r}")
 
     def judge(self, page: Page) -> Judgement:
-        read = passages(f"{page.title}\n{page.text}")
-        if not read:
+        parts = passages(f"{page.title}\n{page.text}")
+        if not parts:
             return Judgement(0.0, False, 0.0)
-        meaning, rows = self._meaning(read)
-        likeness = self._topics @ meaning
-        nearest = int(likeness.argmax())
-        score = float(min(1.0, max(0.0, likeness[nearest])))
+        vector, rows = self._vector(parts)
+        cosines = self._topics @ vector
+        nearest = int(cosines.argmax())
+        score = float(min(1.0, max(0.0, cosines[nearest])))
         relevant = score >= self.threshold
-        best = read[int((rows @ self._topics[nearest]).argmax())]
+        best = parts[int((rows @ self._topics[nearest]).argmax())]
         shown = " ".join(best.split()[:12])
         why = ((f"likeness of meaning, most of all in '{shown} …'", score),)
         return Judgement(score, relevant, float(relevant), why if score or relevant else ())
 
-    def _meaning(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The meaning of passages together, (dimensions,), and of each, (passages, dimensions)."""
-        given = self._encoder(texts)
-        rows = np.asarray(given, dtype=np.float64)
+    def _vector(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The vector of all passages, (dimensions,), and of each, (passages, dimensions)."""
+        rows = np.asarray(self._encoder(texts), dtype=np.float64)
         if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-            what = f"returned shape {rows.shape} for {len(texts)} texts, or what is no number"
-            raise PluginError(getattr(self._encoder, "__name__", "encoder"), "encode", what)
+            problem = f"returned shape {rows.shape} for {len(texts)} texts, or what is no number"
+            raise PluginError(getattr(self._encoder, "__name__", "encoder"), "encode", problem)
         rows = _unit(rows)
         return _unit(rows.mean(axis=0, keepdims=True))[0], rows
 
 
 def passages(text: str) -> list[str]:
     """The first passages of a text."""
-    # A surrogate that stands alone is no text to an encoder.
+    # Encoders reject lone surrogates.
     words = text.encode("utf-8", "replace").decode("utf-8").split()[: PASSAGE * PASSAGES]
-    return [" ".join(words[at : at + PASSAGE]) for at in range(0, len(words), PASSAGE)]
+    return [" ".join(words[start : start + PASSAGE]) for start in range(0, len(words), PASSAGE)]
 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""How near a page is to a topic: tf-idf cosine, BM25, or cosine of mean word vectors."""
+"""Judges by similarity to the topic: tf-idf cosine, BM25, or cosine of mean word vectors."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 _WORDS = 20_000
 
 
-def telling_words(text: str) -> list[str]:
-    """The words that carry a topic, as they are written: no stop words, no single letters."""
+def content_words(text: str) -> list[str]:
+    """The content words of a text as they are written: no stop words, no single letters."""
     return [word for word in tokens(text)[:_WORDS] if word not in STOP_WORDS and len(word) > 1]
 
 
-def content_words(text: str, language: str = "english") -> list[str]:
-    """Stems of the words that carry a topic."""
-    return stem(telling_words(text), language)
+def content_stems(text: str, language: str = "english") -> list[str]:
+    """Stems of the content words of a text."""
+    return stem(content_words(text), language)
 
 
-def page_texts(page: Page) -> list[str]:
-    """The telling words of a page; those of the title count three times."""
-    return telling_words(f"{page.title} {page.title} {page.title} {page.text}")
+def page_words(page: Page) -> list[str]:
+    """The content words of a page; those of the title count three times."""
+    return content_words(f"{page.title} {page.title} {page.title} {page.text}")
 
 
-def page_words(page: Page, language: str = "english") -> list[str]:
-    """Their stems."""
-    return stem(page_texts(page), language)
+def page_stems(page: Page, language: str = "english") -> list[str]:
+    """Stems of the content words of a page."""
+    return stem(page_words(page), language)
 
 
 class TfIdf:
     """Cosine of the page's tf-idf vector with the nearest of the topic texts.
 
-    Document frequencies are learned as the crawl goes, the page at hand included, unless
+    Document frequencies are learned during the crawl, from the judged page too, unless
     `frequencies` are given and `learning` is False. The title counts three times.
     """
 
@@ -56,7 +56,7 @@ class TfIdf:
         language: str = "english",
     ) -> None:
         self._language = language
-        self._texts = [words for text in texts if (words := content_words(text, language))]
+        self._texts = [words for text in texts if (words := content_stems(text, language))]
         if not self._texts:
             raise InputError("the topic's text has no word that tells topics apart; say more")
         self.threshold = threshold
@@ -64,7 +64,7 @@ class TfIdf:
         self.frequencies = frequencies or DocumentFrequencies()
 
     def judge(self, page: Page) -> Judgement:
-        words = page_words(page, self._language)
+        words = page_stems(page, self._language)
         if self._learning:
             self.frequencies.add(words)
         weights = self.frequencies.weights(words)
@@ -89,11 +89,11 @@ class TfIdf:
 
 
 class Bm25:
-    """Okapi BM25 of a query (Robertson and Zaragoza 2009, eq. 3.15), as a share of the most that
-    its words could give: a page with each of them once, and of average length, has 0.45.
+    """Okapi BM25 of a query (Robertson and Zaragoza 2009, eq. 3.15), divided by the
+    maximum for its words: a page of average length with each word once has 0.45.
 
-    Document frequencies and the average length are learned as the crawl goes, the page at hand
-    included. Words are compared by their stems; those of the title count three times.
+    Document frequencies and the average length are learned during the crawl, from the judged page
+    too. Words are compared by their stems; those of the title count three times.
     """
 
     K1 = 1.2
@@ -101,34 +101,34 @@ class Bm25:
 
     def __init__(self, query: str, *, threshold: float = 0.4, language: str = "english") -> None:
         self._language = language
-        self._query = list(dict.fromkeys(content_words(query, language)))
+        self._query = list(dict.fromkeys(content_stems(query, language)))
         if not self._query:
             raise InputError(f"the query {query!r} has no word that tells topics apart; say more")
         self.threshold = threshold
-        self._often = dict.fromkeys(self._query, 0)
-        """Query word → pages that hold it."""
+        self._page_counts = dict.fromkeys(self._query, 0)
+        """Query word → pages that have it."""
         self._pages = 0
         self._words = 0
 
     def judge(self, page: Page) -> Judgement:
-        words = page_words(page, self._language)
+        words = page_stems(page, self._language)
         counts = Counter(words)
         self._pages += 1
         self._words += len(words)
         for word in self._query:
-            self._often[word] += word in counts
+            self._page_counts[word] += word in counts
         # Every idf is above 0, so that a word on every page still counts a little.
         idf = {
-            word: math.log(1.0 + (self._pages - often + 0.5) / (often + 0.5))
-            for word, often in self._often.items()
+            word: math.log(1.0 + (self._pages - count + 0.5) / (count + 0.5))
+            for word, count in self._page_counts.items()
         }
-        most = (self.K1 + 1.0) * sum(idf.values())
+        maximum = (self.K1 + 1.0) * sum(idf.values())
         length = len(words) * self._pages / max(self._words, 1)
-        room = self.K1 * (1.0 - self.B + self.B * length)
+        penalty = self.K1 * (1.0 - self.B + self.B * length)
         why = []
         for word in self._query:
             if n := counts[word]:
-                share = idf[word] * n * (self.K1 + 1.0) / (n + room) / most
+                share = idf[word] * n * (self.K1 + 1.0) / (n + penalty) / maximum
                 times = f" {n} times" if n > 1 else ""
                 why.append((f"holds {word!r}{times}", share))
         score = min(1.0, sum(share for _, share in why))
@@ -136,15 +136,19 @@ class Bm25:
         return Judgement(score, relevant, float(relevant), tuple(why))
 
     def save(self) -> State:
-        return {"pages": self._pages, "words": self._words, "often": list(self._often.values())}
+        return {
+            "pages": self._pages,
+            "words": self._words,
+            "often": list(self._page_counts.values()),
+        }
 
     def load(self, state: State) -> None:
         self._pages, self._words = int(state["pages"]), int(state["words"])
-        self._often = dict(zip(self._query, map(int, state["often"]), strict=True))
+        self._page_counts = dict(zip(self._query, map(int, state["often"]), strict=True))
 
 
 class VectorCosine:
-    """Cosine of the page's mean word vector with the topic's; negative ones count as 0."""
+    """Cosine of the page's mean word vector with the topic's; negative values count as 0."""
 
     def __init__(self, topic: str, vectors: Vectors, *, threshold: float = 0.5) -> None:
         mean = vectors.mean(tokens(topic))
@@ -155,7 +159,7 @@ class VectorCosine:
         self.threshold = threshold
 
     def cosine(self, text: str) -> float:
-        """In [0, 1]; 0 for a text none of whose words is known."""
+        """In [0, 1]; 0 for a text without known words."""
         mean: NDArray[np.float32] | None = self._vectors.mean(tokens(text)[:_WORDS])
         if mean is None:
             return 0.0

@@ -28,17 +28,18 @@ KINDS: dict[str, Callable[[str], Judge]] = {
 
 
 def judge_of(specs: Sequence[str]) -> Judge:
-    """The judge that target specifications stand for; several are or-ed.
+    """The judge of target specifications; a page is relevant if one of them matches.
 
-    Raises InputError for an unknown kind (the nearest is offered), an empty value or a bad pattern.
+    Raises InputError for an unknown kind, with the nearest known one, for an empty value and for a
+    bad pattern.
     """
     if not specs:
         raise InputError("no target given; write one as in 'label:faculty' or 'url:\\.pdf$'")
-    judges = [_one(spec) for spec in specs]
+    judges = [_judge_of_spec(spec) for spec in specs]
     return judges[0] if len(judges) == 1 else AnyOf(judges)
 
 
-def _one(spec: str) -> Judge:
+def _judge_of_spec(spec: str) -> Judge:
     kind, colon, value = spec.partition(":")
     names = [*KINDS, *(() if kind in KINDS else registry.outside("judges"))]
     if kind not in names or not colon:
@@ -55,8 +56,8 @@ def _one(spec: str) -> Judge:
 def judge_and_topic(
     subject: TopicFile | None, specs: Sequence[str]
 ) -> tuple[Judge, TopicFile | None] | None:
-    """The judge of a crawl, and the topic that its policy may go by: the specifications judge
-    where there are any, else the topic. None where neither is given."""
+    """The judge of a crawl, and the topic that its policy may use: the judge of the specifications
+    if there are any, else that of the topic. None if neither is given."""
     if specs:
         return judge_of(specs), topic_for_policy(subject, specs)
     return None if subject is None else (judge_of_topic(subject), subject)
@@ -69,8 +70,8 @@ def topic_for_policy(subject: TopicFile | None, specs: Sequence[str]) -> TopicFi
 
 
 def files_of(specs: Sequence[str], topic: str = "", topic_file: str = "") -> list[str]:
-    """Every file that specifications and a topic are read from: topic files, and what each of them
-    goes by beside itself. Raises InputError as `read_topic` does."""
+    """All files that specifications and a topic need: topic files and the files that they name.
+    Raises InputError as `read_topic` does."""
     named = [topic] if topic.endswith(SUFFIXES) else []
     named += [topic_file] if topic_file else []
     named += [spec.removeprefix("topic:") for spec in specs if spec.startswith("topic:")]
@@ -78,6 +79,6 @@ def files_of(specs: Sequence[str], topic: str = "", topic_file: str = "") -> lis
 
 
 def words_of(specs: Sequence[str]) -> str:
-    """What target specifications say of the topic in words: labels, texts and queries do."""
-    said = [spec.partition(":") for spec in specs]
-    return " ".join(value.strip() for kind, _, value in said if kind in ("label", "text", "query"))
+    """The words of target specifications that describe the topic: labels, texts and queries."""
+    parts = [spec.partition(":") for spec in specs]
+    return " ".join(value.strip() for kind, _, value in parts if kind in ("label", "text", "query"))

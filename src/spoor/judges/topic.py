@@ -1,4 +1,4 @@
-"""Topics from a TOML file or a phrase, and the judge that each stands for."""
+"""Topics, read from a TOML file or from words, and the judge of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spoor.judges.combined import AnyOf
 from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Llm
-from spoor.judges.named import named
+from spoor.judges.named import named as named_function
 from spoor.judges.semantic import NEEDED, Semantic, encoder_of
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.protocols import Judge
@@ -28,43 +28,43 @@ from spoor.web.text import STOP_WORDS, Vectors, tokens
 from spoor.web.urls import canonical
 
 SUFFIXES = (".toml", ".topic")
-"""How the name of a topic file ends, where words may stand as well."""
+"""Endings of the names of topic files; other values of `--topic` are words."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFile:
-    """A topic, and what counts as relevant."""
+    """A topic, and how relevance is judged."""
 
     topic: Topic
     method: str = "keywords"
     """One of METHODS, or the name of another package's judge."""
     threshold: float | None = None
-    """The method's own where None."""
+    """None: the default of the method."""
     stemmed: bool = True
     language: str = "english"
     example_urls: tuple[str, ...] = ()
-    """Canonical URLs of pages that are wanted: they count as relevant themselves."""
+    """Canonical URLs of example pages; they count as relevant themselves."""
     fields: Mapping[str, float] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
-    """Regular expressions: a page whose title or text has one counts as relevant."""
+    """Regular expressions: a page counts as relevant if its title or text matches one."""
     url_patterns: tuple[str, ...] = ()
-    """The same, of URLs."""
+    """Regular expressions: a page counts as relevant if its URL matches one."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What its method alone goes by: `model`, `encoder`, `ask` and the like."""
+    """The settings of its method only: `model`, `encoder`, `ask` and others."""
     path: Path | None = None
-    """Of the file; None for a phrase."""
+    """Path of the file; None for words."""
 
     def beside(self, name: str) -> Path:
-        """A file that a topic file names, seen from the folder that it lies in."""
+        """The path of a file that the topic file names, relative to its folder."""
         return (self.path.parent if self.path else Path()) / name
 
     @property
     def files(self) -> list[Path]:
-        """Every file that the judge goes by beside the topic file itself."""
-        found = [self.beside(self.settings[key]) for key in _FILES if key in self.settings]
+        """All files that the judge needs, except the topic file itself."""
+        named = [self.beside(self.settings[key]) for key in _FILES if key in self.settings]
         return [
             file
-            for path in found
+            for path in named
             for file in ([path / name for name in NEEDED] if path.is_dir() else [path])
             if file.is_file()
         ]
@@ -80,7 +80,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "encoder": ("encoder",),
     "llm": ("ask", "prompt", "budget", "characters", "fallback"),
 }
-"""Method → the keys of [relevant] that it alone goes by."""
+"""Method → the keys of [relevant] that only this method has."""
 _FILES = ("model", "vectors", "encoder")
 _FALLBACKS = ("keywords", "tfidf", "bm25")
 _KEYS: dict[str, tuple[type, ...]] = {
@@ -114,7 +114,7 @@ _RELEVANT: dict[str, tuple[type, ...]] = {
 
 
 def read_topic(path: Path | str) -> TopicFile:
-    """A topic file. Raises InputError naming file and key, with the nearest known key."""
+    """Read a topic file. Raises InputError with the file and the key, and the nearest known key."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -173,7 +173,7 @@ def read_topic(path: Path | str) -> TopicFile:
 
 
 def _usual_method(data: Mapping[str, Any], relevant: Mapping[str, Any]) -> str:
-    """The method where none is named."""
+    """The default method of a topic file."""
     for key, method in (("model", "classifier"), ("vectors", "vectors"), ("ask", "llm")):
         if key in relevant:
             return method
@@ -226,14 +226,14 @@ _KINDS = {
 }
 
 
-def topic_of(said: str) -> TopicFile:
-    """The topic of `--topic`: a topic file, if that is how the name ends, else the words
-    themselves, commas between phrases. Raises InputError if empty."""
-    return read_topic(said) if said.endswith(SUFFIXES) else topic_of_phrase(said)
+def topic_of(value: str) -> TopicFile:
+    """The topic of `--topic`: a topic file if the value ends with one of `SUFFIXES`, else words,
+    with commas between phrases. Raises InputError if empty."""
+    return read_topic(value) if value.endswith(SUFFIXES) else topic_of_phrase(value)
 
 
 def topic_of_phrase(phrase: str) -> TopicFile:
-    """The topic of words, commas between phrases. Raises InputError if there is no word."""
+    """The topic of words, with commas between phrases. Raises InputError without a word."""
     phrases = [part.strip() for part in phrase.split(",") if part.strip()]
     if not phrases or not tokens(phrase):
         raise InputError(f"the topic {phrase!r} has no word in it; write what you are looking for")
@@ -241,8 +241,8 @@ def topic_of_phrase(phrase: str) -> TopicFile:
 
 
 def judge_of_topic(source: TopicFile) -> Judge:
-    """The judge that a topic stands for; raises InputError where a file that it names is missing,
-    damaged or another one than when the topic was made.
+    """The judge of a topic. Raises InputError if a file that it names is missing, damaged, or not
+    the file with which the topic was made.
 
     Keywords where there are any; a name alone is taken both as a phrase and word by word, so that
     "cancer research" finds pages with both words apart, and prefers those with the phrase.
@@ -260,7 +260,7 @@ def judge_of_topic(source: TopicFile) -> Judge:
 
 def _judge_by_method(source: TopicFile) -> Judge:
     if source.method in METHODS:
-        return _MADE[source.method](source)
+        return _JUDGES[source.method](source)
     text = source.topic.text
     judge: Judge = registry.build("judges", source.method, text, settings=source.settings)
     return judge
@@ -268,7 +268,7 @@ def _judge_by_method(source: TopicFile) -> Judge:
 
 def _keyword_judge(source: TopicFile) -> Judge:
     topic = source.topic
-    settings: dict[str, Any] = {**_given(source), "stemmed": source.stemmed}
+    settings: dict[str, Any] = {**_threshold(source), "stemmed": source.stemmed}
     settings["language"] = source.language
     if source.fields:
         settings["fields"] = source.fields
@@ -282,57 +282,57 @@ def _keyword_judge(source: TopicFile) -> Judge:
 def _classifier(source: TopicFile) -> Judge:
     path = source.beside(source.settings["model"])
     model = TextModel.read(path)
-    told = source.settings.get("sha256")
-    if told is not None and hashlib.sha256(path.read_bytes()).hexdigest() != told:
+    digest = source.settings.get("sha256")
+    if digest is not None and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
         raise InputError(
             f"{path} is not the model that {source.path} was made with (its digest differs); make "
             "the topic anew, or put the file back"
         )
-    return Classifier(model, **_given(source))
+    return Classifier(model, **_threshold(source))
 
 
 def _encoder(source: TopicFile) -> Judge:
     name = source.settings["encoder"]
     folder = source.beside(name)
     encoder = encoder_of(str(folder) if folder.is_dir() else name)
-    return Semantic(_texts(source), encoder, **_given(source))
+    return Semantic(_texts(source), encoder, **_threshold(source))
 
 
 def _llm(source: TopicFile) -> Judge:
-    told = source.settings
-    instead = told.get("fallback", "keywords")
-    plain = replace(source, method=instead, threshold=None, patterns=(), url_patterns=())
+    options = source.settings
+    fallback = options.get("fallback", "keywords")
+    plain = replace(source, method=fallback, threshold=None, patterns=(), url_patterns=())
     return Llm(
-        named(told["ask"]),
-        _MADE[instead](plain),
-        prompt=told.get("prompt") or f"Is this page about the following? {source.topic.text}",
-        name=told["ask"],
-        instead=instead,
-        budget=float(told.get("budget", math.inf)),
-        characters=told.get("characters", 8000),
-        **_given(source),
+        named_function(options["ask"]),
+        _JUDGES[fallback](plain),
+        prompt=options.get("prompt") or f"Is this page about the following? {source.topic.text}",
+        name=options["ask"],
+        instead=fallback,
+        budget=float(options.get("budget", math.inf)),
+        characters=options.get("characters", 8000),
+        **_threshold(source),
     )
 
 
 def _texts(source: TopicFile) -> list[str]:
-    """The texts that pages are compared with."""
+    """The texts with which pages are compared."""
     topic = source.topic
     return [*topic.examples, *([topic.text] if topic.text.strip() else [])]
 
 
-def _given(source: TopicFile) -> dict[str, Any]:
+def _threshold(source: TopicFile) -> dict[str, Any]:
     return {} if source.threshold is None else {"threshold": float(source.threshold)}
 
 
-_MADE: dict[str, Callable[[TopicFile], Judge]] = {
+_JUDGES: dict[str, Callable[[TopicFile], Judge]] = {
     "keywords": _keyword_judge,
-    "tfidf": lambda source: TfIdf(_texts(source), language=source.language, **_given(source)),
-    "bm25": lambda source: Bm25(source.topic.text, language=source.language, **_given(source)),
+    "tfidf": lambda source: TfIdf(_texts(source), language=source.language, **_threshold(source)),
+    "bm25": lambda source: Bm25(source.topic.text, language=source.language, **_threshold(source)),
     "classifier": _classifier,
     "vectors": lambda source: VectorCosine(
         " ".join(_texts(source)),
         Vectors.read(source.beside(source.settings["vectors"])),
-        **_given(source),
+        **_threshold(source),
     ),
     "encoder": _encoder,
     "llm": _llm,

@@ -1,7 +1,6 @@
-"""A topic file in the making: its method, its examples, the classifier learned from them.
+"""Making a topic file: its method, its examples, the classifier trained on them.
 
-Reading the examples is the work of whoever makes the file; this module has no I/O but the file and
-its model.
+The caller reads the examples; this module writes only the topic file and its model.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import tomli_w
 from spoor.display import shown
 from spoor.distribution import VERSION
 from spoor.errors import InputError
-from spoor.judges.classifier import FEW, SITES, Quality, fit, telling
+from spoor.judges.classifier import FEW_PAGES, MIN_SITES, Quality, fit, strongest_words
 from spoor.judges.topic import METHODS, TopicFile, judge_of_topic
 from spoor.protocols import Judge, Stateful
 from spoor.registry import nearest
@@ -26,10 +25,10 @@ from spoor.types import Page, Topic
 EXAMPLE_TEXT = 4_000
 """Characters of an example page that a topic file holds."""
 NOWHERE = "http://file.invalid/"
-"""The URL of a page that was a file: it has no words, and no host can have this name."""
+"""The URL of a page read from a file: it has no words, and no host has this name."""
 
 KEYWORDS = 12
-"""Words of a classifier that its topic file names."""
+"""Most words of a classifier that its topic file lists."""
 
 METHOD_OF = {
     "ask": "llm",
@@ -40,7 +39,7 @@ METHOD_OF = {
     "keyword": "keywords",
     "pattern": "patterns",
 }
-"""What is given → the method, the first of these that is."""
+"""Option that is given → method; the first of these counts."""
 
 OWNERS = (
     ("--negative", "classifier"),
@@ -55,7 +54,7 @@ OWNERS = (
 
 
 class Example(Protocol):
-    """One page that a user named, or why there is none."""
+    """An example that a user named: its page, or why it has none."""
 
     @property
     def name(self) -> str: ...
@@ -66,14 +65,15 @@ class Example(Protocol):
 
 
 def choose_method(method: str, given: Mapping[str, bool], options: Mapping[str, bool]) -> str:
-    """The method of a topic file: the one that is named, or the first for which something is given.
+    """The method of a topic file: `method`, or if that is empty, the first that `METHOD_OF` has for
+    the given options.
 
-    `given`: key of `METHOD_OF` → whether it is given; `options`: the same of `OWNERS`. Raises
-    InputError for nothing, for an unknown method, and for an option of another method.
+    `given`: key of `METHOD_OF` → whether it is given; `options`: the same for `OWNERS`. Raises
+    InputError if nothing is given, for an unknown method, and for an option of another method.
     """
     chosen = method or next((METHOD_OF[key] for key in METHOD_OF if given[key]), "")
     if not chosen:
-        raise InputError("say what is wanted: --positive, --query, --keyword, --pattern or --ask")
+        raise InputError("give a topic: --positive, --query, --keyword, --pattern or --ask")
     if chosen not in METHODS:
         have = ", ".join(METHODS)
         raise InputError(f"unknown method {chosen!r}{nearest(chosen, METHODS)}; there are: {have}")
@@ -85,7 +85,7 @@ def choose_method(method: str, given: Mapping[str, bool], options: Mapping[str, 
 
 @dataclass(slots=True)
 class TopicDraft:
-    """A topic file in the making."""
+    """A topic file that is not written yet."""
 
     name: str = ""
     query: str = ""
@@ -95,28 +95,30 @@ class TopicDraft:
     url_patterns: Sequence[str] = ()
     language: str = "english"
     relevant: dict[str, Any] = field(default_factory=dict)
-    """The table of this name: how a page is judged."""
+    """The table `relevant`: how a page is judged."""
     made: dict[str, Any] = field(default_factory=dict)
-    """How a classifier was made, for the table `made`."""
+    """The table `made`: how a classifier was trained."""
     summary: str = ""
     notes: list[str] = field(default_factory=list)
-    """Lines for whoever makes it."""
+    """Lines for the user."""
 
     def title(self) -> str:
         return self.name or self.query
 
     def pages(self, kind: str, examples: Sequence[Example]) -> list[Page]:
-        """The pages of some examples; a note names each one that has none. Raises InputError where
-        none has a page."""
-        for lost in [item for item in examples if item.page is None]:
-            self.notes.append(f"  {kind} page left out: {shown(lost.name)}: {shown(lost.failure)}")
+        """The pages of some examples; adds a note for each one without a page. Raises InputError if
+        no example has a page."""
+        for missing in [item for item in examples if item.page is None]:
+            self.notes.append(
+                f"  {kind} page left out: {shown(missing.name)}: {shown(missing.failure)}"
+            )
         pages = [item.page for item in examples if item.page is not None]
         if examples and not pages:
             raise InputError(f"no {kind} page came: {examples[0].name}: {examples[0].failure}")
         return pages
 
     def take_texts(self, examples: Sequence[Example]) -> None:
-        """Hold the texts of positive examples."""
+        """Add the texts of positive examples."""
         self.texts = [text_of(page) for page in self.pages("positive", examples)]
 
     def learn(
@@ -129,21 +131,21 @@ class TopicDraft:
         source: str,
         seed: int,
     ) -> None:
-        """Fit a classifier and write its model beside the topic file `out`. `source` says in words
-        where the background pages come from. Raises InputError without pages of both kinds."""
-        # What represents all other pages must not hold the examples themselves.
+        """Train a classifier, and write its model beside the topic file `out`. `source` describes
+        the origin of the background pages. Raises InputError without pages of both kinds."""
+        # The background must not have the examples themselves.
         known = {page.url for page in positive} - {NOWHERE} | {text_of(page) for page in positive}
         rest = [page for page in background if page.url not in known and text_of(page) not in known]
         if not negative and not rest:
             raise InputError(
-                "nothing stands for the pages that are not wanted: give --negative, or "
+                "there are no irrelevant pages to learn from: give --negative, or "
                 "--background with pages of any kind (a web, an archive, a folder)"
             )
         threshold = float(self.relevant.get("threshold", 0.5))
         model, quality = fit(
             positive, [*negative, *rest], threshold=threshold, language=self.language, seed=seed
         )
-        words = telling(model, positive, KEYWORDS)
+        words = strongest_words(model, positive, KEYWORDS)
         self.keywords = self.keywords or words
         self.name = self.title() or ", ".join(words[:3])
         path = out.with_suffix(".npz")
@@ -170,7 +172,7 @@ class TopicDraft:
         self.notes += quality_notes(quality, threshold, words, others if rest else "")
 
     def check(self, out: Path) -> None:
-        """Raises InputError where its judge cannot be made: all that it names must be there."""
+        """Raises InputError if its judge cannot be made, a missing file for instance."""
         method = self.relevant["method"]
         topic = Topic(self.title(), "", tuple(self.keywords), tuple(self.texts))
         if not (topic.text.strip() or topic.examples or self.patterns or self.url_patterns):
@@ -191,7 +193,7 @@ class TopicDraft:
         )
 
     def write(self, out: Path) -> None:
-        """Write the file. Raises InputError where that fails."""
+        """Write the topic file. Raises InputError if that fails."""
         table: dict[str, Any] = {"name": self.title()} if self.title() else {}
         for key, value in (
             ("keywords", self.keywords),
@@ -212,14 +214,14 @@ class TopicDraft:
 
 
 def text_of(page: Page) -> str:
-    """The text of an example as a topic file holds it."""
+    """The text of an example in a topic file."""
     return f"{page.title}\n{page.text}".strip()[:EXAMPLE_TEXT]
 
 
 def quality_notes(
     quality: Quality, threshold: float, words: Sequence[str], others: str
 ) -> list[str]:
-    """How good a classifier is on held-out pages, and what makes that figure weak."""
+    """Lines about the quality of a classifier on held-out pages, and about its limits."""
     held_out = f"pages ({quality.folds} folds, not by site)"
     if quality.by == "site":
         held_out = f"sites ({quality.sites} in {quality.folds} folds)"
@@ -227,22 +229,22 @@ def quality_notes(
         f"  held-out {held_out}: area under ROC {quality.auc:.3f}, Brier "
         f"{quality.brier:.3f}; at {threshold:g} precision {quality.precision:.2f}, "
         f"recall {quality.recall:.2f}",
-        f"  speaks for it: {', '.join(words)}",
+        f"  strongest words: {', '.join(words)}",
     ]
     if others:
         notes.append(
-            f"  note: {others} count as not wanted; those among them that are wanted make the "
+            f"  note: {others} count as irrelevant; relevant ones among them make the "
             "probabilities too low"
         )
     if quality.by == "page" and quality.sites != 1:
         notes.append(
-            f"  note: pages of {SITES} sites or more, two of each kind, would be held out by site, "
-            "and say more of sites yet to come"
+            f"  note: pages of {MIN_SITES} sites or more, two of each kind, would be held out by "
+            "site, which says more about new sites"
         )
-    if min(quality.positives, quality.negatives) < FEW:
+    if min(quality.positives, quality.negatives) < FEW_PAGES:
         notes.append(
-            f"  note: fewer than {FEW} pages of a kind: these figures, and the probabilities, are "
-            "worth little"
+            f"  note: fewer than {FEW_PAGES} pages of a kind: these figures, and the "
+            "probabilities, are unreliable"
         )
     return notes
 
@@ -251,8 +253,8 @@ def quality_notes(
 
 
 def verdicts(judge: Judge, examples: Sequence[Example]) -> list[dict[str, Any]]:
-    """The verdict of a judge on each page, with its reasons; without a page, why there is none. A
-    judge that learns as it goes sees all of them first, as it would in a crawl."""
+    """The judgement of each page with its reasons; for an example without a page, why it has none.
+    A judge that learns sees all pages once before it judges."""
     if isinstance(judge, Stateful):
         for example in examples:
             if example.page is not None:
