@@ -187,7 +187,7 @@ def test_a_run_says_what_it_would_ask_for_and_why(
     assert run(["explain", str(out)]) == 0
     assert coming[0] in capsys.readouterr().out.partition("what it would ask for next")[2]
     assert run(["explain", str(out), "http://nowhere.example/"]) == 2
-    assert "does not wait for it either" in capsys.readouterr().err
+    assert "it is no open link" in capsys.readouterr().err
     said(capsys, crawl(served, out, 31))
     assert rows(out, "SELECT url FROM pages ORDER BY seq DESC LIMIT 1")[0][0] == coming[0]
 

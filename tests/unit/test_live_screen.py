@@ -67,11 +67,11 @@ def test_the_rate_is_that_since_the_first_reply() -> None:
     assert "left" not in progress.line(5.0)
     fetch()
     # Opening the run and the delays of its hosts took a hundred seconds: two pages a second since.
-    progress.came(100.0)
+    progress.reply_arrived(100.0)
     assert "left" not in progress.line(100.0), "one page says nothing"
     for second in range(1, 11):
         fetch()
         fetch()
-        progress.came(100.0 + second)
+        progress.reply_arrived(100.0 + second)
     assert progress.line(110.0).startswith("21 of 41 pages, found ")
     assert progress.line(110.0).endswith(", 2.0 a second, 10 s left")

@@ -1,4 +1,4 @@
-"""`spoor crawl`: a live, polite, focused crawl that can be stopped and gone on with."""
+"""`spoor crawl`: a live, polite, focused crawl that can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def crawl(
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Crawl from SEEDS for what is wanted. The same command on the same --out goes on."""
+    """Crawl from SEEDS for relevant pages. The same command with the same --out continues."""
     from spoor.runs.inputs import with_inputs
 
     settings = with_inputs(settings, seeds)
@@ -43,14 +43,14 @@ def crawl(
 
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
-    """Crawl with a screen; what was done, which is printed too."""
+    """Crawl with a screen; prints and returns the summary."""
     from spoor.runs.writer import RunWriter
 
     with ExitStack() as after:
         folder = None
         if files.is_run(path):
-            # A run that was begun says no before anything heavy is imported; a new one is made
-            # after all that may be wrong with its settings.
+            # An existing run refuses before anything heavy is imported; a new one is created after
+            # its settings are checked.
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.cli.live_screen import screen
         from spoor.live.live_crawl import LiveCrawl
@@ -65,7 +65,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings)))
         run = LiveCrawl(folder, engine)
-        # Standard output is for the JSON; a person at a terminal still sees what goes on.
+        # Standard output is for the JSON; a terminal still shows the progress.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
 
         def on_step(fetch: Fetch, step: Outcome | Deferred) -> None:
@@ -90,13 +90,13 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
 
 
 def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
-    """The same in several processes."""
+    """Crawl in several processes; prints and returns the summary."""
     from spoor.cli.shards import Screen, describe_shards
     from spoor.integrations.ray import crawl
     from spoor.runs.assemble import make_crawl
     from spoor.views.report import write_report
 
-    make_crawl(settings)  # raises what is wrong with its settings before a process starts
+    make_crawl(settings)  # raises InputError for bad settings before a process starts
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
         summary = crawl(path, settings, watch=screen.show)
     write_report(path)
@@ -107,7 +107,7 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:
-    """The end of a crawl for a person."""
+    """The summary of a crawl for a person."""
     left = summary["estimate"]["words"] if summary.get("estimate") else []
     lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
     if summary["judge"]:

@@ -1,4 +1,4 @@
-"""`spoor demo`: a web is generated, served on loopback, and crawled live, with and without aim."""
+"""`spoor demo`: generates a web, serves it on loopback, and crawls it focused and breadth-first."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def demo(
     with served(web) as port:
         for policy in (DEFAULT_POLICY, "breadth-first"):
             run = out / policy
-            # A demo begins anew each time; what it removes it wrote itself.
+            # Each demo starts anew; it deletes only runs of an earlier demo.
             if files.is_run(run):
                 shutil.rmtree(run)
             summaries[policy] = _crawl(world.url_of(0), port, policy, pages, run, quiet=as_json)
@@ -72,14 +72,14 @@ def demo(
 def _crawl(
     root: str, port: int, policy: str, pages: int, out: Path, *, quiet: bool
 ) -> dict[str, Any]:
-    """One live crawl by the command that anyone can type; returns its JSON."""
+    """Run `spoor crawl` in a process of its own; returns its JSON."""
     command = [sys.executable, "-m", "spoor", "crawl", root, "--topic", TOPIC]
     command += ["--policy", policy, "--pages", str(pages), "--out", str(out), "--json"]
     command += ["--connect-to", f"127.0.0.1:{port}", "--scope", "anywhere"]
     command += ["--delay", "0", "--per-host", "4"]
     if not quiet:
         typer.echo("$ " + " ".join(["spoor", *command[3:5], f'--topic "{TOPIC}"', *command[7:]]))
-    # At a terminal its screen is for the person who watches.
+    # At a terminal the screen of the crawl is shown.
     errors = None if sys.stderr.isatty() else subprocess.PIPE
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, timeout=150
@@ -97,10 +97,10 @@ def served(web: Path) -> Iterator[int]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        found = _PORT.search(process.stdout.readline())
-        if found is None:
+        match = _PORT.search(process.stdout.readline())
+        if match is None:
             raise SpoorError("the web of the demo could not be served")
-        yield int(found[1])
+        yield int(match[1])
     finally:
         process.terminate()
         process.communicate(timeout=10)

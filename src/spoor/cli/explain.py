@@ -19,7 +19,7 @@ def add(app: typer.Typer) -> None:
 
 
 def explain(
-    what: Annotated[
+    source: Annotated[
         Path, typer.Argument(metavar="MODEL|RUN", help="What `spoor train` wrote, or a run.")
     ],
     url: Annotated[str | None, typer.Argument(help="A page of the run, or an open link.")] = None,
@@ -31,11 +31,11 @@ def explain(
     from spoor.views import explain as views
 
     if url is not None:
-        row = views.of_page(what, url)
+        row = views.of_page(source, url)
         for line in [json.dumps(views.as_json(row))] if as_json else views.in_lines(row):
             typer.echo(line if as_json else shown(line))
         return
-    known = views.of_run(what, top) if os.path.isdir(what) else views.of_model(what, top)
+    known = views.of_run(source, top) if os.path.isdir(what) else views.of_model(source, top)
     if as_json:
         typer.echo(json.dumps(asdict(known)))
         return

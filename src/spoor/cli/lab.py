@@ -1,4 +1,4 @@
-"""`spoor lab`: experiments, which are data, and what came of them."""
+"""`spoor lab`: runs experiments, compares and reports their results."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def run(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Run EXPERIMENTS; what is finished is kept, and a run that was cut goes on."""
+    """Run EXPERIMENTS; an interrupted run continues without the finished cells."""
     from spoor.lab import pages, papers, results
     from spoor.lab.cells import kind_of, run_cells
     from spoor.lab.experiment import find
 
-    found = [experiment for name in experiments for experiment in find(name)]
+    chosen = [experiment for name in experiments for experiment in find(name)]
     printed: list[dict[str, Any]] = []
-    for experiment in found:
+    for experiment in chosen:
         name, kind = experiment.name, kind_of(experiment)
         cells = kind.plan(experiment, out)
         with progress(f"cells of {name}", len(cells), quiet=as_json) as report_progress:
@@ -74,7 +74,7 @@ def run(
         if not as_json:
             show(results.read(out / name))
             typer.echo(f"\nReport, pictures and cells.csv: {page}\n")
-    for parent in dict.fromkeys(out / experiment.name.rpartition("/")[0] for experiment in found):
+    for parent in dict.fromkeys(out / experiment.name.rpartition("/")[0] for experiment in chosen):
         if parent != out:
             page = pages.write(papers.page_of(parent), parent)
             if not as_json:

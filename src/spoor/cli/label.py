@@ -1,4 +1,4 @@
-"""`spoor label`: a person says whether a page of a run is wanted; the crawl learns it."""
+"""`spoor label`: a person labels a page of a run as relevant or not; the crawl learns it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spoor.display import shown
 
 
 class Verdict(StrEnum):
-    """What a person says of a page."""
+    """The label of a person for a page."""
 
     yes = "yes"
     no = "no"
@@ -28,10 +28,10 @@ def add(app: typer.Typer) -> None:
 def label(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or ended.")],
     url: Annotated[str, typer.Argument(help="A page of the run.")],
-    verdict: Annotated[Verdict, typer.Argument(help="Whether it is wanted.")],
+    verdict: Annotated[Verdict, typer.Argument(help="Whether it is relevant.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say that the page URL of RUN is wanted or is not; its policy learns that where it can."""
+    """Label the page URL of RUN as relevant or not; its policy learns that if it can."""
     from spoor.runs.reader import Run
     from spoor.views.report import write_report
 

@@ -20,28 +20,28 @@ from spoor.protocols import HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
 NEXT = 5
-"""Links in flight that are shown with why they were chosen."""
+"""Links in flight that are shown, with the reasons of their choice."""
 
 _WINDOW = 50
 """Pages over which the harvest rate is taken."""
 
 
-Ask = Callable[[], Estimate | None]
-"""What is left of the crawl."""
+GetEstimate = Callable[[], Estimate | None]
+"""Returns the estimate of the relevant pages that are left."""
 
 
 class Screen(ExitStack):
-    """What a run shows itself on; this one shows nothing."""
+    """The screen of a run; this one shows nothing."""
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         pass
 
-    def say(self, what: str) -> None:
+    def say(self, message: str) -> None:
         pass
 
 
-def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
-    """The screen that fits where standard error goes."""
+def screen(crawl: Crawl, estimate: GetEstimate, *, quiet: bool) -> Screen:
+    """The screen for standard error: a terminal, or plain lines."""
     console = Console(stderr=True)
     if quiet:
         return Screen()
@@ -49,29 +49,29 @@ def screen(crawl: Crawl, estimate: Ask, *, quiet: bool) -> Screen:
 
 
 class Progress:
-    """How far a crawl is, and how fast: since the first reply that came, since opening a run and
-    waiting for its hosts say nothing of the rate."""
+    """Progress and rate of a crawl. The rate counts from the first reply, without the time to open
+    the run and to wait for its hosts."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
         self._first: tuple[float, int] | None = None
 
-    def came(self, now: float) -> None:
-        """A reply came, at `now` seconds of any clock."""
+    def reply_arrived(self, now: float) -> None:
+        """Note that a reply arrived at `now`, in seconds of any clock."""
         if self._first is None:
             self._first = now, self._crawl.counts.pages
 
     def line(self, now: float) -> str:
-        """Fetched, found, rate and time left in one line."""
-        counts, most = self._crawl.counts, self._crawl.pages
+        """Pages fetched, relevant pages, rate and time left in one line."""
+        counts, budget = self._crawl.counts, self._crawl.pages
         began, before = self._first or (now, counts.pages)
         rate = (counts.pages - before) / (now - began) if now > began else 0.0
-        line = f"{counts.pages}{f' of {most}' if most else ''} pages, found {counts.relevant}"
+        line = f"{counts.pages}{f' of {budget}' if budget else ''} pages, found {counts.relevant}"
         line += f", failed {counts.failed}"
         if rate:
             line += f", {rate:.1f} a second"
-        if rate and most:
-            line += f", {(most - counts.pages) / rate:.0f} s left"
+        if rate and budget:
+            line += f", {(budget - counts.pages) / rate:.0f} s left"
         return line
 
 
@@ -83,17 +83,17 @@ class _Plain(Screen):
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         now = time.monotonic()
-        self._progress.came(now)
+        self._progress.reply_arrived(now)
         if now - self._last >= PLAIN_EVERY:
             self._last = now
             self.say(self._progress.line(now))
 
-    def say(self, what: str) -> None:
-        say(what)
+    def say(self, message: str) -> None:
+        say(message)
 
 
 class _Panel(Screen):
-    def __init__(self, crawl: Crawl, estimate: Ask, console: Console) -> None:
+    def __init__(self, crawl: Crawl, estimate: GetEstimate, console: Console) -> None:
         super().__init__()
         self._crawl = crawl
         self._estimate = estimate
@@ -101,7 +101,7 @@ class _Panel(Screen):
         self._recent: list[bool] = []
         self._rates: list[float] = []
         self._lines: list[str] = []
-        self._said = ""
+        self._message = ""
         self._live = RichLive(
             console=console, refresh_per_second=4, get_renderable=self._render, transient=True
         )
@@ -110,11 +110,11 @@ class _Panel(Screen):
         self.enter_context(self._live)
         return self
 
-    def say(self, what: str) -> None:
-        self._said = shown(what)
+    def say(self, message: str) -> None:
+        self._message = shown(message)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        self._progress.came(time.monotonic())
+        self._progress.reply_arrived(time.monotonic())
         if isinstance(step, Deferred):
             return
         mark = "✗" if isinstance(step.reply, Failed) else "·"
@@ -138,10 +138,14 @@ class _Panel(Screen):
             table.add_row("left", "; ".join(in_words(left)))
         if isinstance(frontier, HostClocks):
             table.add_row("hosts", _hosts(frontier))
-        if self._said:
-            table.add_row("", Text(self._said))
-        coming = [f"→ {shown(url)}  {_why(choice)}" for url, choice in self._crawl.chosen()[:NEXT]]
-        lines = [Text(line, no_wrap=True, overflow="ellipsis") for line in [*self._lines, *coming]]
+        if self._message:
+            table.add_row("", Text(self._message))
+        next_links = [
+            f"→ {shown(url)}  {_why(choice)}" for url, choice in self._crawl.chosen()[:NEXT]
+        ]
+        lines = [
+            Text(line, no_wrap=True, overflow="ellipsis") for line in [*self._lines, *next_links]
+        ]
         return Group(table, *lines)
 
 
@@ -150,7 +154,7 @@ def _why(choice: Choice) -> str:
 
 
 def _hosts(frontier: HostClocks) -> str:
-    """How many hosts have open links, how many of these wait, and which have most."""
+    """Number of hosts with open links, number of these that wait, and the hosts with most links."""
     rows = [row for row in frontier.hosts() if row[1]]
     busiest = sorted(rows, key=lambda row: -row[1])[:3]
     most = ", ".join(f"{shown(name)} {links}" for name, links, *_ in busiest)

@@ -21,7 +21,7 @@ COMMANDS = (
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 
 INTERRUPTED = 130
-"""What typer makes of an interrupt that nobody caught."""
+"""Typer's exit code of an interrupt that was not caught."""
 
 
 @cache
@@ -57,9 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code. No traceback of ours reaches the user."""
+    """Run the command line; returns the exit code. Errors of ours are printed without a
+    traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    # Only the called command is built; all of them where it is not the first argument (--help).
+    # Only the given command is built; all of them if the first argument is not one (--help).
     commands = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     try:
         code = command_tree(*commands)(arguments, standalone_mode=False)
@@ -79,8 +80,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(error, 1)
 
 
-def _say(what: object, code: int) -> int:
-    # What a server or a file said may stand in it.
-    lines = [printable(masked(line)) for line in str(what).splitlines()]
+def _say(message: object, code: int) -> int:
+    # The message may quote a server or a file.
+    lines = [printable(masked(line)) for line in str(message).splitlines()]
     typer.echo("spoor: " + "\n".join(lines), err=True)
     return code

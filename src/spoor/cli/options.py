@@ -1,4 +1,4 @@
-"""Options of commands, made from the settings of which they are; and those of several commands."""
+"""Options of commands: made from the settings, and those that several commands have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spoor.setting import Setting
 from spoor.settings import Settings, described
 
 ADVANCED = "Limits and details"
-"""The panel of options that few need."""
+"""The help panel of options that few users need."""
 
 
 def flag(name: str) -> str:
@@ -23,7 +23,7 @@ def flag(name: str) -> str:
 
 
 def option(name: str) -> Any:
-    """What typer needs to know of a setting."""
+    """The typer option of a setting."""
     one = described(Settings)[name]
     return typer.Option(one.flag, help=one.help, min=one.ge, max=one.le)
 
@@ -31,9 +31,9 @@ def option(name: str) -> Any:
 def takes_settings(
     command: str, after: Mapping[str, str]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a function, whose parameter `settings` is the `Settings` of a command, an option for
-    each of them. Of its own parameters `seeds` is the first, and others follow the options; `after`
-    gives the option that one of them is to follow."""
+    """Decorates a function with a parameter `settings`: it gets an option for each setting of the
+    command. Its parameter `seeds` is the first argument, and its other options follow those of the
+    settings, except those in `after`: own parameter → option that it follows."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         known = {n: one for n, one in Settings.of_command(command).items() if not one.inner}
@@ -56,9 +56,9 @@ def takes_settings(
 
 
 def _parameter(one: Setting) -> inspect.Parameter:
-    """The parameter from which typer makes the option of a setting. Numbers come as texts, since
-    the setting says better than typer what is wrong with them."""
-    # Of a switch that is on, typer itself makes `--name / --no-name`.
+    """The parameter from which typer makes the option of a setting. Numbers are parsed by the
+    setting, whose error messages are better than typer's."""
+    # For a switch that is on by default, typer itself makes `--name / --no-name`.
     names = () if one.kind is bool and one.default else (one.flag,)
     panel = ADVANCED if one.advanced or one.group.advanced else None
     default, kind, metavar = one.default, one.kind, None
@@ -88,7 +88,7 @@ def _range(one: Setting) -> str:
 
 
 def _value(one: Setting, value: Any) -> Any:
-    """The value of a setting, from that of its option."""
+    """The value of a setting, from the value of its option."""
     if one.kind is dict:
         return parse_params(value or [])
     if value is None:
@@ -96,7 +96,7 @@ def _value(one: Setting, value: Any) -> Any:
     return one.parsed(value) if one.kind in (int, float) and not one.time else value
 
 
-# ---------------------------------------------------------------- of several commands
+# ---------------------------------------------------------------- options of several commands
 
 Policy = Annotated[str, option("policy")]
 Param = Annotated[list[str] | None, option("params")]

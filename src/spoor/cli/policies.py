@@ -1,4 +1,4 @@
-"""`spoor policies`: what can be picked, with its parameters and defaults."""
+"""`spoor policies`: the policies with their parameters and defaults."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def policies(
     as_json: AsJson = False,
 ) -> None:
     """List the policies with their parameters."""
-    found = [describe(name) for name in registry.names("policies")]
+    rows = [describe(name) for name in registry.names("policies")]
     if as_json:
-        typer.echo(json.dumps({"policies": found}))
+        typer.echo(json.dumps({"policies": rows}))
         return
-    for policy in found:
+    for policy in rows:
         typer.secho(policy["name"], bold=True, nl=False)
         typer.echo(f"  {policy['summary']}")
         for name, default in policy["parameters"].items():
@@ -35,7 +35,7 @@ def policies(
 def describe(name: str) -> dict[str, Any]:
     """A policy's name, first line of its documentation, and parameters with defaults.
 
-    One from another package that cannot be imported says so, and hides no other.
+    A policy of another package that cannot be imported is listed with its error.
     """
     try:
         factory = registry.find("policies", name)

@@ -1,4 +1,4 @@
-"""What commands show while they work: a bar on a terminal, plain lines elsewhere."""
+"""Progress of commands: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
 
 
-class Tell(Protocol):
+class ReportProgress(Protocol):
     def __call__(self, done: int, found: int | None = None, /) -> None: ...
 
 
-def say(what: str) -> None:
-    """A line for a person, which may quote what came from outside."""
-    print(shown(what), file=sys.stderr, flush=True)  # noqa: T201
+def say(message: str) -> None:
+    """Print a line for a person; it may quote text from the web."""
+    print(shown(message), file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager
-def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[Tell]:
-    """Yields `tell(done, found)`; shows rate, found and time left on standard error."""
+def progress(what: str, total: int | None, *, quiet: bool = False) -> Iterator[ReportProgress]:
+    """Yields `report_progress(done, found)`, which shows rate, found and time left on standard
+    error."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -59,27 +60,27 @@ def _found(count: int | None) -> str:
     return "" if count is None else f"found {count}"
 
 
-def _plain(what: str, total: int | None) -> Tell:
+def _plain(what: str, total: int | None) -> ReportProgress:
     began = last = time.monotonic()
     before: int | None = None
 
-    def tell(done: int, found: int | None = None) -> None:
+    def report_progress(done: int, found: int | None = None) -> None:
         nonlocal last, before
         if before is None:
-            before = done  # there already: it says nothing of the rate
+            before = done  # done before the start: not part of the rate
         now = time.monotonic()
         if now - last < PLAIN_EVERY:
             return
         last = now
         rate = (done - before) / (now - began)
-        said = [f"{done}{f' of {total}' if total else ''} {what}", f"{rate:.1f} a second"]
+        fields = [f"{done}{f' of {total}' if total else ''} {what}", f"{rate:.1f} a second"]
         if found is not None:
-            said.append(_found(found))
+            fields.append(_found(found))
         if total and rate:
-            said.append(f"{(total - done) / rate:.0f} s left")
-        print(", ".join(said), file=sys.stderr)  # noqa: T201
+            fields.append(f"{(total - done) / rate:.0f} s left")
+        print(", ".join(fields), file=sys.stderr)  # noqa: T201
 
-    return tell
+    return report_progress
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:

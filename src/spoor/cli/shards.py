@@ -18,7 +18,7 @@ from spoor.integrations.ray.driver import Progress
 
 
 def describe_shards(summary: Mapping[str, Any]) -> str:
-    """What more there is to say at the end of a crawl in shards."""
+    """The lines about the shards in the summary of a crawl."""
     exchange = summary["exchange"]
     learned = f"learned together {exchange['merges']} times"
     if not summary["learned_together"]:
@@ -54,7 +54,7 @@ class Screen(ExitStack):
         return self
 
     def show(self, progress: Progress) -> None:
-        """Show the progress of now."""
+        """Show the current progress."""
         self._progress = progress
         if self._quiet or self._live is not None:
             return
@@ -74,7 +74,7 @@ class Screen(ExitStack):
 
 
 def line_of(progress: Progress) -> str:
-    """Fetched, found and rate of all shards in one line."""
+    """Pages fetched, relevant pages and rate of all shards in one line."""
     coordinator = progress.coordinator
     rate = coordinator.fetched / max(time.monotonic() - progress.began, 1e-9)
     away = sum(not member.alive for member in coordinator.members.values())
@@ -88,7 +88,7 @@ def line_of(progress: Progress) -> str:
 
 
 def table_of(progress: Progress) -> Table:
-    """A row a shard: hosts, pages, links that came and left, and how long the oldest waits."""
+    """A row for each shard: hosts, pages, links received and sent, and the wait of the oldest."""
     table = Table(box=None, pad_edge=False)
     for name in ("shard", "hosts", "open", "pages", "found", "in", "out", "waiting", "lag", ""):
         table.add_column(name, justify="right")

@@ -1,4 +1,4 @@
-"""`spoor topic`: make a topic file, and see what it would count as relevant."""
+"""`spoor topic`: make a topic file, and test it on pages."""
 
 from __future__ import annotations
 
@@ -147,16 +147,16 @@ def _learn(
     background_pages: int,
     seed: int,
 ) -> None:
-    """Read the examples of a classifier, and pages for all others; then learn it."""
+    """Read the examples and the background pages of a classifier, and train it."""
     from spoor.judges.topic_draft import NOWHERE
     from spoor.web.urls import host, registrable_domain
 
     if not positive:
         raise InputError("a classifier is learned from examples: give --positive")
     groups = {"positive": positive, "negative": negative or [], "background": background or []}
-    found = reader.read(*groups.values())
+    read = reader.read(*groups.values())
     yes, no, rest = (
-        draft.pages(kind, examples) for kind, examples in zip(groups, found, strict=True)
+        draft.pages(kind, examples) for kind, examples in zip(groups, read, strict=True)
     )
     source = f"of {', '.join(background or [])}"
     urls = [page.url for page in yes if page.url != NOWHERE]
@@ -202,7 +202,7 @@ def try_out(
     connect_to: ConnectTo = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show what TOPIC would count as relevant, and why, before anything is crawled."""
+    """Show which pages TOPIC counts as relevant, and why, before a crawl."""
     from spoor.judges.topic import judge_of_topic, read_topic, topic_of
     from spoor.judges.topic_draft import verdicts
     from spoor.protocols import KeepsAnswers

@@ -1,4 +1,4 @@
-"""`spoor train`: a model for a policy, from webs that are known whole."""
+"""`spoor train`: trains a model for a policy on completely known webs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`spoor watch`: foragers that watch changing sites, and tell what is new."""
+"""`spoor watch`: foragers that watch changing sites, and report new documents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def watch(
 ) -> None:
     """Watch sites from SEEDS: print and store new and changed documents as they are found.
 
-    The same command on the same --out goes on.
+    The same command with the same --out continues.
     """
     limit = None if for_ is None else seconds(for_, "--for")
     if replay is not None:
@@ -62,8 +62,8 @@ def watch(
 
 
 def make_fleet(settings: Settings, seeds: list[str], **rest: Any) -> Any:
-    """The fleet of some settings; without a background corpus it makes its states of the first
-    200 pages that it sees."""
+    """The fleet of these settings; without a background corpus it makes its states from its first
+    200 pages."""
     import numpy as np
 
     from spoor import registry
@@ -82,12 +82,12 @@ def make_fleet(settings: Settings, seeds: list[str], **rest: Any) -> Any:
 
 
 def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) -> dict[str, Any]:
-    """Watch over the network, for so many seconds; returns what was done."""
+    """Watch over the network for `limit` seconds; returns the summary."""
     from spoor.runs.writer import RunWriter
 
     with ExitStack() as after:
         folder = None
-        if files.is_run(path):  # as `spoor crawl` does: a refusal comes first
+        if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.foragers.hosts import Hosts
         from spoor.live.watch import Watch
@@ -117,7 +117,7 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
 def simulated(
     replay: Path, settings: Settings, limit: float | None, out: Path | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """The same on an evolving web by a simulated clock, with the measures of the lab."""
+    """Watch an evolving web with a simulated clock; returns the summary with the lab's measures."""
     from spoor.cli.screen import progress
     from spoor.formats.feeds import rss
     from spoor.live.changes import ChangeTracker
@@ -129,12 +129,12 @@ def simulated(
     tracker = ChangeTracker(fleet, settings.changes)
     lines: list[dict[str, Any]] = []
     end = world.end if limit is None else min(world.end, world.start + limit)
-    with progress("downloads", None, quiet=quiet) as tell:
+    with progress("downloads", None, quiet=quiet) as report_progress:
         run = simulate_fleet(
             fleet,
             world,
             end=end,
-            progress=tell,
+            progress=report_progress,
             on_step=lambda step, now: lines.extend(tracker.lines(step, now)),
         )
     summary = figures(fleet, world, run, {"fleet": settings.fleet, "seed": settings.seed})
@@ -153,13 +153,15 @@ def simulated(
 
 
 def say(line: dict[str, Any]) -> None:
-    """One document for a person, as it is found."""
-    found = line["found_at"][11:19]
-    typer.echo(f"{found}  {line['kind']:<7}  {shown(line['title'] or '–')}  {shown(line['url'])}")
+    """Print one found document for a person."""
+    time_found = line["found_at"][11:19]
+    typer.echo(
+        f"{time_found}  {line['kind']:<7}  {shown(line['title'] or '–')}  {shown(line['url'])}"
+    )
 
 
 def show(summary: dict[str, Any], as_json: bool) -> None:
-    """The end of a watch."""
+    """Print the summary of a watch."""
     if as_json:
         typer.echo(json.dumps(summary))
         return

@@ -58,7 +58,7 @@ def import_(
         raise InputError("give at least one source, then the folder to write: SRC... DEST")
     *sources, folder = paths
     began = time.monotonic()
-    with _progress() as tell:
+    with _progress() as report_progress:
         summary = record(
             sources,
             folder,
@@ -66,7 +66,7 @@ def import_(
             keep_going=keep_going,
             replace=replace,
             jobs=jobs,
-            progress=tell,
+            progress=report_progress,
         )
     seconds = time.monotonic() - began
     if as_json:
@@ -78,7 +78,7 @@ def import_(
         f"{folder}: {summary.pages:,} pages, {summary.links:,} links, {resolved:.0%} of them to "
         f"recorded pages, {summary.bytes / 1e6:,.1f} MB in {seconds:,.1f} s"
     )
-    for count, what in (
+    for count, label in (
         (summary.redirects, "redirects"),
         (summary.failures, "failures (status 4xx, 5xx)"),
         (summary.merged, "records that say the same of a page as another one: merged"),
@@ -88,14 +88,14 @@ def import_(
         (summary.skipped, "bad records: left out"),
     ):
         if count:
-            typer.echo(f"  {count:,} {what}")
+            typer.echo(f"  {count:,} {label}")
     for note in summary.notes:
         typer.echo(f"    {note}")
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, float], None]]:
-    """Yields `tell(records, share read)`: a bar on a terminal, plain lines elsewhere."""
+    """Yields `report_progress(records, share read)`: a bar on a terminal, plain lines elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -131,12 +131,12 @@ def _progress() -> Iterator[Callable[[int, float], None]]:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=1.0, records=0, rate=0.0)
 
-        def tell(records: int, share: float) -> None:
+        def report_progress(records: int, share: float) -> None:
             if due(0.1):
                 rate = records / (last - began)
                 bar.update(task, completed=share, records=records, rate=rate)
 
-        yield tell
+        yield report_progress
 
 
 # ---------------------------------------------------------------- info
@@ -195,7 +195,7 @@ def known_lines(web: dict[str, Any]) -> list[str]:
 
 
 def evolving_lines(web: dict[str, Any]) -> list[str]:
-    """The same of an evolving web."""
+    """The description of an evolving web for a person, without its graph."""
     return [
         f"{web['web']}: {web['pages']:,} pages, {web['at_start']:,} of them there at the start, "
         f"{web['versions']:,} versions in {web['days']:.2f} days, {web['vanished']:,} vanish",

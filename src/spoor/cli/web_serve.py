@@ -77,10 +77,10 @@ def serve(
     world = (
         Clocked(EvolvingWorld.open(web), time.monotonic, speed=speed) if evolving else open_web(web)
     )
-    told = ""
+    robots_text = ""
     if robots is not None:
         try:
-            told = robots.read_text("utf-8")
+            robots_text = robots.read_text("utf-8")
         except OSError as error:
             raise InputError(f"cannot read {robots}: {error.strerror}") from error
     source = None
@@ -88,14 +88,14 @@ def serve(
         generated = world
 
         def source(url: str) -> str | None:
-            found = generated.document(url)
-            return None if found is None else found[1]
+            document = generated.document(url)
+            return None if document is None else document[1]
 
     server = Server(
         world,
         source=source,
         roots=world.roots(),
-        robots=told,
+        robots=robots_text,
         latency=latency / 1000,
         faults=Faults.parse(faults),
     )

@@ -1,1 +1,1 @@
-"""One crawl split over several workers: pure, whatever carries the messages."""
+"""One crawl split over several workers: no I/O; the driver transports the messages."""

@@ -1,5 +1,4 @@
-"""What a coordinator may ask of a shard's crawl: commands, by name, so that the journal can apply
-them again."""
+"""The commands of a coordinator to the crawl of a shard; the journal applies them again by name."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from spoor.sharding.outbox import Outbox, unpack_batches
 
 
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
-    """Apply one command: enter `links` that arrived, forget those `delivered`, set the `grant` of
-    pages, `split` into another number of shards, or `merge` what others learned."""
+    """Apply one command: enter `links` that arrived, delete batches that are `delivered`, set the
+    `grant` of pages, `split` into another number of shards, or `merge` the models of others."""
     outbox = crawl.outbox
     assert isinstance(outbox, Outbox)
     if name == "links":
@@ -37,12 +36,12 @@ def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: b
 
 
 def join(blobs: Sequence[bytes]) -> bytes:
-    """Several in one; empty ones are left out."""
+    """Join several byte strings into one; empty ones are left out."""
     return b"".join(len(blob).to_bytes(8, "little") + blob for blob in blobs if blob)
 
 
 def parts(data: bytes) -> Iterator[bytes]:
-    """What `join` was given."""
+    """The byte strings that `join` joined."""
     offset = 0
     while offset < len(data):
         start = offset + 8

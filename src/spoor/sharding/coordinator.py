@@ -1,13 +1,13 @@
-"""The exchange between shards: a star whose middle keeps nothing that it could lose.
+"""The coordinator of a crawl in shards: a star without durable state in its centre.
 
-Batches of links go from a shard to the coordinator and on to their shard; budget, learning and the
-end of the crawl are decided here. The shards can report all of it again: what they were lent, what
-they have received, what they keep for one another. So a coordinator that dies is replaced by an
-empty one.
+Shards send batches of links to the coordinator, which sends them on to their shards; it also
+decides about the budget, about merges of models and about the end of the crawl. The shards can
+report everything again: the pages lent to them, the batches that they received and those that they
+store for others. So an empty coordinator can replace one that died.
 
-Without I/O and clock: whoever drives it sends each shard its `order`, and hands what the shard
-answers to `report`. One order a shard is out at a time. Messages grow as the number of shards, not
-as its square: an order and a report each, with a blob of batches for each pair that has any.
+No I/O and no clock: the driver sends each shard its `order`, and passes the answer of the shard to
+`report`. A shard has one order at a time. The number of messages grows with the number of shards,
+not with its square: an order and a report each, with the batches of each pair of shards as bytes.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from typing import Any
 from spoor.sharding.page_budget import PageBudget
 
 Order = dict[str, Any]
-"""What a shard is to do: plain values and bytes, which any transport can carry."""
+"""What a shard must do next: plain values and bytes, which any transport can carry."""
 Report = dict[str, Any]
-"""What it answers."""
+"""The answer of a shard to an order."""
 
 MAX_QUEUED_LINKS = 20_000
-"""Links that may wait in the coordinator for one shard; its senders keep the rest."""
+"""Most links that wait in the coordinator for one shard; the senders store the rest."""
 
 LINKS_PER_ORDER = 2_000
-"""Links that a shard takes in with one order, about."""
+"""Most links in one order to a shard, about."""
 
 MERGE_PAGES = 25
-"""Pages a shard after which learning is shared for the first time."""
+"""Pages a shard before the first merge of models."""
 
 GROWTH = 0.05
-"""Share of the pages after which learning is merged again."""
+"""The next merge is due after this share of the pages at the last one."""
 
 MODEL_BYTES = 500
-"""Bytes of models a page that a merge may cost, all directions together: it takes about 0.4 µs a
-byte to take in what others learned, so that this is 0.2 ms a page."""
+"""Most bytes of models a page that merges may transfer, in all directions: merging takes about
+0.4 µs a byte, so this is 0.2 ms a page."""
 
 Rule = Callable[[int, Sequence[bool]], str | None]
-"""(found, verdicts on the last pages) → why to end now."""
+"""(relevant pages, verdicts on the last pages) → why to end now."""
 
 
 def never(found: int, recent: Sequence[bool]) -> None:
-    """The rule of a crawl that ends with its budget or its links."""
+    """The rule of a crawl that ends with its budget or without open links."""
 
 
 @dataclass(slots=True)
 class _Chunk:
-    """Links of one shard on their way to another; nobody looks inside."""
+    """Batches of links on their way from one shard to another; never decoded here."""
 
     source: int
     first: int
@@ -66,65 +66,65 @@ class _Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ShardStatus:
-    """A shard as people see it."""
+    """The status of a shard for a display."""
 
     shard: int
     hosts: int
     open: int
-    """Links."""
+    """Open links."""
     pages: int
     found: int
     entered: int
-    """Links that others sent."""
+    """Links that other shards sent."""
     posted: int
-    """Links that left for others."""
+    """Links sent to other shards."""
     waiting: int
-    """Of these, links not known to be durable there."""
+    """Links sent but not known to be durable at their shard."""
     lag: float
-    """Seconds that the oldest link waits for it in the coordinator."""
+    """Seconds that the oldest link for this shard has waited in the coordinator."""
     deaths: int
     state: str
-    """Empty where there is nothing to say."""
+    """Empty if the shard works."""
 
 
 @dataclass(slots=True)
 class Member:
-    """What is known of one shard."""
+    """One shard, as the coordinator knows it."""
 
     number: int
     retired: bool = False
-    """It owns no hosts any more, and only hands over what it has."""
+    """It owns no hosts any more, and only sends its links to the others."""
     alive: bool = False
     ended: bool = False
     stopping: bool = False
-    """It has an order to end."""
+    """Its last order is to end."""
     last_report: Report = field(default_factory=dict)
-    """Its last report."""
+    """Empty before the first."""
     queue: deque[_Chunk] = field(default_factory=deque)
-    """Links for it, oldest first."""
-    have: dict[int, int] = field(default_factory=dict)
-    """Shard → number of the next batch for that one, from here."""
+    """Links for this shard, oldest first."""
+    next_batch: dict[int, int] = field(default_factory=dict)
+    """Shard → number of the next batch from this shard to that one."""
     resend: bool = False
-    asked: bool = False
-    """Its last order asks for its model."""
+    model_requested: bool = False
+    """Its last order requests its model."""
     models: list[bytes] = field(default_factory=list)
-    """What the others learned, for its next order."""
+    """Models of the other shards, for its next order."""
     deaths: int = 0
 
     @property
-    def quiet(self) -> bool:
-        """It has nothing to do, and nothing to say."""
+    def idle(self) -> bool:
+        """It has nothing to fetch and nothing to send."""
         report = self.last_report
         return bool(report) and not (
             report["open"] or report["in_flight"] or report["waiting"] or self.queue
         )
 
     def lag(self, now: float) -> float:
-        """Seconds that the oldest link waits for it here."""
+        """Seconds that the oldest link for this shard has waited here."""
         return max(0.0, now - self.queue[0].since) if self.queue else 0.0
 
     def status(self, now: float) -> ShardStatus:
-        """As people see it."""
+        """The status for a display."""
         report = self.last_report
         state = "away" if report and not self.alive else "" if report else "is not there yet"
         if self.retired:
@@ -146,24 +146,24 @@ class Member:
 
 @dataclass(slots=True)
 class Traffic:
-    """What the exchange cost."""
+    """Counters of the messages between the shards."""
 
     orders: int = 0
     links: int = 0
     bytes: int = 0
-    """Of links, once."""
+    """Bytes of batches, each counted once."""
     merges: int = 0
     model_bytes: int = 0
-    """Of models, to the coordinator and from it."""
+    """Bytes of models, to the coordinator and from it."""
 
 
 class Coordinator:
-    """Of `shards` shards with a budget of `pages` together; `retired` are shards of an earlier
-    division, whose hosts are others' now.
+    """The coordinator of `shards` shards with a common budget of `pages`. `retired`: shards of an
+    earlier division of the hosts, which own none now.
 
-    Models are merged after `merge_pages` more pages of all (0: never), later ever more rarely: what
-    is known changes less, and costs more to send. Nothing is fetched before
-    everything that was on its way when the shards were opened has been delivered.
+    Models are merged after `merge_pages` more pages of all shards (0: never), later less and less
+    often, since they change less and are larger. No page is fetched before all links that were on
+    their way when the shards were opened are delivered.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Coordinator:
         self.page_budget = PageBudget(pages, len(self.members))
         self.traffic = Traffic()
         self.learns_alone = False
-        """The policy cannot share what it learned: each shard learns by itself."""
+        """The policy cannot share its model: each shard learns by itself."""
         self.recent: deque[bool] = deque(maxlen=window)
         self._shards = shards
         self._pages = pages
@@ -191,31 +191,31 @@ class Coordinator:
         self._merge_pages = merge_pages
         self._merged_at = 0
         self._merge_bytes = 0
-        """What the last merge cost, to the coordinator and from it."""
+        """Bytes of the last merge, to the coordinator and from it."""
         self._models: dict[int, bytes] = {}
-        """What each shard had learned when it last shared it."""
+        """Shard → the model that it shared last."""
         self._fresh: set[int] = set()
-        """Shards that have shared since the last merge."""
+        """Shards that shared their model since the last merge."""
         self._settled = False
         self._reason: str | None = None
 
-    # -- one shard's turn
+    # -- orders and reports
 
     def joined(self, shard: int, report: Report, now: float) -> None:
-        """A shard was opened, for the first time or again; it sends all that it keeps."""
+        """A shard was opened, for the first time or again; it sends all batches that it stores."""
         member = self.members[shard]
         member.alive, member.ended, member.stopping = True, False, False
-        member.have.clear()
+        member.next_batch.clear()
         self.report(shard, report, now)
 
     def lost(self, shard: int) -> None:
-        """A shard's process is gone, and so may be its last order."""
+        """The process of a shard died; its last order may be lost."""
         member = self.members[shard]
         member.alive = False
         member.deaths += 1
         member.models.clear()
-        if member.asked:
-            member.asked = False
+        if member.model_requested:
+            member.model_requested = False
             self._share_models()
 
     def order(self, shard: int) -> Order:
@@ -228,8 +228,8 @@ class Coordinator:
                 break
             links.append((chunk.source, chunk.first, chunk.blob))
             count += chunk.links
-        ask = self._merging and member.number not in self._fresh and not member.retired
-        member.asked = ask
+        share_model = self._merging and member.number not in self._fresh and not member.retired
+        member.model_requested = share_model
         models, member.models = member.models, []
         resend, member.resend = member.resend, False
         self.traffic.orders += 1
@@ -250,7 +250,7 @@ class Coordinator:
             },
             "resend": resend,
             "hold": not self._settled,
-            "share_model": ask,
+            "share_model": share_model,
             "models": models,
             "stop": ending,
         }
@@ -274,31 +274,31 @@ class Coordinator:
         member.queue = deque(
             chunk for chunk in member.queue if chunk.end > expects.get(chunk.source, 0)
         )
-        for to, (first, count, links, blob) in report["links"].items():
-            self._enqueue(member, to, _Chunk(shard, first, count, links, blob, now))
+        for target, (first, count, links, blob) in report["links"].items():
+            self._enqueue(member, target, _Chunk(shard, first, count, links, blob, now))
         if report["model"] is not None:
             self._models[shard] = report["model"]
             self._fresh.add(shard)
             self.traffic.model_bytes += len(report["model"])
-        if member.asked:
-            member.asked = False
+        if member.model_requested:
+            member.model_requested = False
         self.recent.extend(report["verdicts"])
         if not self._settled:
             self._settled = self._all_reported() and not self._in_transit()
         self._share_models()
         self._check_end()
 
-    def _enqueue(self, member: Member, to: int, chunk: _Chunk) -> None:
-        have = member.have.get(to)
-        if have is not None and chunk.first > have:
+    def _enqueue(self, member: Member, target: int, chunk: _Chunk) -> None:
+        expected = member.next_batch.get(target)
+        if expected is not None and chunk.first > expected:
             member.resend = True
-        elif have is None or chunk.end > have:
-            member.have[to] = chunk.end
-            self.members[to].queue.append(chunk)
+        elif expected is None or chunk.end > expected:
+            member.next_batch[target] = chunk.end
+            self.members[target].queue.append(chunk)
             self.traffic.links += chunk.links
             self.traffic.bytes += len(chunk.blob)
 
-    # -- learning together
+    # -- merges of models
 
     @property
     def _merging(self) -> bool:
@@ -310,7 +310,7 @@ class Coordinator:
         return self._settled and self.fetched - self._merged_at >= due
 
     def _share_models(self) -> None:
-        """Once every shard that is alive has shared what it learned, pass it to the others."""
+        """Once all live shards have shared their models, pass each model to the others."""
         working = self._working()
         if not self._fresh or any(
             member.number not in self._fresh for member in working if member.alive
@@ -321,7 +321,7 @@ class Coordinator:
             self._fresh.clear()
             return
         for member in working:
-            # What one that is away had learned still holds.
+            # The last model of a shard that is away is still used.
             member.models = [
                 model for number, model in self._models.items() if number != member.number
             ]
@@ -332,7 +332,7 @@ class Coordinator:
         self.traffic.merges += 1
 
     def statuses(self, now: float) -> list[ShardStatus]:
-        """Its shards, as people see them."""
+        """The status of each shard for a display."""
         return [member.status(now) for member in self.members.values()]
 
     def _working(self) -> list[Member]:
@@ -342,7 +342,7 @@ class Coordinator:
 
     @property
     def fetched(self) -> int:
-        """Pages of all shards."""
+        """Pages that all shards fetched."""
         return sum(member.last_report.get("pages", 0) for member in self.members.values())
 
     @property
@@ -352,7 +352,7 @@ class Coordinator:
 
     @property
     def settled(self) -> bool:
-        """Everything that was on its way at the beginning has arrived."""
+        """All links that were on their way at the beginning have arrived."""
         return self._settled
 
     @property
@@ -388,5 +388,5 @@ class Coordinator:
             self.stop(reason)
         elif self.fetched >= self._pages:
             self.stop(f"budget of {self._pages} pages reached")
-        elif self._all_reported() and all(member.quiet for member in self.members.values()):
+        elif self._all_reported() and all(member.idle for member in self.members.values()):
             self.stop("no open link left")

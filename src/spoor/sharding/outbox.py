@@ -1,12 +1,12 @@
-"""The outbox of one shard: links to hosts of other shards leave by it, each once.
+"""The outbox of one shard: it sends links to hosts of other shards to their owners.
 
-A crawl that is split keeps its links apart by registrable domain (`spoor.web.urls.shard_of`), so
-that politeness and the host's clock stay with one shard. What a page shows of another shard's hosts
-goes there as a *batch*: the links with their words, the page's score and the path to it. Batches to
-one shard are numbered from 0. The sender keeps each until the receiver says that it is durable
-there; the receiver takes them in order and only once, by the highest number it has: delivered at
-least once, entered once. The numbers are part of the crawl's state, and the journal makes the calls
-again after a crash, so that the same batches come out under the same numbers.
+A crawl in shards divides its links by registrable domain (`spoor.web.urls.shard_of`), so that one
+shard has the clock of each host. The links of a page to hosts of another shard are sent there as a
+*batch*, with their anchors, the score of the page and the path to it. Batches to one shard are
+numbered from 0. The sender stores each until the receiver reports that it is durable there; the
+receiver enters batches in order, and by their numbers each only once: they are delivered at least
+once and entered exactly once. The numbers are part of the crawl's state, and the journal repeats
+the calls after a crash, so that the same batches get the same numbers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from spoor.types import Link, LinkBatch, Page, State, urls_of
 from spoor.web.urls import host, shard_of
 
 REPEATS = 2
-"""Times that one URL is sent to its shard: what a third page says of it is hardly new.
-`trail` looks at two in-links of a link as well."""
+"""Times that one URL is sent to its shard: further in-links say little new. `trail` uses two
+in-links of a link as well."""
 
 MAX_REMEMBERED = 1 << 20
-"""URLs of other shards whose repeats are counted; the oldest is forgotten first."""
+"""Most URLs of other shards whose repeats are counted; the oldest is dropped first."""
 
 TEXT_CHARACTERS = 600
-"""Characters of a page's text that travel with its links."""
+"""Characters of a page's text that are sent with its links."""
 
 MAX_WAITING = 20_000
-"""Links that may wait in an outbox before its shard chooses no more pages."""
+"""With so many links in its outbox, a shard chooses no more pages."""
 
 DONE_PER_BATCH = 500
-"""Names of fetched pages in a batch, where hosts move."""
+"""Most URLs of done pages in one batch, when hosts move."""
 
 
 class Outbox:
-    """Of shard `number` of `shards`. `grant`: the part of the budget that it may use. `owner` gives
-    the shard of a host among so many shards; the lab tries other divisions."""
+    """The outbox of shard `number` of `shards`. `grant`: the part of the budget that the shard may
+    use. `owner(host, shards)` returns the shard of a host; the lab tries other divisions."""
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class Outbox:
         self.shards = shards
         self.grant = 0
         self.posted = 0
-        """Links that left, ever."""
+        """Links sent so far."""
         self.entered = 0
-        """Links that arrived, ever."""
+        """Links received so far."""
         self._repeats = repeats
         self._division = owner
         self._owners: dict[str, int] = {}
         self._announced: dict[int, int] = {}
         self._out: dict[int, deque[LinkBatch]] = {}
         self._base: dict[int, int] = {}
-        """Number of the first batch that is kept for a shard."""
+        """Shard → number of the first batch that is stored for it."""
         self._sent: dict[int, int] = {}
-        self._safe: dict[int, int] = {}
-        """Up to where batches are durable here and may leave; not part of the state."""
+        self._durable: dict[int, int] = {}
+        """Shard → number up to which batches are durable here and may be sent; not saved."""
         self._next_in: dict[int, int] = {}
         self._size = 0
 
@@ -81,7 +81,7 @@ class Outbox:
         return self._owner_of(host(url))
 
     def owns_host(self, name: str) -> bool:
-        """Whether a host is this shard's."""
+        """Whether this shard owns a host."""
         return self._owner_of(name) == self.number
 
     def _owner_of(self, name: str) -> int:
@@ -103,7 +103,7 @@ class Outbox:
         depth: int,
         path: Callable[[], Sequence[str]],
     ) -> Sequence[Link]:
-        """Which of these links are this shard's; the others are posted."""
+        """The links that this shard owns; the others are put into batches."""
         urls = urls_of(links)
         own, owner = self.number, self.owner
         owners = [owner(url) for url in urls]
@@ -118,8 +118,8 @@ class Outbox:
                 away.setdefault(shard, []).append(links[index])
         if away:
             stub, steps = _stub(page), tuple(path())
-            for shard, gone in away.items():
-                self.send(shard, LinkBatch(stub, score, depth, steps, tuple(gone)))
+            for shard, sent in away.items():
+                self.send(shard, LinkBatch(stub, score, depth, steps, tuple(sent)))
         return mine
 
     def _announce(self, url: str) -> bool:
@@ -133,25 +133,26 @@ class Outbox:
         return True
 
     def send(self, shard: int, batch: LinkBatch) -> None:
-        """Put a batch where it waits for its turn."""
+        """Store a batch until it is delivered."""
         self._out.setdefault(shard, deque()).append(batch)
         weight = len(batch.links) + len(batch.done)
         self.posted += weight
         self._size += weight
 
     def done(self, urls: Iterable[str]) -> None:
-        """Let other shards, whose hosts these are now, know that they are done with."""
-        names: dict[int, list[str]] = {}
+        """Report to the shards that own these URLs now that they are done."""
+        done: dict[int, list[str]] = {}
         for url in urls:
-            names.setdefault(self.owner(url), []).append(url)
-        names.pop(self.number, None)
-        for shard, urls_done in names.items():
+            done.setdefault(self.owner(url), []).append(url)
+        done.pop(self.number, None)
+        for shard, urls_done in done.items():
             for start in range(0, len(urls_done), DONE_PER_BATCH):
                 part = tuple(urls_done[start : start + DONE_PER_BATCH])
                 self.send(shard, LinkBatch(None, 0.0, 0, (), (), part))
 
     def split(self, shards: int) -> None:
-        """From now on there are so many shards. The crawl then lets go of what is not its own."""
+        """Divide the hosts among so many shards from now on. The crawl must then send away the
+        links that are no longer its own."""
         self.shards = shards
         self._owners.clear()
         self._announced.clear()
@@ -160,7 +161,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Links that left and are not known to be durable elsewhere."""
+        """Links in batches that are not known to be durable at their shard."""
         return self._size
 
     @property
@@ -168,19 +169,20 @@ class Outbox:
         return self._size >= MAX_WAITING
 
     def seal(self) -> None:
-        """All that was posted so far is durable here and may leave."""
-        self._safe = {shard: self._end(shard) for shard in self._out}
+        """All batches so far are durable here and may be sent."""
+        self._durable = {shard: self._end(shard) for shard in self._out}
 
     def _end(self, shard: int) -> int:
         return self._base.get(shard, 0) + len(self._out.get(shard, ()))
 
     def outgoing(self, shard: int, links: int) -> tuple[int, list[LinkBatch]]:
-        """The next batches for a shard, of about so many links at most, and the first's number."""
+        """(number of the first, batches): the next batches for a shard, of about `links` links at
+        most."""
         base = self._base.get(shard, 0)
         first = max(base, self._sent.get(shard, 0))
         batches: list[LinkBatch] = []
         queue = self._out.get(shard, ())
-        for index in range(first - base, min(len(queue), self._safe.get(shard, 0) - base)):
+        for index in range(first - base, min(len(queue), self._durable.get(shard, 0) - base)):
             if links <= 0:
                 break
             batches.append(queue[index])
@@ -189,11 +191,11 @@ class Outbox:
         return first, batches
 
     def resend(self) -> None:
-        """Whoever carried the batches is gone: send all that are kept again."""
+        """The coordinator was replaced: send all stored batches again."""
         self._sent.clear()
 
     def destinations(self) -> list[int]:
-        """Shards that batches are kept for."""
+        """Shards with stored batches."""
         return [shard for shard, queue in self._out.items() if queue]
 
     def delivered(self, shard: int, end: int) -> None:
@@ -206,8 +208,8 @@ class Outbox:
             self._size -= len(batch.links) + len(batch.done)
         self._base[shard] = max(base, end)
 
-    def kept_from(self, shard: int) -> int:
-        """The number of the first batch to a shard that is still kept."""
+    def stored_from(self, shard: int) -> int:
+        """The number of the first stored batch to a shard."""
         return self._base.get(shard, 0)
 
     def expects(self, shard: int) -> int:
@@ -219,7 +221,7 @@ class Outbox:
         return dict(self._next_in)
 
     def arrived(self, shard: int, first: int, batches: Sequence[LinkBatch]) -> Sequence[LinkBatch]:
-        """Those of these batches that have not arrived before. Raises CallerError for a gap."""
+        """The batches that had not arrived before. Raises CallerError for a gap."""
         expected = self.expects(shard)
         if first > expected:
             raise CallerError(f"batch {first} of shard {shard} arrived before batch {expected}")
@@ -261,11 +263,11 @@ class Outbox:
         )
         self._next_in = dict(state["in"])
         self._sent = {}
-        self._safe = {}
+        self._durable = {}
 
 
 def _stub(page: Page | None) -> Page | None:
-    """As much of a page as its links need elsewhere."""
+    """The parts of a page that are sent with its links."""
     if page is None:
         return None
     return Page(
@@ -287,7 +289,7 @@ def batch_row(batch: LinkBatch) -> list[Any]:
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
-    """The batch that `batch_row` was given."""
+    """The batch of a `batch_row`."""
     about, score, depth, path, links, done = row
     page = None
     if about is not None:
@@ -297,14 +299,14 @@ def revive_batch(row: Sequence[Any]) -> LinkBatch:
 
 
 def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
-    """Batches as they travel."""
+    """Encode batches for a message."""
     rows = json.dumps([batch_row(batch) for batch in batches], ensure_ascii=False)
     data = rows.encode("utf-8", "surrogatepass")
     return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data)
 
 
 def unpack_batches(data: bytes) -> list[LinkBatch]:
-    """The batches that `pack_batches` was given. Raises InputError for damaged bytes."""
+    """Decode the batches of `pack_batches`. Raises InputError for damaged bytes."""
     try:
         text = zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")
         rows: list[Any] = json.loads(text)

@@ -1,7 +1,7 @@
-"""The budget of a crawl that is split: pages are lent to shards, and never more than there are.
+"""The page budget of a crawl in shards: pages are lent to shards, never more than the budget has.
 
-Nothing here is durable, and nothing has to be: what a shard was lent is part of its own state, and
-the shards report to a new budget of pages what they hold.
+Nothing here needs to be durable: the pages lent to a shard are part of its own state, and the
+shards report them to a new coordinator.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LEASE = 8
-"""Fewest pages that are lent at a time, while there are as many."""
+"""Fewest pages that are lent at a time, if there are so many."""
 
 
 @dataclass(slots=True)
 class _Account:
     held: int
-    """Pages that the shard may count on: the more of what it reported and what it was offered."""
+    """Pages that the shard may use: the maximum of the reported and the offered grant."""
     reported: int
-    """Pages lent, as the shard reports it."""
+    """The grant that the shard reported."""
     used: int
     """Pages fetched or in flight."""
     wants_more: bool
-    """Has links that it could ask for."""
+    """The shard has open links."""
 
 
 class PageBudget:
-    """Of `budget` pages among `shards`. The grants of all shards together never exceed it.
+    """Lends `budget` pages to `shards` shards. The grants of all shards together never exceed it.
 
-    With `ceiling`, what is lent and not used stays below so many pages (but one each), so that a
-    crawl that ends by what it finds does not run far beyond.
+    With `ceiling`, at most so many pages are lent and not used (but one a shard), so that a crawl
+    that ends at a number of relevant pages does not fetch many more.
     """
 
     def __init__(self, budget: int, shards: int) -> None:
@@ -38,21 +38,21 @@ class PageBudget:
         self._accounts: dict[int, _Account] = {}
 
     def report(self, shard: int, *, grant: int, used: int, wants_more: bool) -> None:
-        """A shard reports: pages lent to it as far as it knows, used, and whether it wants more.
+        """A shard reports its grant, the pages that it used, and whether it wants more.
 
-        Comes after each `offer` to it, which it then knows of.
+        Called after each `offer` to the shard, which the report includes.
         """
         self._accounts[shard] = _Account(grant, grant, used, wants_more)
 
     def offer(self, shard: int) -> int:
-        """What a shard may use from now on, in all; no fewer than it has used. It may use nothing
-        before its first offer.
+        """The new grant of a shard: pages that it may use in all, no fewer than it has used. Before
+        its first offer it may use none.
 
-        Raises KeyError for one that never reported.
+        Raises KeyError for a shard that never reported.
         """
         account = self._accounts[shard]
         free = self._free()
-        over = sum(one.held for one in self._accounts.values()) - self.budget
+        over = sum(other.held for other in self._accounts.values()) - self.budget
         if over > 0:  # an earlier budget was larger
             most = account.reported - over
             if self.ceiling is not None:
@@ -65,23 +65,23 @@ class PageBudget:
         if account.wants_more:
             lease = max(LEASE, free // (4 * self._shards))
             if self.ceiling is not None:
-                out = sum(max(0, one.held - one.used) for one in self._accounts.values())
+                out = sum(max(0, other.held - other.used) for other in self._accounts.values())
                 if out > self.ceiling and spare > 1:
                     return max(account.used + 1, account.reported - (out - self.ceiling))
                 lease = min(lease, max(1, self.ceiling // self._shards), self.ceiling - out)
                 lease = max(lease, 0 if spare > 0 else 1)
-            # What is left is shared among all who still have work, down to the last page.
+            # The rest of the budget is lent to shards with open links, down to the last page.
             missing = max(0, account.used + lease - account.reported)
             if missing <= free:
                 account.held = max(account.held, account.reported + missing)
                 return account.reported + missing
             account.held = max(account.held, account.reported + free)
             return account.reported + free
-        # What lies idle goes back as soon as anybody else could use it.
+        # Unused pages return to the budget as soon as another shard can use them.
         return account.used if spare > 0 and others else account.reported
 
     def _free(self) -> int:
-        """Pages that nobody holds; a shard that never reported may hold any."""
+        """Pages that are not lent; none while a shard has not reported."""
         if len(self._accounts) < self._shards:
             return 0
         return max(0, self.budget - sum(account.held for account in self._accounts.values()))

@@ -1,6 +1,6 @@
-"""A shard's side of the exchange: it executes the orders of the coordinator, and reports.
+"""A worker of a crawl in shards: it executes the orders of the coordinator, and reports.
 
-The same lines run in the lab, where all shards share one process, and in a live crawl.
+The lab, with all shards in one process, and live crawls use the same code.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from spoor.sharding.outbox import Outbox, pack_batches
 from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
 
 SENT_LINKS = 2_000
-"""Links that leave for one shard with one report, about."""
+"""Most links for one shard in one report, about."""
 
 PAUSE_SECONDS = 0.1
-"""Seconds until a shard that may not fetch asks again."""
+"""Seconds that a shard sleeps while it may not fetch."""
 
 
 class Apply(Protocol):
-    """How commands are applied to the crawl: through a journal, where there is one."""
+    """Applies a command to the crawl; through a journal if there is one."""
 
     def __call__(self, name: str, now: float, *arguments: object, body: bytes = b"") -> None: ...
 
 
 class Worker:
-    """Of one crawl, which has an `Outbox`. An Engine itself: the crawl's, which waits while the
-    coordinator says so or too many links wait to leave, and which never ends by itself: others may
-    send more.
+    """The worker of one crawl, which has an `Outbox`. It is an Engine itself: that of the crawl,
+    but it sleeps while the coordinator holds it or its outbox is full, and it never finishes by
+    itself, since other shards may send links.
     """
 
     def __init__(self, crawl: Crawl, engine: Engine, apply: Apply) -> None:
@@ -42,7 +42,7 @@ class Worker:
         self.held = True
         """Nothing may be fetched yet."""
         self.pauses = 0
-        """Times that it waited for others to take in what it sends."""
+        """Times that it waited because its outbox was full."""
         self.merged = 0
         self._engine = engine
         self._apply = apply
@@ -68,9 +68,9 @@ class Worker:
     # -- calls of the coordinator
 
     def execute(self, order: Order, now: float) -> bool:
-        """Do what an order says; returns whether that has to be durable before the report."""
+        """Execute an order; returns whether its effects must be durable before the report."""
         for shard, end in order["delivered"].items():
-            if end > self.outbox.kept_from(shard):
+            if end > self.outbox.stored_from(shard):
                 self._apply("delivered", now, shard, end)
         if order["resend"]:
             self.outbox.resend()
@@ -87,7 +87,7 @@ class Worker:
         return bool(order["links"])
 
     def report(self, order: Order | None, verdicts: Sequence[bool]) -> Report:
-        """The report to the coordinator. What was posted leaves once it is sealed."""
+        """The report to the coordinator, with the batches that are durable here."""
         out = {}
         for shard in self.outbox.destinations():
             limit = (
@@ -120,6 +120,6 @@ class Worker:
         }
 
     def model(self) -> bytes:
-        """What the policy shares with others; empty where it cannot."""
+        """The model of the policy for other shards; empty if it cannot share."""
         policy = self.crawl.policy
         return pack(policy.share()) if isinstance(policy, Mergeable) else b""

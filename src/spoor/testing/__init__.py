@@ -1,4 +1,4 @@
-"""Checks that anyone can run on a plug-in of theirs.
+"""Checks that plug-in authors can run on their plug-ins.
 
     from spoor.testing import check_policy
     check_policy(MyPolicy)

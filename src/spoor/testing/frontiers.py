@@ -17,10 +17,10 @@ from spoor.types import NO_PARENT, Anchor, Link, LinkId
 from spoor.web.urls import host as host_of
 
 Make = Callable[..., Frontier]
-"""Called as `make(delay=seconds, per_host=requests)`; each time a frontier that knows nothing."""
+"""Called as `make(delay=seconds, per_host=requests)`; returns an empty frontier each time."""
 
 Call = tuple[str, int, int]
-"""What to do, and two numbers that pick with what."""
+"""Name of a call, and two numbers that select its arguments."""
 
 CALLS = ("add", "take", "settle", "retry", "redirect", "due", "wait", "hold", "pace", "reload")
 _SHARES = (0.22, 0.26, 0.13, 0.08, 0.08, 0.06, 0.09, 0.03, 0.02, 0.03)
@@ -36,7 +36,7 @@ def check_frontier(make: Make, *, walks: int = 60, steps: int = 120, seed: int =
 
     At most `per_host` requests to a host at a time (0: no limit), `delay` seconds from the end of
     one to the start of the next where `per_host` is 1, from start to start otherwise. Random calls
-    are compared with a naive model; a failing walk is shortened before it is told. Raises
+    are compared with a naive model; a failing walk is shortened before it is reported. Raises
     AssertionError with the law that was broken and the calls that led there. Takes some seconds.
     """
     rng = np.random.default_rng(seed)
@@ -60,11 +60,11 @@ def check_calls(make: Make, calls: Sequence[Call], *, delay: float, per_host: in
             walk.make_call(call)
             walk.compare()
     except AssertionError as error:
-        raise AssertionError(f"{error}\n{walk.told()}") from None
+        raise AssertionError(f"{error}\n{walk.log()}") from None
     except SpoorError as error:
-        raise AssertionError(f"{error}\n{walk.told()}") from error
+        raise AssertionError(f"{error}\n{walk.log()}") from error
     except Exception as error:
-        raise AssertionError(f"{type(error).__name__}: {error}\n{walk.told()}") from error
+        raise AssertionError(f"{type(error).__name__}: {error}\n{walk.log()}") from error
 
 
 def _error(make: Make, calls: Sequence[Call], delay: float, per_host: int) -> str | None:
@@ -79,13 +79,13 @@ def _shorter(make: Make, calls: list[Call], delay: float, per_host: int) -> list
     """The calls without those that the failure does not need."""
     size = len(calls) // 2
     while size:
-        at = 0
-        while at < len(calls):
-            without = calls[:at] + calls[at + size :]
+        start = 0
+        while start < len(calls):
+            without = calls[:start] + calls[start + size :]
             if _error(make, without, delay, per_host) is not None:
                 calls = without
             else:
-                at += size
+                start += size
         size //= 2
     return calls
 
@@ -95,7 +95,7 @@ def _shorter(make: Make, calls: list[Call], delay: float, per_host: int) -> list
 
 @dataclass
 class _Target:
-    """One link, as plainly as can be."""
+    """One link of the model."""
 
     url: str
     host: str
@@ -115,7 +115,7 @@ class _Host:
 
 
 class _Model:
-    """Every answer is looked for anew among all links."""
+    """A naive frontier: it searches all links for every answer."""
 
     def __init__(self, delay: float, per_host: int) -> None:
         self._delay = delay
@@ -131,7 +131,7 @@ class _Model:
         self, found: Sequence[Link], parent: LinkId, depth: int
     ) -> list[tuple[int, LinkId, bool]]:
         shown = []
-        for at, link in enumerate(found):
+        for index, link in enumerate(found):
             number = self.ids.get(link.url)
             new = number is None
             if number is None:
@@ -140,34 +140,36 @@ class _Model:
             target = self.targets[number]
             if target.state != "done":
                 target.seen.append((link.anchor.text, parent))
-                shown.append((at, number, new))
+                shown.append((index, number, new))
         return shown
 
-    def having(self, state: str) -> list[LinkId]:
+    def in_state(self, state: str) -> list[LinkId]:
         return [link for link, target in enumerate(self.targets) if target.state == state]
 
     def busy(self, host: str) -> bool:
         return bool(self._per_host) and self.host(host).in_flight >= self._per_host
 
-    def _turn(self, host: str) -> float:
-        """When the host may be asked; never, without a reply, where it is busy."""
+    def _ready_at(self, host: str) -> float:
+        """When the host may get a request; infinite while it is busy."""
         return math.inf if self.busy(host) else self.host(host).free_at
 
     def offered(self, now: float) -> list[LinkId]:
-        return [link for link in self.having("open") if self._turn(self.targets[link].host) <= now]
+        return [
+            link for link in self.in_state("open") if self._ready_at(self.targets[link].host) <= now
+        ]
 
     def _due_at(self, link: LinkId) -> float:
         target = self.targets[link]
-        return max(target.retry_at, self._turn(target.host))
+        return max(target.retry_at, self._ready_at(target.host))
 
     def due(self, now: float) -> list[LinkId]:
-        return [link for link in self.having("waiting") if self._due_at(link) <= now]
+        return [link for link in self.in_state("waiting") if self._due_at(link) <= now]
 
     def next_due(self, now: float) -> float:
-        return max(now, min(map(self._due_at, self.having("waiting")), default=math.inf))
+        return max(now, min(map(self._due_at, self.in_state("waiting")), default=math.inf))
 
     def next_ready(self, now: float) -> float:
-        turns = (self._turn(self.targets[link].host) for link in self.having("open"))
+        turns = (self._ready_at(self.targets[link].host) for link in self.in_state("open"))
         return min(self.next_due(now), max(now, min(turns, default=math.inf)))
 
     def take(self, link: LinkId, now: float) -> tuple[str, str]:
@@ -218,7 +220,7 @@ def _demand(holds: bool, sentence: str) -> None:
 
 
 class _Walk:
-    """A frontier and its model, told the same."""
+    """A frontier and its model, which get the same calls."""
 
     def __init__(self, make: Make, delay: float, per_host: int) -> None:
         self._make = make
@@ -228,7 +230,7 @@ class _Walk:
         self._now = 0.0
         self._log: list[str] = []
 
-    def told(self) -> str:
+    def log(self) -> str:
         settings = ", ".join(f"{key}={value}" for key, value in self._settings.items())
         return "\n".join([f"with {settings}, after", *(f"  {line}" for line in self._log)])
 
@@ -246,7 +248,7 @@ class _Walk:
     # -- calls
 
     def _add(self, a: int, b: int) -> None:
-        parent = self._pick(self._model.having("done"), a)
+        parent = self._pick(self._model.in_state("done"), a)
         depth = 0 if parent is None else self._model.targets[parent].depth + 1
         parent = NO_PARENT if parent is None else parent
         urls = [self._url(a * 31 + b * (step + 1)) for step in range(b % 6)]
@@ -254,13 +256,13 @@ class _Walk:
         score = a % 5 / 4
         self._log.append(f"add({urls}, parent={parent}, depth={depth})")
         seen = self._frontier.add(found, parent, score, depth)
-        wanted = self._model.add(found, parent, depth)
+        expected = self._model.add(found, parent, depth)
         shown = list(zip(seen.indices, seen.links, seen.first, strict=True))
         _demand(
-            [(at, link, bool(new)) for at, link, new in shown] == wanted,
-            f"add shows (place, link, first) {shown}, not {wanted}",
+            [(at, link, bool(new)) for at, link, new in shown] == expected,
+            f"add shows (place, link, first) {shown}, not {expected}",
         )
-        for in_link, (at, link, _) in zip(seen, wanted, strict=True):
+        for in_link, (at, link, _) in zip(seen, expected, strict=True):
             target = self._model.targets[link]
             _demand(in_link.host == target.host, f"add gives link {link} host {in_link.host!r}")
             _demand(in_link.url in (urls[at], target.url), f"add gives link {link} {in_link.url!r}")
@@ -281,7 +283,7 @@ class _Walk:
         link = self._pick(self._model.offered(now), a)
         if link is not None:
             self._begin(link)
-        closed = self._pick([*self._model.having("done"), *self._model.having("taken")], b)
+        closed = self._pick([*self._model.in_state("done"), *self._model.in_state("taken")], b)
         if closed is not None:
             self._refused(f"take({closed})", lambda: self._frontier.take(closed, now))
 
@@ -295,12 +297,12 @@ class _Walk:
     def _begin(self, link: LinkId) -> None:
         self._log.append(f"take({link}, now={self._now})")
         got = tuple(self._frontier.take(link, self._now))
-        wanted = self._model.take(link, self._now)
-        _demand(got == wanted, f"take({link}) returns {got}, not {wanted}")
+        expected = self._model.take(link, self._now)
+        _demand(got == expected, f"take({link}) returns {got}, not {expected}")
 
     def _settle(self, a: int, b: int) -> None:
         self._end(a, None)
-        idle = self._pick([*self._model.having("open"), *self._model.having("done")], b)
+        idle = self._pick([*self._model.in_state("open"), *self._model.in_state("done")], b)
         if idle is not None:
             now = self._now
             self._refused(f"settle({idle})", lambda: self._frontier.settle(idle, now))
@@ -309,7 +311,7 @@ class _Walk:
         self._end(a, self._now + b % 4)
 
     def _end(self, a: int, retry_at: float | None) -> None:
-        link = self._pick(self._model.having("taken"), a)
+        link = self._pick(self._model.in_state("taken"), a)
         if link is None:
             return
         self._log.append(f"settle({link}, now={self._now}, retry_at={retry_at})")
@@ -317,31 +319,31 @@ class _Walk:
         self._model.settle(link, self._now, retry_at)
 
     def _redirect(self, a: int, b: int) -> None:
-        link = self._pick(self._model.having("taken"), a)
+        link = self._pick(self._model.in_state("taken"), a)
         if link is None:
             return
         url = self._url(b)
         self._log.append(f"redirect({link}, {url!r}, now={self._now})")
         got = self._frontier.redirect(link, url, self._now)
-        wanted = self._model.redirect(link, url, self._now)
-        _demand(got is wanted, f"redirect({link}, {url!r}) returns {got}, not {wanted}")
+        expected = self._model.redirect(link, url, self._now)
+        _demand(got is expected, f"redirect({link}, {url!r}) returns {got}, not {expected}")
 
     def _due(self, a: int, b: int) -> None:
         """What a crawl does: a link that is due is taken at once, until none is."""
         while True:
-            wanted = self._model.due(self._now)
+            expected = self._model.due(self._now)
             link = self._frontier.due(self._now)
             if link is None:
-                _demand(not wanted, f"due({self._now}) is None, and {wanted} are due")
+                _demand(not expected, f"due({self._now}) is None, and {expected} are due")
                 return
-            _demand(link in wanted, f"due({self._now}) is {link}; due are {wanted}")
+            _demand(link in expected, f"due({self._now}) is {link}; due are {expected}")
             self._begin(link)
 
     def _wait(self, a: int, b: int) -> None:
-        """Time goes on: to when the frontier says, or by a little."""
+        """Advance the time: to the frontier's `next_ready`, or by a little."""
         self._due(a, b)
-        told = self._frontier.next_ready(self._now) if a % 2 else None
-        self._now = max(self._now, self._now + (b % 8) / 2 if told is None else told)
+        ready = self._frontier.next_ready(self._now) if a % 2 else None
+        self._now = max(self._now, self._now + (b % 8) / 2 if ready is None else ready)
         self._log.append(f"now={self._now}")
 
     def _hold(self, a: int, b: int) -> None:
@@ -371,22 +373,22 @@ class _Walk:
         _demand(one == two, f"draw gives {one} before save and load, {two} after")
         self._frontier = again
 
-    # -- looking
+    # -- comparing
 
     def compare(self) -> None:
-        """Everything that can be asked without changing anything; of `due`, where nothing is."""
+        """Compare everything that does not change the frontier; `due` only if nothing is due."""
         frontier, model, now = self._frontier, self._model, self._now
-        wanted = model.offered(now)
+        expected = model.offered(now)
         offer = frontier.offer(now)
         inside = [link for link in range(len(model.targets)) if link in offer]
-        _demand(inside == wanted, f"at {now} the offer holds {inside}, not {wanted}")
-        _demand(len(offer) == len(wanted), f"the offer says it holds {len(offer)} of {wanted}")
-        every = sorted(offer.draw(np.random.default_rng(0), len(wanted)))
-        _demand(every == wanted, f"draw of all gives {every}, not {wanted}")
-        hosts = {model.targets[link].host for link in wanted}
+        _demand(inside == expected, f"at {now} the offer holds {inside}, not {expected}")
+        _demand(len(offer) == len(expected), f"the offer says it holds {len(offer)} of {expected}")
+        every = sorted(offer.draw(np.random.default_rng(0), len(expected)))
+        _demand(every == expected, f"draw of all gives {every}, not {expected}")
+        hosts = {model.targets[link].host for link in expected}
         _demand(set(offer.hosts()) == hosts, f"hosts() are {sorted(offer.hosts())}, not {hosts}")
         _demand(-1 not in offer and "x" not in offer, "the offer holds what is no link")
-        opened = model.having("open")
+        opened = model.in_state("open")
         _demand(list(frontier.open()) == opened, f"open() gives {list(frontier.open())}")
         _demand(frontier.open_count == len(opened), f"open_count is {frontier.open_count}")
         for link, target in enumerate(model.targets):
@@ -408,15 +410,15 @@ class _Walk:
             self._times("next_due", frontier.next_due(now), model.next_due(now))
             self._times("next_ready", frontier.next_ready(now), model.next_ready(now))
 
-    def _times(self, name: str, got: float | None, wanted: float) -> None:
+    def _times(self, name: str, got: float | None, expected: float) -> None:
         """A time that is too early costs a look; one that is too late costs the crawl's speed."""
         now = self._now
         if got is None:
-            _demand(math.isinf(wanted), f"{name}({now}) is None, and at {wanted} there is work")
+            _demand(math.isinf(expected), f"{name}({now}) is None, and at {expected} there is work")
             return
         _demand(got >= now, f"{name}({now}) is {got}, in the past")
-        _demand(got <= wanted, f"{name}({now}) is {got}, and at {wanted} there is work")
-        if wanted > now:
+        _demand(got <= expected, f"{name}({now}) is {got}, and at {expected} there is work")
+        if expected > now:
             _demand(got > now, f"{name}({now}) is now, and there is nothing to ask for")
 
 

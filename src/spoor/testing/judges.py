@@ -19,10 +19,10 @@ from spoor.types import Anchor, Judgement, Link, Page
 def check_judge(factory: Callable[..., Any], *arguments: Any, **settings: Any) -> None:
     """Check a judge, made as `factory(*arguments, **settings)`, against the laws of its protocol.
 
-    It says of every page a score in [0, 1], relevant or not, a finite reward, and in words why;
-    raises for none; says the same of the same pages; one without `save` does not depend on what
-    it saw before, one with it goes on from a saved state. Raises AssertionError with the law that
-    it broke. Takes about a second.
+    For every page it returns a score in [0, 1], relevant or not, a finite reward, and reasons in
+    words; it never raises; it judges the same pages in the same way; without `save` it does not
+    depend on earlier pages, with `save` it continues from a saved state. Raises AssertionError with
+    the law that it broke. Takes about a second.
     """
 
     def make() -> Judge:
@@ -38,37 +38,46 @@ def check_judge(factory: Callable[..., Any], *arguments: Any, **settings: Any) -
 
 
 def _judged(judge: Judge, page: Page) -> Judgement:
-    """The judgement of one page, held to the laws that every single one keeps."""
+    """The judgement of one page, checked against the laws of a single judgement."""
     where = f"{page.url[:80]} ({page.title[:40]!r})"
     try:
-        said = judge.judge(page)
+        result = judge.judge(page)
     except SpoorError as error:
         raise AssertionError(f"judge of {where}: {error}") from error
     except Exception as error:
         kind = type(error).__name__
         raise AssertionError(f"judge of {where} raised {kind}: {error}") from error
-    _demand(isinstance(said, Judgement), f"judge of {where} returned {said!r}, not a Judgement")
-    _demand(isinstance(said.relevant, bool), f"{where}: relevant is {said.relevant!r}, no bool")
-    for what, value in (("score", said.score), ("reward", said.reward)):
+    _demand(
+        isinstance(result, Judgement),
+        f"judge of {where} returned {result!r}, not a Judgement",
+    )
+    _demand(
+        isinstance(result.relevant, bool),
+        f"{where}: relevant is {result.relevant!r}, no bool",
+    )
+    for what, value in (("score", result.score), ("reward", result.reward)):
         number = isinstance(value, float | int) and math.isfinite(value)
         _demand(number, f"{where}: {what} is {value!r}, not a finite number")
-    _demand(0.0 <= said.score <= 1.0, f"{where}: score {said.score} does not lie in [0, 1]")
-    good = isinstance(said.why, tuple) and all(
+    _demand(0.0 <= result.score <= 1.0, f"{where}: score {result.score} does not lie in [0, 1]")
+    good = isinstance(result.why, tuple) and all(
         isinstance(reason, str) and bool(reason.strip()) and math.isfinite(share)
-        for reason, share in said.why
+        for reason, share in result.why
     )
-    _demand(good, f"{where}: why is {said.why!r}, not pairs of words and a finite number")
-    told = bool(said.why) or not (said.relevant or said.score > 0)
-    _demand(told, f"{where}: score {said.score}, relevant {said.relevant}, and no word why")
-    return said
+    _demand(good, f"{where}: why is {result.why!r}, not pairs of words and a finite number")
+    has_reason = bool(result.why) or not (result.relevant or result.score > 0)
+    _demand(
+        has_reason,
+        f"{where}: score {result.score}, relevant {result.relevant}, and no word why",
+    )
+    return result
 
 
 def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Judgement]) -> None:
     judge, other = make(), make()
-    said = [_judged(judge, page) for page in pages]
-    _demand(said == [_judged(other, page) for page in pages], "two of the same make disagree")
+    judgements = [_judged(judge, page) for page in pages]
+    _demand(judgements == [_judged(other, page) for page in pages], "two of the same make disagree")
     if not isinstance(judge, Stateful):
-        for page, one, two in zip(pages, alone, said, strict=True):
+        for page, one, two in zip(pages, alone, judgements, strict=True):
             law = f"{page.url[:80]} is judged by what came before it, and there is no save"
             _demand(one == two, law)
         return
@@ -87,7 +96,9 @@ def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Ju
         again.load(unpack(state))
         _demand(pack(again.save()) == state, "a state that is loaded and saved again is another")
         rest = [_judged(again, page) for page in pages[at:]]
-        _demand(rest == said[at:], f"saved and loaded after {at} pages, it judges differently")
+        _demand(
+            rest == judgements[at:], f"saved and loaded after {at} pages, it judges differently"
+        )
 
 
 def _demand(holds: bool, sentence: str) -> None:
@@ -100,7 +111,7 @@ def _demand(holds: bool, sentence: str) -> None:
 
 @cache
 def ordinary_pages() -> tuple[Page, ...]:
-    """Twenty pages of a small web, and two that say most words of all the checks."""
+    """Twenty pages of a small web, and two with most words of all the checks."""
     rng = np.random.default_rng(0)
     pages = list(random_web(rng, pages=20).pages.values())
     words = "pottery kiln glaze clay stoneware ledger harbour engine orchard census violin"
@@ -119,7 +130,7 @@ def ordinary_pages() -> tuple[Page, ...]:
 
 @cache
 def odd_pages() -> tuple[tuple[str, Page], ...]:
-    """(what is odd, page): what the web holds, and what a parser may hand on."""
+    """(oddity, page): unusual pages of the web, as a parser may return them."""
     url = "http://odd.example/page"
     many = [Link(f"{url}/{at}", Anchor("more", position=at)) for at in range(2_000)]
     words = " ".join(f"word{at % 5_000}" for at in range(100_000))

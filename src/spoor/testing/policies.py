@@ -56,7 +56,7 @@ def check_policy(
     subject.check_same_seed()
     subject.check_saving()
     subject.check_probabilities()
-    subject.check_elsewhere()
+    subject.check_links_from_shards()
     subject.check_optional()
     if beats_random:
         subject.check_beats_random()
@@ -82,18 +82,18 @@ class _Subject:
             raise AssertionError(f"{self.name}: {sentence}")
 
     @contextmanager
-    def stage(self, what: str) -> Iterator[None]:
-        """Turns whatever the policy raises into a sentence that says when it did."""
+    def stage(self, name: str) -> Iterator[None]:
+        """Turn errors of the policy into AssertionErrors that name this stage."""
         try:
             yield
         except AssertionError as error:
             named = str(error).startswith(self.name)
-            raise AssertionError(str(error) if named else f"{self.name}, {what}: {error}") from None
+            raise AssertionError(str(error) if named else f"{self.name}, {name}: {error}") from None
         except SpoorError as error:
-            raise AssertionError(f"{self.name}, {what}: {error}") from error
+            raise AssertionError(f"{self.name}, {name}: {error}") from error
         except Exception as error:
             kind = type(error).__name__
-            raise AssertionError(f"{self.name}, {what}: raised {kind}: {error}") from error
+            raise AssertionError(f"{self.name}, {name}: raised {kind}: {error}") from error
 
     # -- making crawls
 
@@ -162,7 +162,7 @@ class _Subject:
         self.demand(good, f"a choice's why is {why!r}, not pairs of words and a finite number")
 
     def check_failures(self) -> None:
-        """A crawl in which nothing but the first page ever comes."""
+        """A crawl in which every request but the first fails."""
         whole = faulty_web(0)
         root = next(iter(whole.pages))
         with self.stage("where every request but the first fails"):
@@ -265,8 +265,8 @@ class _Subject:
                 f"and its probability is said to be {probability:.3f}",
             )
 
-    def check_elsewhere(self) -> None:
-        """A crawl that is one of several: links come in from a page that another one fetched."""
+    def check_links_from_shards(self) -> None:
+        """A crawl in shards: links arrive from a page that another shard fetched."""
         if self.knows_web:
             return
         world = faulty_web(0)
@@ -296,7 +296,7 @@ class _Subject:
             )
 
     def check_optional(self) -> None:
-        """What only some policies can: share what they learned, and say it in words."""
+        """The optional protocols: explain, weigh, relearn, share and merge."""
         driver = self.driver(CASES[1])
         driver.run()
         policy = driver.crawl.policy
@@ -353,13 +353,13 @@ class _Subject:
             )
 
     def _harvest(self, seed: int, name: str | None) -> int:
-        world, root, wanted = generated_web(seed)
+        world, root, target = generated_web(seed)
         task = Task(np.random.default_rng(seed), TOPIC, model=self.model, vectors=self.vectors)
         if name is None:
             policy = self.factory(task, **self.settings)
         else:
             policy = registry.build("policies", name, task)
-        crawl = Crawl(policy, Label(wanted), MemoryFrontier(), pages=150)
+        crawl = Crawl(policy, Label(target), MemoryFrontier(), pages=150)
         crawl.seed([root])
         Shuffled(crawl, world, np.random.default_rng(seed), 8).run()
         return crawl.counts.relevant
@@ -384,7 +384,7 @@ CASES = (_Case(0, 1, 0.0), _Case(1, 8, 0.0), _Case(2, 8, 1.0), _Case(3, 3, 1.0))
 
 
 def _graded(page: Page) -> Judgement:
-    """Relevant by its label; the score is the share of its words that tell of the topic."""
+    """Relevant by its label; the score is the share of its words that are of the topic."""
     words = page.text.split()
     score = sum(word in _WORDS for word in words) / len(words) if words else 0.0
     relevant = TARGET in page.labels
@@ -467,7 +467,7 @@ def _generators(state: object) -> int:
 
 
 def _reseeded(state: Any, rng: np.random.Generator) -> Any:
-    """The state with other random numbers to come."""
+    """The state with other generators of random numbers."""
     if isinstance(state, Mapping):
         if "bit_generator" in state:
             kind = getattr(np.random, state["bit_generator"])

@@ -19,9 +19,9 @@ from spoor.types import (
 )
 
 TARGET = "target"
-"""The label of wanted pages in `random_web`."""
+"""The label of relevant pages in `random_web`."""
 
-_WANTED = ("kiln", "glaze", "clay", "pottery", "stoneware")
+_TARGET_WORDS = ("kiln", "glaze", "clay", "pottery", "stoneware")
 _OTHER = ("ledger", "harbour", "engine", "orchard", "census", "violin", "granite", "ferry")
 
 
@@ -80,17 +80,17 @@ def random_web(
     wanted: float = 0.15,
     locality: float = 0.7,
 ) -> SmallWorld:
-    """A web whose wanted pages link to one another with probability `locality`, and say so.
+    """A web whose target pages (a share `wanted`) link to one another with probability `locality`.
 
-    Page 0 (`root`) is the seed; every page can be reached from it. Words of a wanted page's links
-    tell of it most of the time.
+    Page 0 (`root`) is the seed; every page can be reached from it. The anchors of links to targets
+    have words of the topic most of the time.
     """
-    is_wanted = rng.random(pages) < wanted
-    is_wanted[0] = False
-    if not is_wanted.any():
-        is_wanted[-1] = True
+    is_target = rng.random(pages) < wanted
+    is_target[0] = False
+    if not is_target.any():
+        is_target[-1] = True
     urls = [f"http://h{page % hosts}.example/d{page % 4}/p{page}.html" for page in range(pages)]
-    groups = {True: np.flatnonzero(is_wanted), False: np.flatnonzero(~is_wanted)}
+    groups = {True: np.flatnonzero(is_target), False: np.flatnonzero(~is_target)}
     targets: list[list[int]] = [[] for _ in range(pages)]
     for page in range(1, pages):
         # A tree keeps everything within reach; parents are earlier pages, so it has no cycle.
@@ -98,12 +98,12 @@ def random_web(
     for page in range(pages):
         for _ in range(int(rng.integers(degree + 1))):
             same = rng.random() < locality
-            group = groups[bool(is_wanted[page]) == same]
+            group = groups[bool(is_target[page]) == same]
             targets[page].append(int(rng.choice(group)))
 
     def words(of: bool, count: int) -> str:
         sure = rng.random() < 0.8
-        return " ".join(rng.choice(_WANTED if of and sure else _OTHER, size=count))
+        return " ".join(rng.choice(_TARGET_WORDS if of and sure else _OTHER, size=count))
 
     made = []
     for page in range(pages):
@@ -111,11 +111,11 @@ def random_web(
             Link(
                 urls[target],
                 Anchor(
-                    words(bool(is_wanted[target]), 2),
-                    words(bool(is_wanted[page]), 3),
-                    words(bool(is_wanted[target]), 3),
-                    (words(bool(is_wanted[page]), 1),),
-                    f"html/body/ul.{'list' if is_wanted[target] else 'menu'}/li/a",
+                    words(bool(is_target[target]), 2),
+                    words(bool(is_target[page]), 3),
+                    words(bool(is_target[target]), 3),
+                    (words(bool(is_target[page]), 1),),
+                    f"html/body/ul.{'list' if is_target[target] else 'menu'}/li/a",
                     position,
                 ),
             )
@@ -124,10 +124,10 @@ def random_web(
         made.append(
             Page(
                 urls[page],
-                title=words(bool(is_wanted[page]), 2),
-                text=words(bool(is_wanted[page]), 30),
+                title=words(bool(is_target[page]), 2),
+                text=words(bool(is_target[page]), 30),
                 links=links,
-                labels=frozenset({TARGET} if is_wanted[page] else ()),
+                labels=frozenset({TARGET} if is_target[page] else ()),
                 site=f"h{page % hosts}",
             )
         )

@@ -1,4 +1,4 @@
-"""Why a run or a model does what it does: what it has learned, and why a page was fetched."""
+"""Explains a run or a model: what its policy has learned, and why it chose a page."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Learned:
     topic: str
     about: Mapping[str, Any]
     learned: Mapping[str, Why]
-    """Group → the features with most weight."""
+    """Group → its features with the largest weights."""
     next: Sequence[NextLink] = ()
-    """What a run would ask for next, best first."""
+    """The links that a run would fetch next, best first."""
 
 
 def of_model(path: Path, top: int) -> Learned:
-    """The `top` features of each group that a model weighs. Raises InputError where it is no model,
-    or its policy cannot say."""
+    """The `top` features of each group of a model. Raises InputError if the file is no model, or if
+    its policy cannot explain itself."""
     model = read(path)
     if "policy" not in model:
         raise InputError("this is a Spoor state, but no model; `spoor train` writes models")
@@ -55,8 +55,8 @@ def of_model(path: Path, top: int) -> Learned:
 
 
 def of_run(path: Path, top: int) -> Learned:
-    """The same of a run's policy at its last checkpoint, and the `top` links that it would ask for
-    next. Raises InputError where there is nothing to say."""
+    """The same for the policy of a run at its last checkpoint, and the `top` links that it would
+    fetch next. Raises InputError if there is nothing to explain."""
     run = Run(path)
     topic = run.topic()
     policy = run.settings.policy
@@ -78,8 +78,8 @@ def of_run(path: Path, top: int) -> Learned:
 
 
 def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
-    """The row of a page or of a request that failed, or an open link as it waits. Raises InputError
-    where the run knows none of these."""
+    """The row of a page or of a failed request, or an open link. Raises InputError if the run has
+    none of these for this URL."""
     try:
         url = canonical(url)
     except ValueError as error:
@@ -89,12 +89,12 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
         row = run.page(url) or run.failure(url)
     known = row or run.open_link(url)
     if known is None:
-        raise InputError(f"{path} never asked for {url}, and does not wait for it either")
+        raise InputError(f"{path} never requested {url}, and it is no open link")
     return known
 
 
 def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
-    """What `spoor explain --json` prints of a page."""
+    """The output of `spoor explain --json` for a page."""
     values = asdict(row)
     if isinstance(row, OpenLink):
         return {**values, "open": True}
@@ -107,7 +107,7 @@ def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
 
 
 def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
-    """The same for a person; what came from outside is not made safe yet."""
+    """The same as lines for a person; text from the web is not escaped yet."""
     if isinstance(row, OpenLink):
         return [
             row.url,

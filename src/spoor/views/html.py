@@ -1,4 +1,4 @@
-"""A report as HTML: one page that opens without a network and asks nothing of anyone.
+"""A report as HTML: one page that needs no network.
 
 The page that `spoor ui` shows is the same, with buttons and a script that keeps it up to date.
 """
@@ -34,37 +34,36 @@ SECTIONS = (
     ("failed", "What failed"),
     ("settings", "Settings"),
 )
-"""Parts of a report, each with a template; one that has nothing to show is left out."""
+"""Sections of a report, each with a template; empty ones are left out."""
 
 FEATURES = 8
-"""Of each group of what was learned."""
+"""Most features of each learned group."""
 
 GROUPS = 24
 
 _PLAIN = ("numbers",)
-"""Groups whose features say by themselves what they are."""
+"""Groups whose features are clear without the name of the group."""
 
 _ANY = ("any link",)
-"""What every link has speaks neither for one nor against it."""
+"""Features of every link, which say nothing about one."""
 
 
 def render(report: RunReport) -> str:
-    """The report as HTML; everything that came from outside is escaped, without control characters
-    and with the secrets of URLs masked."""
+    """The report as HTML. All text from the web is escaped, without control characters, and secrets
+    in URLs are masked."""
     page = environment().get_template("report.html.jinja")
     return page.render(report=report, sections=sections(report), live=None, digests={})
 
 
 def sections(report: RunReport, token: str = "") -> list[tuple[str, str, Markup]]:
-    """(id, heading, HTML) of each part that has something to show; with the buttons that need a
-    token where one is given."""
-    found = []
+    """(id, heading, HTML) of each section that is not empty; with buttons if a token is given."""
+    rows = []
     for name, heading in SECTIONS:
         template = environment().get_template(f"{name}.html.jinja")
         html = template.render(report=report, token=token, **_MORE.get(name, _nothing)(report))
         if html.strip():
-            found.append((name, heading, Markup(html)))
-    return found
+            rows.append((name, heading, Markup(html)))
+    return rows
 
 
 def _nothing(report: RunReport) -> dict[str, object]:
@@ -73,7 +72,7 @@ def _nothing(report: RunReport) -> dict[str, object]:
 
 def _harvest(report: RunReport) -> dict[str, object]:
     wide, narrow = (
-        # The picture is made by the plotting library, which escapes the names in it.
+        # The plotting library escapes the names in the plot.
         Markup(picture(report, size))
         for size in ((8.6, 3.3), (4.3, 3.3))
     )
@@ -90,7 +89,7 @@ _MORE = {"harvest": _harvest, "learned": _learned}
 
 
 def picture(report: RunReport, size: tuple[float, float]) -> str:
-    """The curves of a report as SVG that takes its ink from the page around it."""
+    """The curves of a report as SVG, in the text colour of the page around it."""
     svg = curves(
         report.lines,
         x="pages fetched",
@@ -100,13 +99,13 @@ def picture(report: RunReport, size: tuple[float, float]) -> str:
         level=None if report.left is None else report.left.total,
         salt=f"spoor {size}",
     )
-    # Two pictures in one page may not share names; nothing refers to those of groups.
+    # Two plots on one page must not share ids; nothing refers to the ids of groups.
     svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace(GREY, "currentColor")
     return svg.replace("<svg ", '<svg role="img" aria-labelledby="harvest-caption" ', 1)
 
 
 def _thinned(lines: Mapping[str, Sequence[Sequence[float]]]) -> list[tuple[str, int, int]]:
-    """Some ten points of each curve, for those who read and do not look."""
+    """About ten points of each curve, as text for readers without the plot."""
     rows = []
     for name, points in lines.items():
         step = max(1, len(points) // 10)
@@ -118,7 +117,7 @@ def _thinned(lines: Mapping[str, Sequence[Sequence[float]]]) -> list[tuple[str, 
 
 
 def in_words(learned: Mapping[str, Why]) -> list[tuple[str, list[str]]]:
-    """What speaks most for a link and what against it, where both signs are used."""
+    """The features with the largest weights for and against a link, if there are both signs."""
     rows = [
         (weight, feature if group in _PLAIN else f"{group} ‘{feature}’")
         for group, features in learned.items()

@@ -17,12 +17,12 @@ from spoor.views.html import environment, sections
 from spoor.views.report import Reporter, RunReport, write_report
 
 SHARE = 0.2
-"""At most this share of a processor goes into making the page anew."""
+"""Largest share of a processor for updating the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What the page shows beside the report."""
+    """What the page shows in addition to the report."""
 
     nonce: str
     running: bool
@@ -30,7 +30,7 @@ class Live:
 
 
 class LivePage:
-    """The page of one run; it reads the run's folder and writes nothing but labels.
+    """The page of one run; it reads the run's folder and writes only labels.
 
     `clock` gives Unix seconds. Raises InputError as `Reporter` does.
     """
@@ -60,7 +60,8 @@ class LivePage:
         )
 
     def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
-        """What of the page has changed, as JSON values, for who has sections of these digests."""
+        """The state and all sections as JSON values; HTML only for sections whose digest is not the
+        one in `have` (section → digest)."""
         self._update()
         parts = []
         for name, (heading, html, digest) in self._made.items():
@@ -69,7 +70,7 @@ class LivePage:
         return {"running": self._running, "says": self._state(), "sections": parts}
 
     def label(self, number: int, relevant: bool) -> str:
-        """Label a page by its number; returns a sentence."""
+        """Label the page with this number; returns a sentence for the user."""
         pages = self._run.numbered([number])
         if not pages:
             raise InputError(f"this run has no page {number}")
@@ -85,7 +86,7 @@ class LivePage:
         return f"{noted}: the policy learns it, and the crawl goes by it when it goes on."
 
     def _update(self) -> None:
-        """Make anew what has changed, but no more often than `SHARE` allows."""
+        """Update changed sections, at most as often as `SHARE` allows."""
         if self._clock() < self._next:
             return
         began = time.process_time()

@@ -1,4 +1,4 @@
-"""Curves as SVG that stands in a page, in light and in dark."""
+"""Curves as SVG for pages with a light or a dark background."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 GREY = "#7d8894"
 COLOURS = ("#12926b", "#c2621b", "#5a6fd6", "#b0417c", "#8a7a10", "#3c8fb0", "#8d5bc1", "#6b7680")
-"""Middle tones: they stand out from white and from black."""
+"""Middle tones, visible on white and on black."""
 
 
 def curves(
@@ -24,9 +24,9 @@ def curves(
 ) -> str:
     """Named lines of [x, y] points as one SVG element, text left as text, no outside reference.
 
-    The x axis reaches `until`, at least; `level` is a height that the lines are held against, with
-    the ends of its interval; `marks` are named points that are known from elsewhere. Pictures of
-    one page need a `salt` each, for the names within.
+    The x axis reaches `until` at least. `level`: a horizontal line for comparison, with the ends of
+    its interval. `marks`: named points from other sources. Plots on one page need different values
+    of `salt`, for the names within.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -52,12 +52,12 @@ def curves(
                 label=name,
                 linewidth=2,
             )
-        for at, (name, points) in enumerate((marks or {}).items()):
+        for index, (name, points) in enumerate((marks or {}).items()):
             axes.plot(
                 [point[0] for point in points],
                 [point[1] for point in points],
                 color=GREY,
-                marker="os^Dv"[at % 5],
+                marker="os^Dv"[index % 5],
                 linestyle="none",
                 label=name,
             )
@@ -72,7 +72,7 @@ def curves(
             axes.set_xlim(right=max(until, last))
         axes.set_ylim(bottom=0)
         if level is not None:
-            # An interval may be wide: what was found is to be seen first.
+            # A wide interval must not hide the curves.
             highest = max((point[1] for points in lines.values() for point in points), default=0.0)
             axes.set_ylim(top=1.1 * max(1.0, highest, min(level[2], max(level[0], 2 * highest))))
         axes.grid(alpha=0.25)

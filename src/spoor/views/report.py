@@ -1,4 +1,4 @@
-"""The report of a run: what it shows, from its rows and its last checkpoint."""
+"""The contents of the report of a run, from its rows and its last checkpoint."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ RECENT = 20
 HOSTS = 100
 FAILURES = 30
 DIRECTORIES = 12
-LEAST = 3
-"""Pages of a directory of which something is said."""
+MIN_PAGES = 3
+"""Fewest pages of a directory in the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is thought to be left."""
+    """The estimate of the relevant pages that are left."""
 
     lead: str
-    """In a sentence or two."""
+    """One or two sentences."""
     numbers: Sequence[tuple[str, str]] = ()
     total: tuple[float, float, float] | None = None
-    """Estimate of all relevant pages, with the ends of its interval: for the picture."""
+    """Estimate of all relevant pages, with the ends of its interval, for the plot."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a report shows."""
+    """The contents of a report."""
 
     title: str
     lead: str
@@ -55,30 +55,30 @@ class RunReport:
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
     snippets: Mapping[int, Snippet] = field(default_factory=dict)
-    """Number of one of the best pages → the words that say most of the topic."""
+    """Number of one of the best pages → its snippet."""
     labels: Mapping[str, bool] = field(default_factory=dict)
-    """URL → whether a person said that it is relevant."""
+    """URL → whether a person labelled it as relevant."""
     learns: bool = True
-    """Whether the policy learns from a page that is judged otherwise."""
+    """Whether the policy learns from labels."""
     snapshot: Snapshot | None = None
     since: int = 0
     """Pages fetched since that snapshot."""
     directories: Sequence[Directory] = ()
     hosts: Sequence[Host] = ()
     more_hosts: int = 0
-    """Left out."""
+    """Number of hosts that are not in the report."""
     shards: Mapping[str, Any] | None = None
     """The state of the shards of a run in shards (`Run.shard_status`)."""
     refused: Sequence[Failure] = ()
-    """What robots.txt, the guard against traps and private addresses, and limits kept out."""
+    """Links rejected by robots.txt, the filters of traps and private addresses, or limits."""
     failures: Sequence[Failure] = ()
     settings: Sequence[tuple[str, str]] = field(default_factory=list)
 
 
 class Reporter:
-    """Makes the report of a run again and again; each time only what was added is read.
+    """Makes the report of a run repeatedly; each time it reads only new rows.
 
-    Raises InputError, at once or later, where there is no crawl or it cannot be read.
+    Raises InputError, at once or later, if there is no crawl or it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,11 +94,11 @@ class Reporter:
         self.sums = Sums(run)
 
     def refresh(self) -> tuple[int, ...]:
-        """Read what was added; returns numbers that change whenever anything did."""
+        """Read new rows; returns numbers that change with every change."""
         return self.sums.refresh()
 
     def report(self, known: Snapshot | None, *, recent: bool = False) -> RunReport:
-        """Everything read so far, with what the last checkpoint says."""
+        """The report of all rows read so far, and of the last checkpoint."""
         run, sums, settings = self.run, self.sums, self.run.settings
         with run.at_once():
             budget, stopped = run.budget(), run.noted("stopped")
@@ -111,8 +111,8 @@ class Reporter:
             (_with_clock(host, clocks.get(host.name)) for host in sums.hosts.values()),
             key=lambda host: (-host.pages, host.name),
         )
-        directories = sorted(sums.directories.values(), key=lambda one: (-one.pages, one.name))
-        failures = sorted(sums.failures.values(), key=lambda one: -one.times)
+        directories = sorted(sums.directories.values(), key=lambda row: (-row.pages, row.name))
+        failures = sorted(sums.failures.values(), key=lambda failure: -failure.times)
         seeds, ended = ", ".join(settings.seeds[:3]), f"; ended: {stopped}" if stopped else ""
         return RunReport(
             title=f"Crawl for “{self._topic}”",
@@ -128,19 +128,19 @@ class Reporter:
             learns=policy_learns(settings.policy),
             snapshot=known,
             since=0 if known is None else max(0, sums.pages - known.pages),
-            directories=[one for one in directories[:DIRECTORIES] if one.pages >= LEAST],
+            directories=[row for row in directories[:DIRECTORIES] if row.pages >= MIN_PAGES],
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
             shards=run.shard_status(),
-            refused=[one for one in failures if one.kind in REFUSED][:FAILURES],
-            failures=[one for one in failures if one.kind not in REFUSED][:FAILURES],
+            refused=[row for row in failures if row.kind in REFUSED][:FAILURES],
+            failures=[row for row in failures if row.kind not in REFUSED][:FAILURES],
             settings=flat(replace(settings, folder="").to_dict()),
         )
 
 
 def report_of(path: Path, crawl: Crawl | None = None) -> RunReport:
-    """The report of a run, from its folder. `crawl` is that of the run, if it is over: its state is
-    then that of the last checkpoint."""
+    """The report of a run, from its folder. `crawl`: the crawl of the run if it is over and in
+    memory, with the same state as the last checkpoint."""
     reporter = Reporter(path)
     return reporter.report(reporter.run.snapshot(crawl=crawl))
 
@@ -176,7 +176,7 @@ def _numbers(sums: Sums, known: Snapshot | None, budget: int) -> list[tuple[str,
 
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
-    """What is thought to be left; None where nothing can be said."""
+    """The estimate of the relevant pages that are left; None without an estimate."""
     if known is None:
         return None
     if known.open_links == 0 and len(relevant) <= known.pages:
@@ -194,7 +194,7 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
 
 
 def flat(settings: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:
-    """Nested settings as (dotted name, value) rows; empty ones are left out."""
+    """Nested settings as (dotted name, value) rows, without empty values."""
     rows: list[tuple[str, str]] = []
     for key, value in settings.items():
         if isinstance(value, Mapping):

@@ -1,9 +1,9 @@
 """The page of a run on loopback, for the person at this machine and nobody else.
 
-Other programs and other sites can reach a loopback port as well. So every address begins with a
-random token; the Host header must be ours, which keeps out names that were pointed at 127.0.0.1;
-what changes anything comes by POST from our own page; nothing is kept by the browser; and the page
-may load nothing and run no script but its own.
+Other programs and web sites can reach a loopback port too. So the path of every URL begins with a
+random token; the Host header must be ours, against other names that resolve to 127.0.0.1 (DNS
+rebinding); changes need a POST from our own page; the browser stores nothing; and the page may load
+nothing and run no script but its own.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from aiohttp import web
 from spoor.errors import InputError
 from spoor.views.live_page import LivePage
 
-MOST_FORM = 4_096
-"""Bytes of a form."""
+MAX_FORM = 4_096
+"""Most bytes of a form."""
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data:; "
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Ui:
-    """Answers for one run. The page is made in a thread, one request at a time.
+    """Serves the page of one run. It is made in a thread, one request at a time.
 
     Raises InputError as `LivePage` does."""
 
@@ -41,21 +41,21 @@ class Ui:
         self.token = secrets.token_urlsafe(24)
         self.port = 0
         self._page = LivePage(run, self.token)
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The URL of the page."""
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request."""
+        """Answer one request."""
         nonce = secrets.token_urlsafe(16)
         try:
             response = await self._answer(request, nonce)
         except InputError as error:
             response = _refused(409, str(error))
-        except Exception as error:  # a plug-in's, or ours: the page is asked for again
+        except Exception as error:  # of a plug-in, or ours: the page requests again
             response = _refused(500, f"{type(error).__name__}: {error}")
         response.headers.update(
             {
@@ -94,9 +94,9 @@ class Ui:
         if request.headers.get("Origin") != f"http://{request.host}":
             return _refused(403, "labels come from the page itself")
         body = b""
-        async for piece in request.content.iter_chunked(MOST_FORM):
+        async for piece in request.content.iter_chunked(MAX_FORM):
             body += piece
-            if len(body) > MOST_FORM:
+            if len(body) > MAX_FORM:
                 return _refused(413, "too long for a label")
         form = {
             name: values[-1] for name, values in parse_qs(body.decode("ascii", "replace")).items()
@@ -112,7 +112,7 @@ class Ui:
         return web.Response(status=303, headers={"Location": f"/{self.token}/#best"})
 
     async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
-        async with self._one:
+        async with self._lock:
             return await asyncio.to_thread(call, *arguments)
 
 

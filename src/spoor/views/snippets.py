@@ -1,4 +1,4 @@
-"""The words of a page that say most of a topic."""
+"""Snippets: the words of a page with most words of a topic."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from spoor.web.text import STOP_WORDS, stem, tokens
 SNIPPET = 44
 """Words of a snippet."""
 
-MOST_KEPT = 1_000
+MAX_CACHED = 1_000
 
-_MOST = 300
-"""Characters of its words, about: those of programs are long."""
+_MAX_CHARACTERS = 300
+"""Most characters of a snippet, about, since words of program code are long."""
 
 Snippet = Sequence[tuple[str, bool]]
 """Pieces of text; whether each is a word of the topic."""
 
 
 class Snippets:
-    """Snippets of the pages of a run, out of its archive; those made before are kept."""
+    """Snippets of the pages of a run, from its archive, with a cache."""
 
     def __init__(self, run: Run, topic: Topic | None) -> None:
         self._run = run
         self._terms = terms_of(topic)
         self._made: dict[int, Snippet] = {}
         self._seen: set[str] = set()
-        """Words around those of the topic, on the pages of these."""
+        """Topic words of earlier snippets, each with the words before and after it."""
 
     def of(self, page: PageRow) -> Snippet:
-        """That of one page; empty where it was not archived."""
+        """The snippet of a page; empty if the page is not in the archive."""
         if page.number not in self._made:
-            if len(self._made) > MOST_KEPT:
+            if len(self._made) > MAX_CACHED:
                 self._made.clear()
                 self._seen.clear()
             text = self._run.text(page)
@@ -53,12 +53,12 @@ def snippet(
     text: str, terms: frozenset[str], size: int = SNIPPET, seen: set[str] | None = None
 ) -> list[tuple[str, bool]]:
     """The `size` words of a text that hold most of the terms, in pieces: (piece, whether it is one
-    of the terms). The first such place; where none is, the beginning. A term between the same two
-    words as on another page, which `seen` remembers, counts only where no other is: it stands in
-    what a site repeats."""
+    of the terms). The first such place; without a term, the beginning. A term between the same two
+    words as on an earlier page (`seen`) is probably in text that a site repeats; it counts only if
+    the page has no other term."""
     words = text.split()[:20_000]
     hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
-    telling = hits
+    counted = hits
     if seen is not None:
         around = {
             index: " ".join(words[max(0, index - 1) : index + 2])
@@ -67,15 +67,15 @@ def snippet(
         }
         fresh = [hit and around[index] not in seen for index, hit in enumerate(hits)]
         seen.update(around.values())
-        telling = fresh if any(fresh) else hits
-    totals = [0, *accumulate(telling)]
+        counted = fresh if any(fresh) else hits
+    totals = [0, *accumulate(counted)]
     begins = range(max(1, len(words) - size + 1))
     begin = max(begins, key=lambda start: totals[min(start + size, len(words))] - totals[start])
     if totals[-1]:
-        # A few words before the first of them.
-        begin = max(0, min(telling.index(True, begin) - 6, len(words) - size))
+        # A few words before the first term.
+        begin = max(0, min(counted.index(True, begin) - 6, len(words) - size))
     pieces = [("… ", False)] if begin else []
-    end, room = begin, _MOST
+    end, room = begin, _MAX_CHARACTERS
     while end < min(begin + size, len(words)) and room > 0:
         word, hit = words[end], hits[end]
         if pieces and pieces[-1][1] == hit:

@@ -12,12 +12,12 @@ from spoor.runs.reader import Run
 BEST = 50
 
 REFUSED = frozenset({"robots", "blocked", "skipped"})
-"""Kinds of failures that are not the host's: we would not, or may not, ask."""
+"""Kinds of failures where the crawler made no request, by its own rules or the site's."""
 
 
 @dataclass(slots=True)
 class Host:
-    """What one host gave."""
+    """The sums of one host."""
 
     name: str
     pages: int = 0
@@ -26,13 +26,13 @@ class Host:
     seconds: float = 0.0
     """Of all its downloads."""
     delay: float | None = None
-    """Seconds between two requests; None where nobody knows."""
+    """Seconds between two requests; None if unknown."""
     open_links: int | None = None
 
 
 @dataclass(slots=True)
 class Directory:
-    """What the pages of one directory were worth."""
+    """The sums of one directory."""
 
     name: str
     pages: int = 0
@@ -40,7 +40,8 @@ class Directory:
 
     @property
     def share(self) -> tuple[float, float]:
-        """Of relevant pages, in [0, 1]: 80 % of the posterior under Jeffreys' prior Beta(½, ½)."""
+        """The share of relevant pages, in [0, 1]: the central 80 % interval of the posterior under
+        Jeffreys' prior Beta(½, ½)."""
         from scipy.special import betaincinv
 
         ends = betaincinv(self.relevant + 0.5, self.pages - self.relevant + 0.5, [0.1, 0.9])
@@ -49,7 +50,7 @@ class Directory:
 
 @dataclass(slots=True)
 class Failure:
-    """What failed in one way."""
+    """Requests that failed with the same kind and reason."""
 
     kind: str
     reason: str
@@ -59,14 +60,14 @@ class Failure:
 
 
 class Sums:
-    """Sums over the pages and failures of a run that were read so far."""
+    """Sums over the pages and failures of a run, as far as they were read."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self._clear()
         self._labels_end = 0
         self.labels: dict[str, bool] = {}
-        """URL → what a person said last."""
+        """URL → the last label of a person."""
         self.refresh()
 
     def _clear(self) -> None:
@@ -81,12 +82,12 @@ class Sums:
         """A heap of (score, -seq, number) of the best relevant pages."""
 
     def refresh(self) -> tuple[int, ...]:
-        """Add the rows that are new; returns numbers that change whenever anything did: of pages,
-        relevant ones, failures, and the run's revision."""
+        """Add new rows. Returns numbers that change with every change: pages, relevant pages,
+        failures, and the revision of the run."""
         with self.run.at_once():
             revision = self.run.revision()
-            # Pages that were read may be judged otherwise by a new label; rows of shards come in
-            # the order of time, late ones in between.
+            # A new label may change the judgement of a page that was read; rows of shards are in
+            # the order of time, so that late ones may be in between.
             if revision[-1] != self._labels_end:
                 self._labels_end, self.labels = revision[-1], self.run.labels()
                 self._clear()

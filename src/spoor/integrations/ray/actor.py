@@ -1,4 +1,4 @@
-"""What Ray runs in a process of its own: one shard."""
+"""The Ray actor of one shard, in a process of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ShardActor:
         number: int,
         report_downloads: bool,
     ) -> Report:
-        """Open the shard, or report of one that is open to a new coordinator."""
+        """Open the shard; if it is open already, report it to a new coordinator."""
         if self._shard is None:
             self._shard = Shard(
                 Path(path),
@@ -36,7 +36,7 @@ class ShardActor:
         return {**self._shard.rejoin(), "process": os.getpid()}
 
     async def turn(self, order: dict[str, Any]) -> Report:
-        """One turn with the coordinator."""
+        """Execute an order of the coordinator, and report."""
         assert self._shard is not None
         return self._shard.turn(order)
 

@@ -1,4 +1,4 @@
-"""Ray itself: imported, started on this machine or found on a cluster."""
+"""Imports Ray, and starts it on this machine or connects to a cluster."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from spoor.distribution import import_extra
 from spoor.errors import InputError, PausedError
 
 HEAD_SECONDS = 5
-"""Seconds that the parts of a local Ray wait for its head to come back: nobody would start it
-again. Ray's own 60 are for heads that move to another machine. One that is only slow keeps its
-connection and is waited for as long as ever."""
+"""Seconds that the processes of a local Ray wait for a dead head, which nobody restarts. Ray's
+default of 60 is for heads that move to another machine. A head that is only slow keeps its
+connection."""
 
 MEMORY = 80 * 1024 * 1024
-"""Bytes of a local Ray's object store: what travels is small."""
+"""Bytes of the object store of a local Ray: messages are small."""
 
 
 class HeadDiedError(PausedError):
-    """Ray's head is no longer there."""
+    """The head of a local Ray died."""
 
 
 def import_ray() -> Any:
@@ -32,12 +32,12 @@ def import_ray() -> Any:
 
 
 def ray_is_gone(error: BaseException) -> PausedError:
-    what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return PausedError(f"paused: Ray is gone ({what}); give the same command to go on")
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return PausedError(f"paused: Ray is gone ({reason}); give the same command to go on")
 
 
 def check_reachable(cluster: str) -> None:
-    """Ray itself would wait for a minute and more."""
+    """Raises InputError if nothing answers at this address; Ray would wait a minute or more."""
     if cluster == "auto":
         return
     name, _, port = cluster.rpartition(":")
@@ -48,8 +48,8 @@ def check_reachable(cluster: str) -> None:
     try:
         socket.create_connection((name, int(port)), timeout=10.0).close()
     except (OSError, OverflowError) as error:
-        what = getattr(error, "strerror", None) or "it does not answer"
-        raise InputError(f"no Ray at {cluster}: {what}") from error
+        reason = getattr(error, "strerror", None) or "it does not answer"
+        raise InputError(f"no Ray at {cluster}: {reason}") from error
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
     }
     try:
         if cluster is None:
-            # By its environment: here the raylet does not heed `_system_config` (ray issue 62074).
+            # By the environment: the raylet ignores `_system_config` here (ray issue 62074).
             os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
             ray.init(
                 address="local",
@@ -76,17 +76,17 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
         else:
             common.pop("include_dashboard")
             ray.init(address=cluster, **common)
-    except Exception as error:  # Ray raises bare ones, too: a start that took too long
+    except Exception as error:  # Ray also raises a bare Exception if the start takes too long
         where = "on this machine" if cluster is None else f"at {cluster}"
-        what = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
         if cluster is not None and os.environ.get("RAY_AUTH_MODE") != "token":
-            # Ray sends its token to an address that it was given only where this is set.
-            what += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
-        raise InputError(f"no Ray {where}: {what}") from error
+            # Ray sends its token to a given address only if this is set.
+            reason += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
+        raise InputError(f"no Ray {where}: {reason}") from error
     try:
         yield
     except HeadDiedError:
-        raise  # what is left of it ends by itself, and where asked would end us before we say why
+        raise  # Ray's rest ends by itself; `shutdown` would end this process before its message
     except BaseException:
         ray.shutdown()
         raise
@@ -94,7 +94,7 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
 
 
 def listens(address: str) -> bool:
-    """Whether somebody is there; who is only slow is."""
+    """Whether a server listens there; a slow one does."""
     name, _, port = address.rpartition(":")
     try:
         socket.create_connection((name, int(port)), timeout=0.5).close()

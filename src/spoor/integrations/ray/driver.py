@@ -1,8 +1,8 @@
-"""The Ray driver: an actor a shard, and one process that carries their orders and reports.
+"""The Ray driver: an actor for each shard, and one process that sends orders and receives reports.
 
-Ray starts the processes, puts them on the machines of a cluster, starts them again where they die,
-and carries plain values between them. It keeps nothing: an actor that is started again goes on
-from its own run folder, and the shards report everything to a new coordinator.
+Ray starts the processes on the machines of a cluster, restarts those that die, and transports plain
+values between them. It stores nothing: a restarted actor continues from its own run folder, and the
+shards report everything to a new coordinator.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ TURN_SECONDS = 0.25
 """Seconds between two turns of a shard."""
 
 STATUS_SECONDS = 2.0
-"""Seconds after which the status of the shards is written again."""
+"""Seconds between two writes of the status of the shards."""
 
 REOPEN_SECONDS = 0.5
 """Seconds after which a shard whose process died is opened again."""
 
 MAX_DEATHS = 8
-"""Times in a row that a shard may die without a page between before the run pauses."""
+"""Deaths of a shard in a row, without a page in between, before the run pauses."""
 
 MAX_AWAY_SECONDS = 180.0
-"""Seconds that a shard may be away, for want of a machine to run on, before the run pauses."""
+"""Seconds that a shard may be away before the run pauses; it may wait for a free machine."""
 
 LEARNS_ALONE = "this policy cannot share what it learned: each shard learns by itself"
 
@@ -61,7 +61,7 @@ class Progress:
     processes: dict[int, int] = field(default_factory=dict)
     """Shard → ID of its process."""
     messages: list[str] = field(default_factory=list)
-    """What a user must know, oldest first."""
+    """Messages for the user, oldest first."""
 
 
 def crawl(
@@ -71,15 +71,16 @@ def crawl(
     merge_pages: int = MERGE_PAGES,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> dict[str, Any]:
-    """Crawl in `settings.shards` shards (2 where that is 0), to the end; the same call on the same
-    folder goes on, with another number of shards, too. Returns what `spoor crawl --json` prints.
+    """Crawl in `settings.shards` shards (2 if that is 0) until the end; the same call on the same
+    folder continues the run, also with another number of shards. Returns what `spoor crawl --json`
+    prints.
 
-    Without `settings.cluster`, the address of a Ray that runs, Ray is started here and ended with
-    the crawl. `merge_pages`: pages a shard between two exchanges of what was learned, more as there
-    are more; 0: each learns by itself. `watch` is called a few times a second.
+    `settings.cluster` is the address of a running Ray; without it, Ray is started on this machine
+    and ends with the crawl. `merge_pages`: pages a shard before the first merge of models; 0: each
+    shard learns by itself. `watch` is called a few times a second.
 
-    Raises InputError as a run's folder does, and where Ray is not installed or not there;
-    PausedError where a disk is full, or Ray is gone.
+    Raises InputError for a run folder that cannot be used, and if Ray is not installed or cannot be
+    reached; PausedError if a disk is full or the connection to Ray is lost.
     """
     ray = import_ray()
     shards, cluster = settings.shards or 2, settings.cluster or None
@@ -92,7 +93,9 @@ def crawl(
         coordinator = Coordinator(
             shards,
             settings.pages,
-            retired=[one for one in map(files.shard_number, files.shards(path)) if one >= shards],
+            retired=[
+                number for number in map(files.shard_number, files.shards(path)) if number >= shards
+            ],
             merge_pages=merge_pages * shards,
             rule=lambda found, recent: driver.reason(found, recent),
             found=settings.found,
@@ -107,7 +110,7 @@ def crawl(
         undo.enter_context(started(ray, cluster, len(coordinator.members)))
         progress = Progress(coordinator)
         driver = _Driver(ray, path, settings, coordinator, progress, exporting)
-        if cluster is None:  # that of a cluster may come back
+        if cluster is None:  # the head of a cluster may be restarted
             driver.head = ray.get_runtime_context().gcs_address
         undo.enter_context(_signals(coordinator))
         try:
@@ -130,19 +133,21 @@ def _signals(coordinator: Coordinator) -> Iterator[None]:
         coordinator.stop("interrupted")
 
     try:
-        before = {one: signal.signal(one, interrupt) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+        }
     except ValueError:  # not the main thread: signals are not ours
         yield
         return
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Driver:
-    """Carries orders and reports until all shards have ended."""
+    """Sends orders and receives reports until all shards have ended."""
 
     def __init__(
         self,
@@ -168,24 +173,24 @@ class _Driver:
         self._next = dict.fromkeys(coordinator.members, 0.0)
         self._idle_deaths = dict.fromkeys(coordinator.members, 0)
         self._since = dict.fromkeys(coordinator.members, 0.0)
-        """When a shard went away; 0 while it is there."""
+        """Shard → time from which it is away; 0 while it is alive."""
         self._last_pages = dict.fromkeys(coordinator.members, 0)
         self._last: dict[int, Report] = {}
         self._fault: SpoorError | None = None
         self.head = ""
-        """Address of Ray's head, where nobody would start it again."""
+        """Address of the head of a local Ray, which nobody restarts."""
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(ShardActor)
         spread = actor.options(scheduling_strategy="SPREAD")
-        self._actors = {at: spread.remote() for at in coordinator.members}
+        self._actors = {shard: spread.remote() for shard in coordinator.members}
 
     def run(self, watch: Callable[[Progress], None]) -> None:
-        """To the end. Raises what a shard ended with, once the others have ended."""
+        """Run until the end. If a shard fails, raises its error once the others have ended."""
         shown = written = 0.0
         while not self._coordinator.over:
             now = time.monotonic()
-            for shard, at in self._next.items():
-                if at <= now:
-                    self._ask(shard)
+            for shard, time_due in self._next.items():
+                if time_due <= now:
+                    self._send_order(shard)
                     self._next[shard] = float("inf")
             soonest = min(self._next.values())
             wait = min(max(0.001, soonest - now), TURN_SECONDS)
@@ -199,8 +204,8 @@ class _Driver:
                     ready, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=wait)
                 else:
                     time.sleep(wait)
-            for one in ready:
-                self._receive(one)
+            for reference in ready:
+                self._receive(reference)
             if now - shown > TURN_SECONDS:
                 shown = now
                 watch(self._progress)
@@ -228,7 +233,7 @@ class _Driver:
         return self._rule.reason(found, recent, estimate)
 
     def _write_status(self) -> None:
-        """For whoever looks at the run's folder; that a disk is full the shards report."""
+        """Write the status of the shards for displays. The shards themselves report a full disk."""
         coordinator, traffic = self._coordinator, self._coordinator.traffic
         rows = [asdict(row) for row in coordinator.statuses(time.monotonic())]
         exchange = {"links": traffic.links, "bytes": traffic.bytes, "merges": traffic.merges}
@@ -237,7 +242,7 @@ class _Driver:
                 self._path, {"at": time.time(), "shards": rows, "exchange": exchange}
             )
 
-    def _ask(self, shard: int) -> None:
+    def _send_order(self, shard: int) -> None:
         member, actor = self._coordinator.members[shard], self._actors[shard]
         if member.ended:
             return
@@ -252,13 +257,13 @@ class _Driver:
         else:
             self._pending[actor.turn.remote(self._coordinator.order(shard))] = (shard, "turn")
 
-    def _receive(self, one: Any) -> None:
-        shard, what = self._pending.pop(one)
+    def _receive(self, reference: Any) -> None:
+        shard, call = self._pending.pop(reference)
         member = self._coordinator.members[shard]
         now = time.monotonic()
         errors = self._ray.exceptions
         try:
-            report = self._ray.get(one)
+            report = self._ray.get(reference)
         except errors.RayTaskError as error:
             self._failed(shard, error.cause)
             return
@@ -275,7 +280,7 @@ class _Driver:
         for download in report.pop("downloads"):
             for exporter in self._exporters:
                 exporter.add(download)
-        if what == "open":
+        if call == "open":
             self._progress.processes[shard] = report["process"]
             self._coordinator.joined(shard, report, now)
             if self._before is None and len(self._last) == len(self._coordinator.members):
@@ -286,26 +291,26 @@ class _Driver:
             self._progress.messages.append(report["fault"])
         if self._coordinator.learns_alone and LEARNS_ALONE not in self._progress.messages:
             self._progress.messages.append(LEARNS_ALONE)
-        member.ended = what == "end"
-        hungry = report["open"] and report["in_flight"] + report["pages"] >= report["grant"]
-        soon = what == "open" or member.stopping or (hungry and self._coordinator.reason is None)
+        member.ended = call == "end"
+        starved = report["open"] and report["in_flight"] + report["pages"] >= report["grant"]
+        soon = call == "open" or member.stopping or (starved and self._coordinator.reason is None)
         self._next[shard] = now + (TURN_SECONDS / 5 if soon else TURN_SECONDS)
 
     def _away(self, shard: int, error: Any, now: float) -> None:
-        """A shard's process died, or is not there again yet."""
+        """The process of a shard died, or has not restarted yet."""
         if self._coordinator.members[shard].alive:
             self._coordinator.lost(shard)
             self._idle_deaths[shard] += 1
         since = self._since[shard] = self._since[shard] or now
-        lasts = now - since > MAX_AWAY_SECONDS or not any(
+        lost = now - since > MAX_AWAY_SECONDS or not any(
             node["Alive"] for node in self._ray.nodes()
         )
-        if lasts or self._idle_deaths[shard] > MAX_DEATHS:
+        if lost or self._idle_deaths[shard] > MAX_DEATHS:
             self._failed(shard, ray_is_gone(error))
         self._next[shard] = now + REOPEN_SECONDS
 
     def _failed(self, shard: int, error: Any) -> None:
-        """A shard ended with an error: the run cannot go on without its hosts."""
+        """A shard ended with an error: the run cannot continue without its hosts."""
         if self._fault is None:
             self._fault = (
                 error
@@ -316,8 +321,8 @@ class _Driver:
         self._coordinator.stop("a shard failed")
 
     def summary(self) -> dict[str, Any]:
-        """What was done, for `--json`."""
-        coordinator, last = self._coordinator, [self._last[at] for at in sorted(self._last)]
+        """The summary of the crawl for `--json`."""
+        coordinator, last = self._coordinator, [self._last[shard] for shard in sorted(self._last)]
         seconds = time.monotonic() - self._began
         pages, found = coordinator.fetched, coordinator.relevant
         new = max(1, pages - (self._before or 0))
@@ -325,7 +330,7 @@ class _Driver:
         traffic = coordinator.traffic
         return {
             "out": str(self._path),
-            "resumed": any(one["resumed"] for one in each),
+            "resumed": any(summary["resumed"] for summary in each),
             "stopped_because": coordinator.reason,
             "fetched": pages,
             "found": found,
@@ -335,11 +340,11 @@ class _Driver:
             },
             "harvest_rate": round(found / pages, 4) if pages else 0.0,
             "open_links": sum(report["open"] for report in last),
-            "last_failure": next(filter(None, (one["last_failure"] for one in each)), ""),
-            "policy_fault": next(filter(None, (one["policy_fault"] for one in each)), ""),
+            "last_failure": next(filter(None, (summary["last_failure"] for summary in each)), ""),
+            "policy_fault": next(filter(None, (summary["policy_fault"] for summary in each)), ""),
             "seconds": round(seconds, 2),
             "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
-            "judge": _summed([one["judge"] for one in each]),
+            "judge": _summed([summary["judge"] for summary in each]),
             "shards": self._settings.shards,
             "learned_together": traffic.merges > 0,
             "learns_alone": coordinator.learns_alone,
@@ -355,20 +360,20 @@ class _Driver:
             },
             "each": [
                 {
-                    "shard": at,
-                    "pages": self._last[at]["pages"],
-                    "found": self._last[at]["relevant"],
-                    "hosts": self._last[at]["hosts"],
-                    "links_out": self._last[at]["posted"],
-                    "links_in": self._last[at]["entered"],
-                    "cpu_s": round(self._last[at]["cpu"], 2),
+                    "shard": shard,
+                    "pages": self._last[shard]["pages"],
+                    "found": self._last[shard]["relevant"],
+                    "hosts": self._last[shard]["hosts"],
+                    "links_out": self._last[shard]["posted"],
+                    "links_in": self._last[shard]["entered"],
+                    "cpu_s": round(self._last[shard]["cpu"], 2),
                 }
-                for at in sorted(self._last)
+                for shard in sorted(self._last)
             ],
         }
 
 
 def _summed(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """What the judges of all shards asked and spent."""
+    """The sums of the costs of the judges of all shards."""
     keys = dict.fromkeys(key for account in accounts for key in account)
     return {key: sum(account.get(key, 0.0) for account in accounts) for key in keys}

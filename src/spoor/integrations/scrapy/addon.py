@@ -1,4 +1,4 @@
-"""The add-on: one line in ADDONS, and values that the project can still override."""
+"""The add-on: one line in ADDONS, and settings that the project can override."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from spoor.settings import Settings, user_agent
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-_OWN = Settings()
+_DEFAULTS = Settings()
 POLITENESS = {
-    "ROBOTSTXT_OBEY": _OWN.robots,
-    "CONCURRENT_REQUESTS_PER_DOMAIN": _OWN.per_host,
-    "DOWNLOAD_DELAY": _OWN.delay,
-    # The crawl keeps the delay itself; a random one below it would come too early, one above it
-    # would hold a request that was chosen too early.
+    "ROBOTSTXT_OBEY": _DEFAULTS.robots,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": _DEFAULTS.per_host,
+    "DOWNLOAD_DELAY": _DEFAULTS.delay,
+    # The crawl itself waits for the delay. With a shorter random delay a request would be too
+    # early; with a longer one the crawl would choose too early.
     "DOWNLOAD_DELAY_JITTER": 0.0,
 }
-"""As polite as Spoor's own crawler, unless the project says otherwise."""
+"""The politeness of Spoor's own crawler, unless the project sets another."""
 
 ENGINE_SIDE = 10
-"""Before every middleware that ships with Scrapy, on the way in; after them on the way out."""
+"""Order before all middlewares of Scrapy for requests, and after them for responses."""
 
 
 class Addon(ComponentsOwner):
     """Gives a Scrapy project Spoor's ordering and judging.
 
-    Everything is set at `addon` priority: what the project, a spider or the command line sets,
-    stays. Settings that cannot be used end the process with one line and exit code 2.
+    Everything is set at `addon` priority, so the project, a spider and the command line can
+    override it. Settings that cannot be used end the process with one line and exit code 2.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -71,7 +71,7 @@ class Addon(ComponentsOwner):
 
 
 def _replace_robots(settings: BaseSettings) -> None:
-    """Our robots middleware in the place of Scrapy's own, unless the project chose for itself."""
+    """Replace Scrapy's robots middleware by ours, unless the project sets another."""
     chosen = {load_object(path): order for path, order in _middlewares(settings).items()}
     if RobotsMiddleware in chosen:
         return

@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from spoor.protocols import Judge, Policy
 
 TOPICS = ("SPOOR_TOPIC", "SPOOR_TOPIC_FILE", "SPOOR_WANT", "SPOOR_JUDGE")
-"""Settings that say what is relevant: without any of them a crawl is none of ours."""
+"""Settings of the topic; without any of them Spoor stays out of a crawl."""
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """What the scheduler makes its crawl of."""
+    """The parts from which the scheduler makes its crawl."""
 
     policy: Policy
     judge: Judge
     pages: int | None = None
-    """Budget of pages; None is without end."""
+    """Budget of pages; None: no limit."""
     backoff: float = 5.0
     """Seconds before a request is tried again; twice as long each time."""
     name: str = ""
-    """Of the policy, with its parameters: a paused job goes on with the same only."""
+    """Name of the policy with its parameters; a paused job continues only with the same."""
 
 
 class ComponentsOwner:
-    """Where the scheduler finds the components of its crawler (`Crawler.get_addon`)."""
+    """Has the components of a crawler; the scheduler finds it by `Crawler.get_addon`."""
 
     components: Components
 
 
 def has_topic(settings: BaseSettings) -> bool:
-    """Whether the settings say what is relevant."""
+    """Whether the settings give a topic."""
     return any(settings.get(name) for name in TOPICS)
 
 
 def setting_name(name: str) -> str:
-    """What Scrapy's settings call a setting: `SPOOR_PAGES`."""
+    """The name of a setting in Scrapy: `SPOOR_PAGES`."""
     return f"SPOOR_{name.upper()}"
 
 
@@ -71,9 +71,9 @@ def read_settings(settings: BaseSettings) -> Settings:
 
 
 def read_components(settings: BaseSettings) -> Components:
-    """The components that the settings ask for.
+    """The components of these settings.
 
-    Raises InputError, which names the setting, for what cannot be used.
+    Raises InputError, which names the setting, for values that cannot be used.
     """
     own = read_settings(settings)
     judge, subject = _judge_and_topic(own, settings.get("SPOOR_JUDGE"))
@@ -87,7 +87,7 @@ def read_components(settings: BaseSettings) -> Components:
 
 
 def _judge_and_topic(settings: Settings, judge: Any) -> tuple[Judge, TopicFile | None]:
-    """The judge, and the words that the policy may go by."""
+    """The judge, and the topic for the policy."""
     if settings.want and judge:
         raise InputError("set SPOOR_WANT or SPOOR_JUDGE, not both")
     if judge:
@@ -98,14 +98,14 @@ def _judge_and_topic(settings: Settings, judge: Any) -> tuple[Judge, TopicFile |
 def _judge(given: Any) -> Judge:
     """A judge, or a function of a page, or the import path of either."""
     try:
-        found = load_object(given)
+        loaded = load_object(given)
     except (ValueError, ImportError, NameError, TypeError) as error:
         raise InputError(f"SPOOR_JUDGE {given!r} cannot be imported: {error}") from error
-    if isinstance(found, type) and hasattr(found, "judge"):
-        found = found()
-    if hasattr(found, "judge"):
-        judge: Judge = found
+    if isinstance(loaded, type) and hasattr(loaded, "judge"):
+        loaded = loaded()
+    if hasattr(loaded, "judge"):
+        judge: Judge = loaded
         return judge
-    if not callable(found):
+    if not callable(loaded):
         raise InputError(f"SPOOR_JUDGE {given!r} is neither a judge nor a function of a page")
-    return Function(found)
+    return Function(loaded)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _STATE = "spoor.state"
 _SEEN = "requests.seen"
-"""Of Scrapy's own duplicate filter, which writes each request down as it comes."""
+"""File of Scrapy's duplicate filter, which appends each request at once."""
 
 Requests = dict[str, list[tuple[Any, "Request"]]]
 """Kind (`open`, `again`, `past`) → requests with their keys."""
@@ -36,14 +36,13 @@ def write_job(
     requests: Iterable[tuple[str, Any, Request]],
     spider: Spider,
 ) -> int:
-    """Write a job. `requests`: (kind, key, request) of each. Returns how many of them cannot be
-    written."""
+    """Write a job. `requests`: (kind, key, request) rows. Returns how many cannot be written."""
     rows: dict[str, list[Any]] = {"open": [], "again": [], "past": []}
     lost = 0
     for kind, key, request in requests:
         try:
             row = request.to_dict(spider=spider)
-            row["meta"] = {name: it for name, it in request.meta.items() if name != VISIT}
+            row["meta"] = {name: value for name, value in request.meta.items() if name != VISIT}
             rows[kind].append((key, pickle.dumps(row)))
         except (ValueError, TypeError, AttributeError, pickle.PicklingError):
             lost += 1
@@ -60,8 +59,8 @@ def write_job(
 
 
 def read_job(folder: Path, policy: str, spider: Spider) -> tuple[State, set[str], Requests] | None:
-    """State of the crawl, known URLs and requests of a job; None where there is none yet. Raises
-    InputError for a damaged one, and for one of another policy."""
+    """State of the crawl, known URLs and requests of a job; None if there is none yet. Raises
+    InputError for a damaged job, and for one of another policy."""
     if not (folder / _STATE).exists():
         return None
     state = read(folder / _STATE)
@@ -78,8 +77,8 @@ def read_job(folder: Path, policy: str, spider: Spider) -> tuple[State, set[str]
 
 
 def forget_unsaved(folder: Path) -> None:
-    """Cut off what Scrapy's duplicate filter noted after the job was last written: a request that
-    was lost with its process must not pass for seen."""
+    """Cut off the entries of Scrapy's duplicate filter after the job was last written: a request
+    that was lost with its process must not count as seen."""
     seen = folder / _SEEN
     if not (folder / _STATE).exists() or not seen.exists():
         return

@@ -1,5 +1,5 @@
-"""What the scheduler cannot see for itself: pages on their way to the spider, requests on their way
-from it, and why a download failed."""
+"""Middlewares that report to the scheduler: pages for the spider, requests from it, and failed
+downloads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class PageMiddleware:
-    """A spider middleware: judges each page before the spider sees it, and marks each request with
-    the page that it was found on."""
+    """A spider middleware: judges each page before the spider gets it, and marks each request with
+    the page on which its link is."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -37,7 +37,7 @@ class PageMiddleware:
         visit = response.request.meta.get(VISIT) if response.request is not None else None
         async for item in result:
             if isinstance(item, Request):
-                # Spiders like to hand on `response.meta`, and with it the visit of another page.
+                # Spiders often copy `response.meta`, and with it the visit of another page.
                 item.meta.pop(VISIT, None)
                 if isinstance(visit, Visit):
                     item.meta[FOUND_ON] = visit.ticket

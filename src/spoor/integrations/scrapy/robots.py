@@ -1,8 +1,7 @@
 """robots.txt inside Scrapy, by `spoor.web.robots`: no request passes before the rules are known.
 
-Scrapy's own middleware (2.14 to 2.19) lets all but one of the requests that wait for the same
-robots.txt pass as allowed: they wait on one Deferred, and the first that has its answer leaves None
-for the next.
+Scrapy's own middleware (2.14 to 2.19) allows all but one of the requests that wait for the same
+robots.txt: they wait on one Deferred, and the callback of the first returns None to the next.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UNREACHABLE_AGE = 1800.0
-"""Seconds after which a robots.txt that could not be had is asked for again."""
+"""Seconds after which a robots.txt that could not be fetched is requested again."""
 
 PRIORITY = 1000
 
@@ -37,9 +36,9 @@ PRIORITY = 1000
 class RobotsMiddleware:
     """Obeys robots.txt where ROBOTSTXT_OBEY is set (RFC 9309).
 
-    Each origin's file is asked for once, by whoever needs it first; all others wait for the same
-    answer. Unlike Scrapy's middleware, a file that cannot be had forbids everything for half an
-    hour, and Crawl-delay is kept. `meta["dont_obey_robotstxt"]` is honoured.
+    The first request to an origin fetches its file; all others wait for the same answer. Unlike in
+    Scrapy's middleware, a file that cannot be fetched forbids everything for half an hour, and
+    Crawl-delay is respected. `meta["dont_obey_robotstxt"]` is honoured.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -92,7 +91,7 @@ class RobotsMiddleware:
         if fetch is None:
             fetch = self._fetches[key] = asyncio.ensure_future(self._fetch(key, origin, agent))
             fetch.add_done_callback(lambda _: self._fetches.pop(key))
-        # One request that is given up must not take the answer from the others.
+        # A cancelled request must not cancel the fetch for the others.
         return await asyncio.shield(fetch)
 
     async def _fetch(self, key: str, origin: str, agent: str) -> Rules:
@@ -107,7 +106,7 @@ class RobotsMiddleware:
         try:
             response = await self._crawler.engine.download_async(request)
         except IgnoreRequest:
-            # Too many redirects, or a middleware that will not have it: as if there were none.
+            # Too many redirects, or a middleware rejects the request: as if there were no file.
             rules = ALLOW_ALL
         except Exception as error:
             logger.warning("%s could not be had, so nothing is allowed: %s", request.url, error)
@@ -123,7 +122,7 @@ class RobotsMiddleware:
         return self._cache.store(key, rules, time.monotonic())
 
     def _pace(self, origin: str, delay: float) -> None:
-        """Crawl-delay: the crawl keeps it from its next choice on, the downloader from now on."""
+        """Set a Crawl-delay for the next choices of the crawl, and for the downloader."""
         host = origin.split("/")[2]
         scheduler = scheduler_of(self._crawler)
         if scheduler is not None:

@@ -1,20 +1,20 @@
 """The scheduler: Scrapy's three methods around a crawl's two calls.
 
-Scrapy fetches, the project's spiders parse and choose which links are theirs to follow, and the
-crawl says which of them comes next. One ticket's life:
+Scrapy fetches, the spiders of the project parse and select the links to follow, and the crawl
+chooses the next of them. The life of a ticket:
 
-1. `enqueue_request` gets a request of a spider, marked with the page that it was found on.
-2. When that page's callback has ended, the requests that it gave enter the frontier as the links
-   of the page, with the words around them there, and the policy learns.
-3. `next_request` asks the crawl, and hands out the request of the URL that it chose.
-4. A redirect or a retry comes back through `enqueue_request` with its ticket, waits for its host's
-   turn, and goes out again under the same ticket.
-5. The page is judged on its way to the spider (`PageMiddleware`), and received by the crawl when
-   its callback has ended; whatever else ends a request (a failure, an errback, a middleware that
+1. `enqueue_request` gets a request of a spider, marked with the page on which its link is.
+2. When the callback of that page has ended, its requests enter the frontier as the links of the
+   page, with their anchors there, and the policy learns.
+3. `next_request` calls the crawl, and returns the request of the URL that it chose.
+4. A redirect or a retry returns through `enqueue_request` with its ticket, waits for its host, and
+   is requested again under the same ticket.
+5. The page is judged before the spider gets it (`PageMiddleware`), and the crawl receives it when
+   its callback has ended. Every other end of a request (a failure, an errback, a middleware that
    drops it) is a failure of its ticket.
 
-What a URL does not name goes past the crawl, at once and in Scrapy's own order: requests with a
-body or another method than GET, and those with `dont_filter` for a URL that is known already.
+Requests that their URL does not identify bypass the crawl, at once and in Scrapy's order: those
+with a body or another method than GET, and those with `dont_filter` for a known URL.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NOWHERE = "http://invalid/"
-"""Base of URLs that are absolute: the memory of joins serves them too."""
+"""Base for absolute URLs, so that the cache of `Joiner` can be used for them."""
 
 SAVE_SECONDS = 10.0
 SAVE_SHARE = 0.05
-"""A job is written every so many seconds, and at most this share of the time goes into it."""
+"""A job is written every `SAVE_SECONDS`, with at most `SAVE_SHARE` of the time for writing."""
 
 ENDLESS = 1 << 30
-"""Scrapy's own settings say how often to try again and how many redirects to follow."""
+"""No limit here: Scrapy's own settings limit retries and redirects."""
 
 
 class Scheduler(BaseScheduler):
@@ -149,7 +149,7 @@ class Scheduler(BaseScheduler):
                 self._save(Path(self._folder), spider)
         except InputError as error:
             logger.error("spoor: %s", error)
-            # What cannot be read must not be written over.
+            # A job that cannot be read must not be overwritten.
             self._folder = None
             # The engine closes cleanly once everything is open.
             self._crawler.signals.connect(self._refuse, signal=signals.spider_opened)
@@ -167,9 +167,9 @@ class Scheduler(BaseScheduler):
         return bool(self._direct) or not self._finished
 
     def enqueue_request(self, request: Request) -> bool:
-        """A request of the spider, or one that comes back with its ticket.
+        """Enqueue a request of the spider, or a redirect or retry with its ticket.
 
-        False, as of Scrapy's own scheduler, for what will not be asked for.
+        Returns False, as Scrapy's scheduler does, for a request that will not be made.
         """
         self._finished = False
         flight = self._flight_of(request)
@@ -194,7 +194,7 @@ class Scheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        """What the crawl says, or None where it says to wait; the engine is woken in time."""
+        """The request that the crawl chooses, or None while it waits; the engine is woken then."""
         self._receive_ended()
         if self._closing is not None:
             return None
@@ -226,7 +226,7 @@ class Scheduler(BaseScheduler):
     # -- calls of the middlewares
 
     def page_arrived(self, response: Response) -> None:
-        """A response on its way to the spider: parsed and judged, once."""
+        """Parse and judge a response, once, before the spider gets it."""
         request = response.request
         visit = request.meta.get(VISIT) if request is not None else None
         if request is None or not isinstance(visit, Visit) or visit.page is not None:
@@ -247,7 +247,7 @@ class Scheduler(BaseScheduler):
             flight.size = len(response.body)
 
     def download_failed(self, request: Request, exception: Exception) -> None:
-        """The download failed, and no middleware tries again."""
+        """Note that a download failed and no middleware retries it."""
         flight = self._flight_of(request)
         if flight is not None and flight.request is request:
             flight.failure = exception
@@ -257,7 +257,7 @@ class Scheduler(BaseScheduler):
     def _take(self, fetch: Fetch) -> Request | None:
         request = self._repeats.pop(fetch.ticket, None) or self._requests.pop(fetch.url, None)
         if request is None:
-            # Its callback could not be written down when the job was paused.
+            # Its callback could not be saved when the job was paused.
             self._receive(Failed(fetch.ticket, "cancelled", "its request was not saved"))
             return None
         request.meta[VISIT] = Visit(fetch.ticket, fetch.choice)
@@ -282,13 +282,13 @@ class Scheduler(BaseScheduler):
         elif url != flight.url:
             reply = Redirected(flight.ticket, url)
         else:
-            # To itself, with a cookie perhaps, or after a failure that is worth another attempt.
+            # A redirect to the same URL, with a cookie perhaps, or a retry after a failure.
             at_once = 0.0 if redirected else None
             reason = "asked for again"
             reply = Failed(flight.ticket, "http", reason, transient=True, retry_after=at_once)
         if isinstance(self._receive(reply), Outcome):
             return self._drop(request)
-        # A link to the same URL that was still open is answered by this ticket.
+        # This ticket also answers an open link to the same URL.
         self._known.add(url)
         self._requests.pop(url, None)
         self._repeats[flight.ticket] = request
@@ -305,15 +305,15 @@ class Scheduler(BaseScheduler):
         return self._flights.get(visit.ticket)
 
     def _receive_ended(self) -> None:
-        """Receive what has ended: its request, its callback and all that it gave are through."""
-        under_way = _in_progress(self._crawler.engine)
-        ended = [flight for flight in self._flights.values() if flight.request not in under_way]
+        """Pass to the crawl the flights whose request, callback and callback results have ended."""
+        in_progress = _in_progress(self._crawler.engine)
+        ended = [flight for flight in self._flights.values() if flight.request not in in_progress]
         for flight in ended:
             del self._flights[flight.ticket]
             visit, seconds = flight.visit, self._now() - flight.began
             if visit is None or visit.page is None or visit.judgement is None:
                 self._receive(failure_of(flight, seconds))
-                # The crawl has no page that they were found on.
+                # The crawl has no page for these links.
                 if flight.links:
                     self._guard(self.crawl.seed, list(dict(flight.links)))
                 continue
@@ -330,13 +330,13 @@ class Scheduler(BaseScheduler):
         return answer
 
     def _url_of(self, request: Request) -> str | None:
-        """The canonical URL of a request that its URL names; None for any other."""
+        """The canonical URL of a request that its URL identifies; None for any other."""
         if request.method != "GET" or request.body:
             return None
         return self._joiner.join(request.url, _NOWHERE)
 
     def _is_scraped(self, flight: Flight) -> bool:
-        """Whether the spider has the response: what comes then is a new request, not a retry."""
+        """Whether the spider has the response: a later request is then a new one, not a retry."""
         slot = self._crawler.engine.scraper.slot
         return slot is not None and flight.request in slot.active
 
@@ -350,18 +350,18 @@ class Scheduler(BaseScheduler):
         try:
             return self._judge.judged_by.judge(page)
         except Exception as error:
-            what = f"raised {type(error).__name__}: {error}"
-            raise PluginError(self._judge.judged_by, "judge", what) from error
+            problem = f"raised {type(error).__name__}: {error}"
+            raise PluginError(self._judge.judged_by, "judge", problem) from error
 
     # -- the engine
 
     def _now(self) -> float:
-        """Never goes back, and goes on across the pauses of a job."""
+        """Unix seconds that never go back, not even across the pauses of a job."""
         self._last = max(self._last, time.time())
         return self._last
 
     def _wake_at(self, until: float) -> None:
-        """The engine itself asks an idle scheduler every 5 s only."""
+        """Wake the engine at `until`; by itself it calls an idle scheduler only every 5 s."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = call_later(max(0.0, until - time.time()) + 0.001, self._wake)
@@ -380,7 +380,7 @@ class Scheduler(BaseScheduler):
         raise CloseSpider("spoor_input")
 
     def _guard(self, method: Any, *arguments: object) -> Any:
-        """A plug-in's fault ends the crawl with one line that names it, and is None here."""
+        """Call a method; a failure of a plug-in ends the crawl with one line, and returns None."""
         try:
             return method(*arguments)
         except PluginError as error:
@@ -389,17 +389,17 @@ class Scheduler(BaseScheduler):
             self._close("spoor_fault")
             return None
 
-    def _inc(self, what: str) -> None:
-        # Extensions that watch the queue (LogStats, MemoryDebugger) know it by these names.
-        self._crawler.stats.inc_value(f"scheduler/{what}")
-        self._crawler.stats.inc_value(f"scheduler/{what}/memory")
+    def _inc(self, name: str) -> None:
+        # Extensions that watch the queue (LogStats, MemoryDebugger) use these names.
+        self._crawler.stats.inc_value(f"scheduler/{name}")
+        self._crawler.stats.inc_value(f"scheduler/{name}/memory")
 
     # -- JOBDIR
 
     def _save(self, folder: Path, spider: Spider, *, last: bool = False) -> None:
-        """The crawl, the requests that wait and those that are out.
+        """Save the crawl, the waiting requests and those in flight.
 
-        A job that was killed goes on from there: what was asked for since is asked for again.
+        A job that was killed continues from there: later requests are made again.
         """
         began = time.monotonic()
         waiting = (
@@ -410,7 +410,7 @@ class Scheduler(BaseScheduler):
         )
         lost = write_job(folder, self._name, self.crawl.save(), self._known, waiting, spider)
         if lost and last:
-            logger.warning("spoor: %d requests cannot be written down and are lost", lost)
+            logger.warning("spoor: %d requests cannot be saved and are lost", lost)
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
@@ -421,7 +421,7 @@ class Scheduler(BaseScheduler):
         state, self._known, requests = job
         self.crawl.load(state)
         self.crawl.reissue(self._now())
-        # Nobody knows when the process before sent its last request.
+        # The time of the last request of the previous process is unknown.
         frontier = self.crawl.frontier
         assert isinstance(frontier, MemoryFrontier)
         for host, *_ in frontier.hosts():
@@ -433,9 +433,9 @@ class Scheduler(BaseScheduler):
 
 
 def scheduler_of(crawler: Crawler) -> Scheduler | None:
-    """The crawler's scheduler, if it is ours: a project may have set another."""
+    """The scheduler of the crawler; None if the project set another."""
     scheduler = crawler.engine.scheduler
-    # To isinstance, whatever has a scheduler's three methods is one of ours.
+    # `isinstance` accepts any class with the three methods of a scheduler.
     ours = Scheduler in type(scheduler).__mro__
     return cast("Scheduler", scheduler) if ours else None
 

@@ -1,4 +1,4 @@
-"""One visit of a page: what Spoor says of a response, and the ticket that is out for it."""
+"""One visit of a page: Spoor's results for a response, and the ticket of its request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VISIT = "spoor"
 """Key of a request's meta: its `Visit`."""
 
 FOUND_ON = "spoor_found_on"
-"""Key of a request's meta on its way from the spider: ticket of the page that it was found on."""
+"""Key in the meta of a request from the spider: ticket of the page on which its link is."""
 
 
 class RobotsForbiddenError(IgnoreRequest):
@@ -29,21 +29,21 @@ class RobotsForbiddenError(IgnoreRequest):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What Spoor says of a response: `response.meta["spoor"]`."""
+    """Spoor's results for a response: `response.meta["spoor"]`."""
 
     ticket: int | None
-    """None where the request went past the crawl."""
+    """None if the request bypassed the crawl."""
     choice: Choice | None = None
     """Why it was chosen."""
     page: Page | None = None
-    """The response, parsed; None before it has come."""
+    """The parsed response; None before it arrives."""
     judgement: Judgement | None = None
-    """How relevant it is; None where there is no document (a status that is not 2xx)."""
+    """The judgement; None without a document (a status that is not 2xx)."""
 
 
 @dataclass(slots=True)
 class Flight:
-    """A ticket that is out, and the request that is asked for it."""
+    """A ticket in flight, and its request."""
 
     ticket: int
     url: str
@@ -55,11 +55,11 @@ class Flight:
     size: int = 0
     failure: Exception | None = None
     links: list[tuple[str, str]] = field(default_factory=list)
-    """What the spider follows from the page: canonical URL, and the text that its request gives."""
+    """(canonical URL, text in the request) of the links that the spider follows from the page."""
 
 
 class AlreadyJudged(Wrapper):
-    """Hands the crawl the judgement that the spider has seen: each page is judged once."""
+    """Gives the crawl the judgement that the spider got, so that each page is judged once."""
 
     kind = Judge
 
@@ -74,8 +74,8 @@ class AlreadyJudged(Wrapper):
 
 
 def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
-    """The document of a response; `url`: its canonical URL. Without text and links where parsing it
-    costs too much: the spider has the response all the same."""
+    """The document of a response; `url`: its canonical URL. Without text and links if parsing it
+    costs too much; the spider gets the response in any case."""
 
     def header(name: str) -> str:
         return b",".join(response.headers.getlist(name)).decode("latin-1")
@@ -96,15 +96,14 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
 
 
 def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
-    """The links of a page that the spider followed, as they are there; one that is not on
-    the page has the text that its request gives."""
+    """The links of a page that the spider followed. A link that is not on the page gets its text
+    from the request."""
     texts = dict(reversed(followed))
     links = [link for link in page.links if link.url in texts]
-    there = {link.url for link in links}
-    missing = [(url, text) for url, text in texts.items() if url not in there]
-    position = len(page.links)
-    for place, (url, text) in enumerate(reversed(missing)):
-        links.append(Link(url, Anchor(text, position=position + place)))
+    on_page = {link.url for link in links}
+    missing = [(url, text) for url, text in texts.items() if url not in on_page]
+    for position, (url, text) in enumerate(reversed(missing), len(page.links)):
+        links.append(Link(url, Anchor(text, position=position)))
     return links
 
 
