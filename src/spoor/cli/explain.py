@@ -35,7 +35,7 @@ def explain(
         for line in [json.dumps(views.as_json(row))] if as_json else views.in_lines(row):
             typer.echo(line if as_json else shown(line))
         return
-    known = views.of_run(source, top) if os.path.isdir(what) else views.of_model(source, top)
+    known = views.of_run(source, top) if os.path.isdir(source) else views.of_model(source, top)
     if as_json:
         typer.echo(json.dumps(asdict(known)))
         return
