@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from spoor.isolate import GivenUpError, needs_helper, parse_page
 from spoor.politeness import DAY, REDIRECTS, retry_after
-from spoor.types import Failed, Fetched, Redirected, Reply
+from spoor.types import Failed, Fetched, Page, Redirected, Reply
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
@@ -17,9 +19,15 @@ def may_take_long(exchange: Exchange) -> bool:
 
 
 def reply_of(
-    ticket: int, exchange: Exchange, ratio_limit: float, joiner: Joiner, now: float
+    ticket: int,
+    exchange: Exchange,
+    ratio_limit: float,
+    joiner: Joiner,
+    now: float,
+    parse: Callable[..., Page] = parse_page,
 ) -> Reply:
-    """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date."""
+    """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date.
+    `parse`: `spoor.web.page.parse` where it is known that the exchange does not take long."""
     status, seconds = exchange.status, exchange.seconds
     if status in REDIRECTS:
         target = joiner.join(exchange.header("Location"), exchange.url)
@@ -51,7 +59,7 @@ def reply_of(
         kind = "timeout" if exchange.truncated == "time" else "connection"
         return Failed(ticket, kind, "the body broke off", status, transient=True)
     try:
-        page = Source.of(exchange, last_modified(exchange)).page(joiner, parse_page)
+        page = Source.of(exchange, last_modified(exchange)).page(joiner, parse)
     except GivenUpError as error:
         return Failed(ticket, "limit", str(error), status, seconds=seconds)
     return Fetched(ticket, page, seconds, len(exchange.body))

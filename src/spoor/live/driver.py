@@ -38,6 +38,7 @@ from spoor.types import (
 )
 from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
+from spoor.web.page import parse
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
 from spoor.web.urls import Joiner, canonical
 
@@ -251,7 +252,7 @@ class HttpDriver:
         if may_take_long(exchange):
             # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
             return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
-        return reply_of(fetch.ticket, exchange, limit, self._joiner, now)
+        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, parse)
 
     async def _exchange(self, fetch: Fetch) -> None:
         reply: Reply
