@@ -196,7 +196,7 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
 
 
 def look_and_label(
-    out: Path, port: int, process: subprocess.Popen[str], capsys: pytest.CaptureFixture[str]
+    out: Path, port: int, process: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def irrelevant() -> list[str]:
         """A page of each shard that is not relevant."""

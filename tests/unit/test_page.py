@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.types import Anchor, Link, Page
-from spoor.web import page as web_page
-from spoor.web.page import MAX_DEPTH, MAX_SOURCE, decode, encoding_of, parse
+from spoor.web.encoding import TAG, decode, encoding_of
+from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 ENCODINGS = DATA / "conformance" / "html5lib" / "encoding"
@@ -369,7 +369,7 @@ def test_tokens_are_those_of_the_standard() -> None:
             ]
             found = [
                 (bool(token[1]), token[2].lower().replace("\0", "\ufffd"))
-                for token in web_page._TAG.finditer(case["input"])
+                for token in TAG.finditer(case["input"])
                 # A tag that the end of the file cuts is none.
                 if token[2] and token[0].endswith(">")
             ]

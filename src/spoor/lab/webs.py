@@ -60,7 +60,7 @@ def _made(web: WebSpec, out: Path, source: object, make: Callable[[Path], object
 def _store_digest() -> str:
     """Digest of the code that writes a recorded web."""
     store = ("worlds/store.py", "worlds/store_rows.py", "worlds/store_writer.py")
-    parts = ("formats", *store, "web/page.py")
+    parts = ("formats", *store, "web/encoding.py", "web/page.py")
     return "".join(part_digest(part) for part in parts)
 
 

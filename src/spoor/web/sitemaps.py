@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from spoor.types import Anchor, Link
 from spoor.web.content_encoding import inflaters_of
-from spoor.web.page import encoding_of_xml
+from spoor.web.encoding import encoding_of_xml
 from spoor.web.urls import Joiner
 
 MAX_LINKS = 50_000

@@ -13,20 +13,19 @@ waits for the host's delay; the policy still learns from its Choice once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from spoor.errors import CallerError, InputError, PausedError, PluginError
+from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
+from spoor.crawl.shard_links import ShardLinks
+from spoor.errors import CallerError, InputError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
     Frontier,
     Judge,
     LinkFilter,
     LookAhead,
-    Offer,
     Outbox,
     Policy,
     Relearns,
@@ -41,7 +40,6 @@ from spoor.types import (
     Failed,
     Fetch,
     Finished,
-    InLink,
     Judgement,
     Link,
     LinkBatch,
@@ -131,13 +129,9 @@ class Crawl:
         self._admit = admit if link_filter is None else link_filter.admit
         self._link_filter = link_filter
         self.outbox = outbox
-        self._outside_paths: dict[LinkId, tuple[str, ...]] = {}
-        """Link that another shard sent → URLs from a seed to the page that links to it."""
-        self._away: set[LinkId] = set()
-        """Links sent to another shard, which may send them back."""
+        self._shard_links = None if outbox is None else ShardLinks(outbox, frontier)
         self._flights: dict[int, _Flight] = {}
         self._by_link: dict[LinkId, int] = {}
-        self._flying = 0
         self._next_ticket = 0
         self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
@@ -171,7 +165,7 @@ class Crawl:
                 return self._wait(now, may_choose=False)
             offer = self.frontier.offer(now)
             if len(offer):
-                choice = self._choose(offer)
+                choice = choose(self.policy, offer)
                 why = self._skip_reason(choice.link, self.frontier.url(choice.link))
                 if not why:
                     return self._fetch(choice, now)
@@ -199,7 +193,7 @@ class Crawl:
             return self._failed(reply, flight, now)
         self.frontier.settle(flight.link, now)
         self._end_flight(reply.ticket, flight)
-        judgement = self._judge(reply.page)
+        judgement = judge_page(self.judge, reply.page)
         counts = self.counts
         counts.pages += 1
         counts.relevant += judgement.relevant
@@ -230,49 +224,12 @@ class Crawl:
 
     def enter(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
-        assert self.outbox is not None
-        links = self.outbox.keep(
-            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path
-        )
-        for arrived in links:
-            link = self.frontier.find(arrived.url) if self._away else None
-            # A link that left after a redirect has another URL here; that URL stays done.
-            if link in self._away and self.frontier.url(link) == arrived.url:
-                self._away.discard(link)
-                self.frontier.reopen(link)
-        parent = NO_PARENT if batch.page is None or not links else self._fetched_elsewhere(batch)
-        seen = self.frontier.add(links, parent, batch.score, batch.depth)
-        if parent == NO_PARENT:
-            if batch.path:
-                new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
-                self._outside_paths |= dict.fromkeys(new, batch.path)
-        else:
-            seen.page = batch.page
+        assert self._shard_links is not None
+        seen = self._shard_links.enter(batch)
         if len(seen):
             self._call("observe", self.policy.observe, seen)
-        self._away.difference_update(map(self.frontier.find, batch.done))
-        for link in self._enter_unknown(batch.done):
-            # A link in flight moved here since; it is done when its reply arrives.
-            with suppress(CallerError):
-                self.frontier.drop(link)
+        self._shard_links.close_done(batch.done)
         return sum(seen.first)
-
-    def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
-        """The open links of these URLs; unknown URLs are entered."""
-        seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
-        return list(dict.fromkeys(seen.links))
-
-    def _fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
-        """The link of a page that another shard fetched; it is done, as pages fetched here are."""
-        assert batch.page is not None
-        link = self.frontier.find(batch.page.url)
-        if link is None:
-            (link,) = self._enter_unknown([batch.page.url])
-            self.frontier.drop(link)
-        if len(self.frontier.path(link)) == 1:
-            # A link that was only reported as done has no path yet; this batch has it.
-            self._outside_paths.setdefault(link, batch.path[:-1])
-        return link
 
     def split(self, now: float) -> int:
         """Send everything that `outbox` no longer owns to its new shards, after the hosts were
@@ -282,45 +239,19 @@ class Crawl:
         """
         outbox, frontier = self.outbox, self.frontier
         assert outbox is not None
+        assert self._shard_links is not None
         left: set[LinkId] = set()
         for ticket, flight in list(self._flights.items()):
             if not outbox.owns(url := frontier.url(flight.link)):
-                self._send(flight.link, url)
+                self._shard_links.send(flight.link, url)
                 left.add(flight.link)
                 if not flight.flying:
                     frontier.take(flight.link, now)
-                    flight.flying = True
-                    self._flying += 1
                 frontier.settle(flight.link, now)
                 self._end_without_page(
                     Failed(ticket, "cancelled", "its host is another shard's now"), flight
                 )
-        for link in list(frontier.open()):
-            if not outbox.owns(url := frontier.url(link)):
-                self._send(link, url)
-                left.add(link)
-                frontier.drop(link)
-        self._away |= left
-        away = set(map(frontier.url, self._away))
-        outbox.done(url for url in frontier.done() if url not in away and not outbox.owns(url))
-        return len(left)
-
-    def _send(self, link: LinkId, url: str) -> None:
-        """Send a link to the shard that owns `url`, its target, with its in-links."""
-        assert self.outbox is not None
-        in_links: Sequence[InLink | None] = self.frontier.in_links(link) or (None,)
-        for seen in in_links:
-            anchor, kind = (Anchor(), "a") if seen is None else (seen.anchor, seen.kind)
-            score, depth, parent = 0.0, self.frontier.depth(link), NO_PARENT
-            if seen is not None:
-                score, depth, parent = seen.parent_score, seen.depth, seen.parent
-            path = (
-                list(self._outside_paths.get(link, ()))
-                if parent == NO_PARENT
-                else self.path(parent)
-            )
-            page = Page(path[-1]) if path else None
-            self.outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
+        return self._shard_links.send_open(left)
 
     def stop(self, reason: str) -> None:
         """Choose no more links; `next` returns Finished once nothing is in flight."""
@@ -345,8 +276,9 @@ class Crawl:
 
     def path(self, link: LinkId) -> list[str]:
         """URLs from a seed to this link, along the pages on which each was first seen."""
-        steps = self.frontier.path(link)
-        return [*self._outside_paths.get(steps[0], ()), *map(self.frontier.url, steps)]
+        if self._shard_links is not None:
+            return self._shard_links.path(link)
+        return list(map(self.frontier.url, self.frontier.path(link)))
 
     def save(self) -> State:
         """The state of the crawl, tickets in flight included."""
@@ -355,6 +287,7 @@ class Crawl:
             for link, (page, score) in self._held.items()
         }
         counts = self.counts
+        sent = {"away": [], "came": []} if self._shard_links is None else self._shard_links.save()
         return {
             "format": FORMAT,
             "counts": {name: getattr(counts, name) for name in Counts.__slots__},
@@ -378,8 +311,7 @@ class Crawl:
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
             "link_filter": None if self._link_filter is None else self._link_filter.save(),
             "outbox": None if self.outbox is None else self.outbox.save(),
-            "away": sorted(self._away),
-            "came": [[link, list(path)] for link, path in self._outside_paths.items()],
+            **sent,
         }
 
     def load(self, state: State) -> None:
@@ -400,8 +332,8 @@ class Crawl:
         if self.outbox is not None:
             self.outbox.load(state["outbox"])
             self.pages = self.outbox.grant
-        self._outside_paths = {link: tuple(path) for link, path in state.get("came", [])}
-        self._away = set(state.get("away", []))
+        if self._shard_links is not None:
+            self._shard_links.load(state)
         self.counts = Counts(**state["counts"])
         self._next_ticket = state["next_ticket"]
         self._stopped = state["stopped"]
@@ -416,7 +348,6 @@ class Crawl:
             flight = _Flight(row["link"], choice, row["attempt"], row["hops"], row["flying"])
             self._flights[row["ticket"]] = flight
         self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
-        self._flying = sum(flight.flying for flight in self._flights.values())
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
@@ -427,26 +358,17 @@ class Crawl:
         lost = [flight for flight in self._flights.values() if flight.flying]
         for flight in lost:
             flight.flying = False
-            self._flying -= 1
             self.frontier.settle(flight.link, now, now)
         self._stopped = None
         return len(lost)
 
     # -- inside
 
-    def _choose(self, offer: Offer) -> Choice:
-        choice = self._call("choose", self.policy.choose, offer)
-        if not isinstance(choice, Choice):
-            raise PluginError(self.policy, "choose", f"returned {choice!r}, not a Choice")
-        self._check(choice, choice.link in offer)
-        return choice
-
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
         ticket = self._ticket()
         self._flights[ticket] = _Flight(choice.link, choice)
         self._by_link[choice.link] = ticket
-        self._flying += 1
         self.counts.requests += 1
         return Fetch(ticket, url, host, choice)
 
@@ -491,7 +413,6 @@ class Crawl:
         url, host = self.frontier.take(link, now)
         flight.flying = True
         flight.attempt += 1
-        self._flying += 1
         self.counts.requests += 1
         return Fetch(ticket, url, host, flight.choice, flight.attempt)
 
@@ -503,8 +424,8 @@ class Crawl:
         elif why := self._skip_reason(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
-        elif self.outbox is not None and not self.outbox.owns(reply.location):
-            self._send(flight.link, reply.location)
+        elif self._shard_links is not None and not self._shard_links.owns(reply.location):
+            self._shard_links.send(flight.link, reply.location)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
         elif self.frontier.redirect(flight.link, reply.location, now):
@@ -534,20 +455,9 @@ class Crawl:
 
     def _park(self, flight: _Flight) -> None:
         flight.flying = False
-        self._flying -= 1
 
     def _end_flight(self, ticket: int, flight: _Flight) -> None:
         del self._flights[ticket], self._by_link[flight.link]
-        self._flying -= 1
-
-    def _judge(self, page: Page) -> Judgement:
-        judgement = _plugin(self.judge, "judge", self.judge.judge, page)
-        if not isinstance(judgement, Judgement):
-            raise PluginError(self.judge, "judge", f"returned {judgement!r}, not a Judgement")
-        if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
-            problem = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
-            raise PluginError(self.judge, "judge", f"{problem}; a score lies in [0, 1]")
-        return judgement
 
     def _enter(self, page: Page, parent: LinkId, score: float) -> None:
         self.counts.expanded += 1
@@ -576,25 +486,5 @@ class Crawl:
         page, score = self._held.pop(link)
         self._enter(page, link, score)
 
-    def _check(self, choice: Choice, offered: bool) -> None:
-        if not offered:
-            raise PluginError(
-                self.policy, "choose", f"returned link {choice.link}, which was not offered"
-            )
-        probability = choice.probability
-        if probability is not None and not 0.0 < probability <= 1.0 + 1e-9:
-            raise PluginError(
-                self.policy, "choose", f"gave probability {probability}, not in (0, 1]"
-            )
-
     def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
-        return _plugin(self.policy, name, method, *arguments)
-
-
-def _plugin(plugin: object, name: str, method: Callable[..., Any], *arguments: object) -> Any:
-    try:
-        return method(*arguments)
-    except PausedError:  # the machine's fault, not the plug-in's
-        raise
-    except Exception as error:
-        raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error
+        return call_plugin(self.policy, name, method, *arguments)

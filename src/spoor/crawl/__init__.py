@@ -1,0 +1,5 @@
+"""The crawl as a pure object: no I/O, no clock, no hidden randomness."""
+
+from spoor.crawl.crawl import FORMAT, Counts, Crawl
+
+__all__ = ["FORMAT", "Counts", "Crawl"]

@@ -1,0 +1,45 @@
+"""Calls of policies and judges: what they raise or return wrongly becomes a PluginError."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from spoor.errors import PausedError, PluginError
+from spoor.protocols import Judge, Offer, Policy
+from spoor.types import Choice, Judgement, Page
+
+
+def call_plugin(plugin: object, name: str, method: Callable[..., Any], *arguments: object) -> Any:
+    """`method(*arguments)`; `name` is its name in the message."""
+    try:
+        return method(*arguments)
+    except PausedError:  # the machine's fault, not the plug-in's
+        raise
+    except Exception as error:
+        raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error
+
+
+def choose(policy: Policy, offer: Offer) -> Choice:
+    """The policy's choice of an offer, checked."""
+    choice = call_plugin(policy, "choose", policy.choose, offer)
+    if not isinstance(choice, Choice):
+        raise PluginError(policy, "choose", f"returned {choice!r}, not a Choice")
+    if choice.link not in offer:
+        raise PluginError(policy, "choose", f"returned link {choice.link}, which was not offered")
+    probability = choice.probability
+    if probability is not None and not 0.0 < probability <= 1.0 + 1e-9:
+        raise PluginError(policy, "choose", f"gave probability {probability}, not in (0, 1]")
+    return choice
+
+
+def judge_page(judge: Judge, page: Page) -> Judgement:
+    """The judge's judgement of a page, checked."""
+    judgement = call_plugin(judge, "judge", judge.judge, page)
+    if not isinstance(judgement, Judgement):
+        raise PluginError(judge, "judge", f"returned {judgement!r}, not a Judgement")
+    if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
+        problem = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
+        raise PluginError(judge, "judge", f"{problem}; a score lies in [0, 1]")
+    return judgement

@@ -1,0 +1,116 @@
+"""The links that one shard of a crawl sends to the others and receives from them, and where they
+came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from spoor.errors import CallerError
+from spoor.protocols import Frontier, Outbox
+from spoor.types import NO_PARENT, Anchor, InLink, InLinks, Link, LinkBatch, LinkId, Page, State
+
+
+class ShardLinks:
+    """What one shard knows of links that crossed its border. `outbox` sends them."""
+
+    def __init__(self, outbox: Outbox, frontier: Frontier) -> None:
+        self._outbox = outbox
+        self._frontier = frontier
+        self._paths: dict[LinkId, tuple[str, ...]] = {}
+        """Link that another shard sent → URLs from a seed to the page that links to it."""
+        self._away: set[LinkId] = set()
+        """Links sent to another shard, which may send them back."""
+
+    def owns(self, url: str) -> bool:
+        return self._outbox.owns(url)
+
+    def path(self, link: LinkId) -> list[str]:
+        """URLs from a seed to this link, along the pages on which each was first seen."""
+        steps = self._frontier.path(link)
+        return [*self._paths.get(steps[0], ()), *map(self._frontier.url, steps)]
+
+    def enter(self, batch: LinkBatch) -> InLinks:
+        """Enter the links that another shard sent; returns those to targets that are not fetched
+        yet. Close those that it has done with `close_done` once the policy has seen these."""
+        frontier = self._frontier
+        links = self._outbox.keep(
+            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path
+        )
+        for arrived in links:
+            link = frontier.find(arrived.url) if self._away else None
+            # A link that left after a redirect has another URL here; that URL stays done.
+            if link in self._away and frontier.url(link) == arrived.url:
+                self._away.discard(link)
+                frontier.reopen(link)
+        parent = NO_PARENT if batch.page is None or not links else self._fetched_elsewhere(batch)
+        seen = frontier.add(links, parent, batch.score, batch.depth)
+        if parent == NO_PARENT:
+            if batch.path:
+                new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
+                self._paths |= dict.fromkeys(new, batch.path)
+        else:
+            seen.page = batch.page
+        return seen
+
+    def close_done(self, urls: Sequence[str]) -> None:
+        """Close the links of URLs that are done in another shard."""
+        self._away.difference_update(map(self._frontier.find, urls))
+        for link in self._enter_unknown(urls):
+            # A link in flight moved here since; it is done when its reply arrives.
+            with suppress(CallerError):
+                self._frontier.drop(link)
+
+    def send(self, link: LinkId, url: str) -> None:
+        """Send a link to the shard that owns `url`, its target, with its in-links."""
+        frontier = self._frontier
+        in_links: Sequence[InLink | None] = frontier.in_links(link) or (None,)
+        for seen in in_links:
+            anchor, kind = (Anchor(), "a") if seen is None else (seen.anchor, seen.kind)
+            score, depth, parent = 0.0, frontier.depth(link), NO_PARENT
+            if seen is not None:
+                score, depth, parent = seen.parent_score, seen.depth, seen.parent
+            path = list(self._paths.get(link, ())) if parent == NO_PARENT else self.path(parent)
+            page = Page(path[-1]) if path else None
+            self._outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
+
+    def send_open(self, left: set[LinkId]) -> int:
+        """Send all open links that other shards own, and the URLs that are done there by name;
+        `left` were sent before. Returns how many links left in all."""
+        outbox, frontier = self._outbox, self._frontier
+        for link in list(frontier.open()):
+            if not outbox.owns(url := frontier.url(link)):
+                self.send(link, url)
+                left.add(link)
+                frontier.drop(link)
+        self._away |= left
+        away = set(map(frontier.url, self._away))
+        outbox.done(url for url in frontier.done() if url not in away and not outbox.owns(url))
+        return len(left)
+
+    def save(self) -> State:
+        return {
+            "away": sorted(self._away),
+            "came": [[link, list(path)] for link, path in self._paths.items()],
+        }
+
+    def load(self, state: State) -> None:
+        self._paths = {link: tuple(path) for link, path in state.get("came", [])}
+        self._away = set(state.get("away", []))
+
+    def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
+        """The open links of these URLs; unknown URLs are entered."""
+        seen = self._frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
+        return list(dict.fromkeys(seen.links))
+
+    def _fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
+        """The link of a page that another shard fetched; it is done, as pages fetched here are."""
+        assert batch.page is not None
+        link = self._frontier.find(batch.page.url)
+        if link is None:
+            (link,) = self._enter_unknown([batch.page.url])
+            self._frontier.drop(link)
+        if len(self._frontier.path(link)) == 1:
+            # A link that was only reported as done has no path yet; this batch has it.
+            self._paths.setdefault(link, batch.path[:-1])
+        return link
