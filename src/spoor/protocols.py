@@ -334,6 +334,32 @@ class KeepsAnswers(Protocol):
         ...
 
 
+@runtime_checkable
+class Rejudges(Protocol):
+    """A judge that knows more with every page, and then judges pages anew that it has judged."""
+
+    def revise(self) -> Sequence[tuple[str, Judgement]]:
+        """(`page.url`, newest judgement) of pages whose score or relevance is another now than this
+        judge said last; each page once, in the order in which they were judged first.
+
+        The crawl calls it at set points, and never else: after 16 pages, whenever there are twice
+        as many as at the last call (at the latest 1,000 pages later), at once after a label, and
+        at the end. So it may take the time of judging every page that the judge has kept.
+        """
+        ...
+
+
+@runtime_checkable
+class TakesLabels(Protocol):
+    """A judge that learns from what a person says of a page."""
+
+    def label(self, url: str, relevant: bool) -> None:
+        """A person said whether the page with this `page.url`, judged before, is relevant; the last
+        label of a page counts. A page that the judge does not know is passed over. The verdict of
+        this page stays with the person: what `revise` says of it is passed over."""
+        ...
+
+
 class LinkFilter(Protocol):
     """Rejects links whatever the policy chooses: outside the scope, in crawler traps, of hosts that
     used up their limits."""
@@ -458,7 +484,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         Explains,
         FallsBack,
     ),
-    Judge: (Stateful, KeepsAnswers),
+    Judge: (Stateful, KeepsAnswers, Rejudges, TakesLabels),
     Frontier: (HostClocks, OnDisk),
     World: (Changing,),
 }

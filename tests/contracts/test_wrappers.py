@@ -98,6 +98,7 @@ RETURNED: dict[str, Any] = {
     "explain": [("words", "kiln", 1.0)],
     "share": {"learned": 2},
     "fault": "",
+    "revise": [],
 }
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "attach": (None,),
@@ -107,6 +108,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "weigh": (1,),
     "report_fault": (print,),
     "keep_answers": (Path("no such folder"), print),
+    "label": ("http://x.example/", True),
 }
 
 

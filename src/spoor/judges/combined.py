@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from spoor.errors import InputError
-from spoor.protocols import Judge, KeepsAnswers, Stateful
+from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -20,22 +22,62 @@ class _Several(Wrapper):
         if not judges:
             raise InputError("a combined judge needs at least one judge")
         self._judges = list(judges)
+        self._said: dict[str, list[Judgement]] = {}
+        """URL → what each judge says of the page; only where one of them judges anew."""
         self.hold(*judges)
 
-    def _judge_all(self, page: Page) -> list[Judgement]:
-        return [judge.judge(page) for judge in self._judges]
+    def _judge_all(self, page: Page) -> Judgement:
+        judgements = [judge.judge(page) for judge in self._judges]
+        if self.passes(Rejudges):
+            self._said[page.url] = [replace(judgement, why=()) for judgement in judgements]
+        return self._combined(judgements)
+
+    def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
+        """What all judgements of one page say together."""
+        raise NotImplementedError
+
+    def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
+        before: dict[str, list[Judgement]] = {}
+        now: dict[str, list[Judgement]] = {}
+        for index, judge in enumerate(self._judges):
+            if isinstance(judge, Rejudges):
+                for url, judgement in judge.revise():
+                    if (said := self._said.get(url)) is not None:
+                        before.setdefault(url, list(said))
+                        now.setdefault(url, list(said))[index] = judgement
+                        said[index] = replace(judgement, why=())
+        revised = []
+        for url in (url for url in self._said if url in now) if now else ():
+            was, judgement = self._combined(before[url]), self._combined(now[url])
+            if (was.score, was.relevant) != (judgement.score, judgement.relevant):
+                revised.append((url, judgement))
+        return revised
+
+    def pass_label(self, url: str, relevant: bool) -> None:
+        for judge in self._judges:
+            if isinstance(judge, TakesLabels):
+                judge.label(url, relevant)
 
     def pass_save(self) -> State:
-        return {
+        saved: dict[str, Any] = {
             str(index): judge.save()
             for index, judge in enumerate(self._judges)
             if isinstance(judge, Stateful)
         }
+        if self.passes(Rejudges):
+            saved["said"] = {
+                url: [[one.score, one.relevant, one.reward] for one in said]
+                for url, said in self._said.items()
+            }
+        return saved
 
     def pass_load(self, state: State) -> None:
         for index, judge in enumerate(self._judges):
             if isinstance(judge, Stateful):
                 judge.load(state[str(index)])
+        self._said = {
+            url: [Judgement(*one) for one in said] for url, said in state.get("said", {}).items()
+        }
 
     def pass_keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
         for judge in self._judges:
@@ -55,7 +97,9 @@ class AllOf(_Several):
     """Relevant if all judges agree; score and reward are the smallest."""
 
     def judge(self, page: Page) -> Judgement:
-        judgements = self._judge_all(page)
+        return self._judge_all(page)
+
+    def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
         return Judgement(
             min(judgement.score for judgement in judgements),
             all(judgement.relevant for judgement in judgements),
@@ -74,7 +118,9 @@ class AnyOf(_Several):
         return thresholds.pop() if len(thresholds) == 1 else None
 
     def judge(self, page: Page) -> Judgement:
-        judgements = self._judge_all(page)
+        return self._judge_all(page)
+
+    def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
         best = max(judgements, key=lambda judgement: (judgement.relevant, judgement.score))
         score = max(judgement.score for judgement in judgements)
         reward = max(judgement.reward for judgement in judgements)
@@ -88,7 +134,10 @@ class Not(_Several):
         super().__init__([judge])
 
     def judge(self, page: Page) -> Judgement:
-        (judgement,) = self._judge_all(page)
+        return self._judge_all(page)
+
+    def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
+        (judgement,) = judgements
         why = tuple((f"not: {reason}", -share) for reason, share in judgement.why)
         score = 1.0 - judgement.score
         why = why or (("nothing speaks for what is not wanted", score),)
@@ -108,12 +157,15 @@ class WeightedSum(_Several):
         self.threshold = threshold
 
     def judge(self, page: Page) -> Judgement:
-        judgements = list(zip(self._weights, self._judge_all(page), strict=True))
-        score = min(1.0, sum(weight * judgement.score for weight, judgement in judgements))
+        return self._judge_all(page)
+
+    def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
+        weighed = list(zip(self._weights, judgements, strict=True))
+        score = min(1.0, sum(weight * judgement.score for weight, judgement in weighed))
         relevant = score >= self.threshold
         why = tuple(
             (reason, weight * share)
-            for weight, judgement in judgements
+            for weight, judgement in weighed
             for reason, share in judgement.why
         )
         return Judgement(score, relevant, float(relevant), why)

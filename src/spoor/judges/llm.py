@@ -12,12 +12,12 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.errors import InputError, PausedError
-from spoor.protocols import Judge, KeepsAnswers, Stateful
+from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -94,6 +94,8 @@ class Llm(Wrapper):
         """Digests of the answers that this run has used, in order."""
         self._spent = 0.0
         self._fell_back = 0
+        self._left: dict[str, None] = {}
+        """URLs of the pages that the fallback judged; only where it judges anew."""
         self.hold(fallback)
 
     # -- judging
@@ -105,22 +107,28 @@ class Llm(Wrapper):
         # Services reject lone surrogates.
         text = text.encode("utf-8", "replace").decode("utf-8")
         if not any(map(str.isalnum, text)):
+            if isinstance(self._fallback, Rejudges):
+                self._left[page.url] = None
             return fallback
         digest = self._digest(text)
         if digest not in self._used and self._spent >= self._budget:
-            return self._fall_back(fallback, "budget", f"its budget of {self._budget:g} is spent")
+            return self._fall_back(
+                page.url, fallback, "budget", f"its budget of {self._budget:g} is spent"
+            )
         answer = self._answers.get(digest) or self._ask_and_save(digest, text)
         if digest not in self._used:
             self._used[digest] = None
             self._spent += answer.cost
         if answer.failed:
-            return self._fall_back(fallback, "failed", answer.failed)
+            return self._fall_back(page.url, fallback, "failed", answer.failed)
         relevant = answer.score >= self.threshold
         why = f"{self._name} says: {answer.why}" if answer.why else f"{self._name} says so"
         return Judgement(answer.score, relevant, float(relevant), ((why, answer.score),))
 
-    def _fall_back(self, judgement: Judgement, kind: str, reason: str) -> Judgement:
+    def _fall_back(self, url: str, judgement: Judgement, kind: str, reason: str) -> Judgement:
         self._fell_back += 1
+        if isinstance(self._fallback, Rejudges):
+            self._left[url] = None
         if kind not in self._reported:
             self._reported.add(kind)
             self._report(f"{self._name}: {reason}; {self._instead} judges in its place")
@@ -160,12 +168,17 @@ class Llm(Wrapper):
         more = self._fallback.costs()
         return {name: own.get(name, 0) + more.get(name, 0) for name in {**own, **more}}
 
+    def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
+        assert isinstance(self._fallback, Rejudges)
+        return [(url, judgement) for url, judgement in self._fallback.revise() if url in self._left]
+
     def save(self) -> State:
         fallback = self._fallback
         return {
             "used": list(self._used),
             "spent": self._spent,
             "fell_back": self._fell_back,
+            "left": list(self._left),
             "told": sorted(self._reported),
             "fallback": fallback.save() if isinstance(fallback, Stateful) else None,
         }
@@ -174,6 +187,7 @@ class Llm(Wrapper):
         self._used = dict.fromkeys(state["used"])
         self._spent = float(state["spent"])
         self._fell_back = int(state["fell_back"])
+        self._left = dict.fromkeys(state.get("left", ()))
         self._reported = set(state["told"])
         if isinstance(self._fallback, Stateful):
             self._fallback.load(state["fallback"])

@@ -21,6 +21,8 @@ from spoor.judges.llm import Llm
 from spoor.judges.named import named as named_function
 from spoor.judges.semantic import NEEDED, Semantic, encoder_of
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
+from spoor.judges.wish import Wish
+from spoor.judges.wish import parse as parse_wish
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.types import Topic
@@ -53,6 +55,8 @@ class TopicFile:
     """The settings of its method only: `model`, `encoder`, `ask` and others."""
     path: Path | None = None
     """Path of the file; None for words."""
+    wish: Wish | None = None
+    """The words of `--topic`, or `wish` of a topic file, parsed; None where there are none."""
 
     def beside(self, name: str) -> Path:
         """The path of a file that the topic file names, relative to its folder."""
@@ -227,17 +231,15 @@ _KINDS = {
 
 
 def topic_of(value: str) -> TopicFile:
-    """The topic of `--topic`: a topic file if the value ends with one of `SUFFIXES`, else words,
-    with commas between phrases. Raises InputError if empty."""
+    """The topic of `--topic`: a topic file if the value ends with one of `SUFFIXES`, else a wish in
+    words (`spoor.judges.wish`). Raises InputError for a wish that is not understood."""
     return read_topic(value) if value.endswith(SUFFIXES) else topic_of_phrase(value)
 
 
 def topic_of_phrase(phrase: str) -> TopicFile:
-    """The topic of words, with commas between phrases. Raises InputError without a word."""
-    phrases = [part.strip() for part in phrase.split(",") if part.strip()]
-    if not phrases or not tokens(phrase):
-        raise InputError(f"the topic {phrase!r} has no word in it; write what you are looking for")
-    return TopicFile(Topic(name=phrase, keywords=tuple(phrases) if len(phrases) > 1 else ()))
+    """The topic of a wish in words. Raises InputError for one that is not understood."""
+    wish = parse_wish(phrase)
+    return TopicFile(wish.topic, wish=wish)
 
 
 def judge_of_topic(source: TopicFile) -> Judge:
