@@ -1,0 +1,116 @@
+"""Builds the blocks of a document, and their Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from spoor.documents.document import Block
+
+_SPACE = re.compile(r"\s+")
+_INLINE = re.compile(r"([\\`*_\[\]<])")
+_LINE_START = re.compile(r"^(\s*)([-+>#=~|]|\d+[.)](?=\s))")
+_FENCE = re.compile(r"`{3,}")
+MOST_COLUMNS = 100
+
+
+class Blocks:
+    """Takes the parts of a document in reading order; keeps at most `room` characters of text."""
+
+    def __init__(self, room: int) -> None:
+        self.blocks: list[Block] = []
+        self.cut = False
+        """Whether something was left out."""
+        self._room = room
+        self._end = 0
+        self._above: list[tuple[int, str]] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._end >= self._room
+
+    def heading(self, level: int, text: str, markdown: str | None = None) -> None:
+        """Levels are 1 to 6."""
+        text = one_line(text)
+        if not text:
+            return
+        while self._above and self._above[-1][0] >= level:
+            self._above.pop()
+        self._add("heading", text, "#" * level + " " + (one_line(markdown or "") or escaped(text)))
+        self._above.append((level, text[:200]))
+
+    def paragraph(self, text: str, markdown: str | None = None, kind: str = "paragraph") -> None:
+        """Lines of the text stay lines; of a quote each is marked."""
+        text = "\n".join(filter(None, map(one_line, text.split("\n"))))
+        if not text:
+            return
+        written = "\n".join(filter(None, map(one_line, (markdown or escaped(text)).split("\n"))))
+        lines = [_LINE_START.sub(r"\1\\\2", line) for line in written.split("\n")]
+        mark = "> " if kind == "quote" else ""
+        self._add(kind, text, "  \n".join(mark + line for line in lines))
+
+    def item(self, text: str, markdown: str | None = None, depth: int = 0, number: int = 0) -> None:
+        """One of a list, `depth` lists inside others; number 0: it has none."""
+        text = one_line(text)
+        mark = f"{number}." if number else "-"
+        written = _LINE_START.sub(r"\1\\\2", one_line(markdown or "") or escaped(text))
+        if text:
+            self._add("item", text, f"{'    ' * min(depth, 8)}{mark} {written}")
+
+    def code(self, text: str, language: str = "") -> None:
+        """Lines and spaces stay as they are."""
+        text = text.strip("\n").rstrip()
+        if text.strip():
+            longest = max((len(run) for run in _FENCE.findall(text)), default=2)
+            fence = "`" * (longest + 1)
+            language = re.sub(r"[^\w+#.-]", "", language)[:30]
+            self._add("code", text, f"{fence}{language}\n{text}\n{fence}")
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Rows of cells; the first is the head. In the text a row is a line, cells between tabs."""
+        lines = [[one_line(cell) for cell in row[:MOST_COLUMNS]] for row in rows]
+        lines = [line for line in lines if any(line)]
+        width = max(map(len, lines), default=0)
+        if width == 0:
+            return
+        if width == 1:
+            for line in lines:
+                self.paragraph(line[0])
+            return
+        text = "\n".join("\t".join(line) for line in lines)
+        written = ["| " + " | ".join(map(_cell, _padded(line, width))) + " |" for line in lines]
+        written.insert(1, "|" + " --- |" * width)
+        self._add("table", text, "\n".join(written))
+
+    def _add(self, kind: str, text: str, markdown: str) -> None:
+        begin = self._end + 2 if self.blocks else 0
+        room = self._room - begin
+        if room <= 0:
+            self.cut, self._end = True, self._room
+            return
+        if len(text) > room:
+            self.cut = True
+            text = text[:room]
+            markdown = text if kind == "code" else escaped(text)
+        above = tuple(words for _, words in self._above)
+        self.blocks.append(Block(kind, text, markdown, above, begin))
+        self._end = begin + len(text)
+
+
+def one_line(text: str) -> str:
+    """Text with single spaces between words."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def escaped(text: str) -> str:
+    """Text in which nothing is Markdown."""
+    return _INLINE.sub(r"\\\1", text)
+
+
+def _cell(text: str) -> str:
+    return escaped(text).replace("|", "\\|")
+
+
+def _padded(line: list[str], width: int) -> list[str]:
+    return line + [""] * (width - len(line))

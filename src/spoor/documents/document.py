@@ -1,0 +1,102 @@
+"""What a document becomes for a reader: its main text in blocks, and what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from spoor.types import Link
+
+
+class Block(NamedTuple):
+    """A part of a document that is read at once: a heading, a paragraph, a table."""
+
+    kind: str
+    """`heading`, `paragraph`, `item` (of a list), `code`, `table` or `quote`."""
+    text: str
+    """Its words, without markup."""
+    markdown: str
+    """The same as Markdown."""
+    headings: tuple[str, ...]
+    """The headings that it stands under, outermost first; of a heading those above it."""
+    begin: int
+    """Its first character in `Document.text`; it ends at `begin + len(text)`."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """The main content of a document. What it does not say of itself is empty, never a guess."""
+
+    url: str
+    kind: str
+    """`html`, `pdf`, `text`, `markdown`, `feed`, `xml`, `json`, `docx`, `xlsx`, `pptx`, `odt`,
+    `epub`, or one without text: `image`, `audio`, `video`, `archive`, `other`."""
+    media_type: str
+    """Of its kind, whatever the header says: `application/pdf`."""
+    title: str = ""
+    language: str = ""
+    """A BCP 47 tag, as declared."""
+    date: str = ""
+    """When it was written or changed, as declared: an ISO 8601 date or time."""
+    author: str = ""
+    """Several are separated by `; `."""
+    description: str = ""
+    blocks: tuple[Block, ...] = ()
+    """The main content in reading order, without navigation and the like."""
+    links: tuple[Link, ...] = ()
+    """All links of the document, canonical."""
+    notes: tuple[str, ...] = ()
+    """What was left out, each in one line: `cut after 2000 pages`."""
+    licence: str = ""
+    """The URL or name of the licence that it declares."""
+
+    @cached_property
+    def text(self) -> str:
+        """The words of all blocks, an empty line between two."""
+        return "\n\n".join(block.text for block in self.blocks)
+
+    @cached_property
+    def markdown(self) -> str:
+        """The whole as Markdown."""
+        return to_markdown(self.blocks)
+
+    @cached_property
+    def headings(self) -> tuple[str, ...]:
+        """The headings, in reading order."""
+        return tuple(block.text for block in self.blocks if block.kind == "heading")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A document that cannot be read."""
+
+    reason: str
+    """In one line: `the PDF is encrypted`."""
+    kind: str = ""
+    """As in `Document`, where it could be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of one document is read; the rest is left out, with a note."""
+
+    characters: int = 1 << 22
+    """Of text."""
+    links: int = 5_000
+    pages: int = 2_000
+    """Pages of a PDF, sheets of a workbook, slides, chapters, entries of a feed."""
+    unpacked: int = 1 << 26
+    """Bytes of one part of a zip file."""
+
+
+def to_markdown(blocks: tuple[Block, ...]) -> str:
+    """Blocks as one Markdown text; items that follow one another are one list."""
+    parts: list[str] = []
+    before = ""
+    for block in blocks:
+        if parts:
+            parts.append("\n" if block.kind == before == "item" else "\n\n")
+        parts.append(block.markdown)
+        before = block.kind
+    return "".join(parts)

@@ -1,0 +1,452 @@
+"""The main content of HTML.
+
+Resiliparse says which parts of a page are content; the parts themselves, with their tables, lists,
+code and links, are read from lexbor's tree. One private character marks each part in the source
+that Resiliparse reads, and those that come out again are content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from resiliparse.extract.html2text import extract_plain_text
+from selectolax.lexbor import LexborHTMLParser
+
+from spoor.documents.blocks import Blocks, escaped, one_line
+from spoor.documents.declared import iso_date, language_tag, people
+from spoor.documents.document import Document, Limits
+from spoor.web.encoding import decode
+from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
+from spoor.web.urls import Joiner
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_MARK = 0xF0000
+_MOST_MARKS = 60_000
+"""Parts that are told apart; a page with more is taken as it is."""
+
+_FEW = 150
+"""Where fewer characters are called content, everything outside navigation is."""
+
+_SKIPPED = frozenset(
+    """script style noscript template svg math object iframe head select button textarea input
+    audio video canvas""".split()
+)
+_ASIDE = frozenset(("nav", "footer", "aside"))
+_BLOCKS = frozenset(
+    """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset
+    figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol p pre
+    section summary table tbody td tfoot th thead tr ul""".split()
+)
+_MARKUP = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "kbd": "`", "samp": "`"}
+_MARKUP |= {"tt": "`", "a": "", "s": "~~", "del": "~~"}
+_SPACE = re.compile(r"\s+")
+_LANGUAGE = re.compile(r"(?:lang(?:uage)?|brush|highlight(?:-source)?)[-:]\s*([\w+#.]+)")
+
+
+@dataclass(slots=True)
+class _Part:
+    """What becomes a block, if it is content."""
+
+    kind: str
+    text: str
+    markdown: str = ""
+    level: int = 0
+    number: int = 0
+    rows: list[list[str]] = field(default_factory=list)
+    mark: int = -1
+    aside: bool = False
+
+
+@dataclass(slots=True)
+class _List:
+    ordered: bool
+    number: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What the walk over the tree collects."""
+
+    base: str
+    joiner: Joiner
+    parts: list[_Part] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    markup: list[tuple[str, int, str]] = field(default_factory=list)
+    """Open elements with markup: tag, where their content begins in `written`, target."""
+    lists: list[_List] = field(default_factory=list)
+    item: bool = False
+    """The next part is the first of a list's item."""
+    heading: int = 0
+    quotes: int = 0
+    asides: int = 0
+    mark: int = -1
+    marks: int = 0
+
+
+def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
+    """The document that a page holds; never raises for what it contains."""
+    joiner = Joiner()
+    page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
+    source, _, _ = decode(body, content_type)
+    tree = LexborHTMLParser(source[:MAX_SOURCE])
+    facts = _Facts(tree)
+    base = tree.css_first("base[href]")
+    reader = _Reader(url, joiner)
+    if base is not None:
+        reader.base = joiner.join(base.attributes.get("href") or "", url) or url
+    blocks = Blocks(limits.characters)
+    if tree.body is not None:
+        _read(tree.body, reader)
+        for part in _content(tree, reader):
+            _add(part, blocks)
+    notes = []
+    if blocks.cut or "truncated" in page.flags:
+        notes.append("the text or the links are cut")
+    if "too-deep" in page.flags:
+        notes.append("elements nested too deep are left out")
+    return Document(
+        url,
+        "html",
+        "application/xhtml+xml" if "xhtml" in content_type else "text/html",
+        page.title or facts.first("og:title", "twitter:title", "dc.title"),
+        language_tag(page.language) or facts.language(),
+        facts.date(),
+        facts.author(),
+        page.description or facts.first("og:description"),
+        tuple(blocks.blocks),
+        tuple(page.links),
+        tuple(notes),
+        facts.licence(reader),
+    )
+
+
+def _content(tree: LexborHTMLParser, reader: _Reader) -> Iterator[_Part]:
+    """The parts that are main content."""
+    if reader.marks < _MOST_MARKS:
+        text = extract_plain_text(tree.html or "", main_content=True, preserve_formatting=False)
+        kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
+        main = [part for part in reader.parts if part.mark in kept]
+        if sum(len(part.text) for part in main) >= _FEW:
+            return iter(main)
+    return (part for part in reader.parts if not part.aside)
+
+
+def _add(part: _Part, blocks: Blocks) -> None:
+    if part.kind == "heading":
+        blocks.heading(part.level, part.text, part.markdown)
+    elif part.kind == "item":
+        blocks.item(part.text, part.markdown, part.level, part.number)
+    elif part.kind == "code":
+        blocks.code(part.text, part.markdown)
+    elif part.kind == "table":
+        blocks.table(part.rows)
+    else:
+        blocks.paragraph(part.text, part.markdown, part.kind)
+
+
+# ---------------------------------------------------------------- the walk
+
+
+def _read(body: LexborNode, reader: _Reader) -> None:
+    """Depth first, without recursion; what is nested deeper than browsers show is left out."""
+    chain: list[LexborNode] = [body]
+    node = body.child
+    while True:
+        if node is None:
+            if len(chain) == 1:
+                break
+            node = chain.pop()
+            _leave(node, node.tag or "", reader)
+            node = node.next
+            continue
+        tag = node.tag or ""
+        if tag == "-text":
+            _on_text(node, reader)
+        elif tag and tag[0].isalpha() and tag not in _SKIPPED and len(chain) < MAX_DEPTH:
+            if _enter(node, tag, reader) and node.child is not None:
+                chain.append(node)
+                node = node.child
+                continue
+            _leave(node, tag, reader)
+        node = node.next
+    _flush(reader)
+
+
+def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
+    """Whether its children are to be read."""
+    if tag in _BLOCKS:
+        _flush(reader)
+    if tag in _MARKUP:
+        if len(reader.markup) < 8:
+            target = ""
+            if tag == "a":
+                target = reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
+            reader.markup.append((tag, len(reader.written), target))
+        return True
+    if tag == "br":
+        reader.words.append("\n")
+        reader.written.append("\n")
+    elif tag == "pre":
+        _on_code(node, reader)
+        return False
+    elif tag == "table" and (rows := _rows(node)):
+        _on_table(node, rows, reader)
+        return False
+    elif tag in ("ul", "ol", "menu", "dir"):
+        start = str(node.attributes.get("start") or "1")
+        first = int(start) if start.isdecimal() and len(start) < 9 else 1
+        reader.lists.append(_List(tag == "ol", first - 1))
+    elif tag == "li" and reader.lists:
+        reader.lists[-1].number += 1
+        reader.item = True
+    elif tag == "blockquote":
+        reader.quotes += 1
+    elif tag in _ASIDE:
+        reader.asides += 1
+    elif tag[0] == "h" and tag[1:] in ("1", "2", "3", "4", "5", "6"):
+        reader.heading = int(tag[1])
+    return True
+
+
+def _leave(node: LexborNode, tag: str, reader: _Reader) -> None:
+    if tag in _MARKUP:
+        if reader.markup and reader.markup[-1][0] == tag:
+            _, begin, target = reader.markup.pop()
+            reader.written[begin:] = [_marked(tag, "".join(reader.written[begin:]), target)]
+        return
+    if tag not in _BLOCKS:
+        return
+    _flush(reader)
+    if tag in ("ul", "ol", "menu", "dir") and reader.lists:
+        reader.lists.pop()
+        reader.item = False
+    elif tag == "blockquote":
+        reader.quotes -= 1
+    elif tag in _ASIDE:
+        reader.asides -= 1
+    elif tag[0] == "h" and tag[1:].isdecimal():
+        reader.heading = 0
+
+
+def _marked(tag: str, content: str, target: str) -> str:
+    """Inline Markdown; blanks at the edges stay outside."""
+    inner = content.strip()
+    if not inner or "\n" in inner:
+        return content
+    if tag == "a":
+        marked = f"[{inner}](<{target}>)" if target else inner
+        marked = marked if set(target) & set("()<> ") else marked.replace("](<", "](", 1)[:-2] + ")"
+        marked = marked if target else inner
+    elif _MARKUP[tag] == "`":
+        plain = re.sub(r"\\([\\`*_\[\]<])", r"\1", inner)
+        tick = "``" if "`" in plain else "`"
+        blank = " " if "`" in plain else ""
+        marked = f"{tick}{blank}{plain}{blank}{tick}"
+    else:
+        marked = f"{_MARKUP[tag]}{inner}{_MARKUP[tag]}"
+    begin = content.find(inner)
+    return content[:begin] + marked + content[begin + len(inner) :]
+
+
+def _on_text(node: LexborNode, reader: _Reader) -> None:
+    text = _SPACE.sub(" ", node.text_content or "")
+    if not text:
+        return
+    if text != " " and reader.mark < 0:
+        reader.mark = _mark(node, reader)
+    reader.words.append(text)
+    reader.written.append(escaped(text))
+
+
+def _mark(node: LexborNode, reader: _Reader) -> int:
+    if reader.marks >= _MOST_MARKS:
+        return -1
+    mark = reader.marks
+    reader.marks += 1
+    node.insert_before(chr(_MARK + mark))
+    return mark
+
+
+def _flush(reader: _Reader) -> None:
+    """End the part that is open."""
+    if not reader.words:
+        return
+    text, written = "".join(reader.words), "".join(reader.written)
+    reader.words.clear()
+    reader.written.clear()
+    reader.markup = [(tag, 0, target) for tag, _, target in reader.markup]
+    mark, reader.mark = reader.mark, -1
+    if not text.strip():
+        return
+    part = _Part("paragraph", text, written, mark=mark, aside=reader.asides > 0)
+    if reader.heading:
+        part.kind, part.level = "heading", reader.heading
+    elif reader.item:
+        part.kind, part.level = "item", len(reader.lists) - 1
+        part.number = reader.lists[-1].number if reader.lists[-1].ordered else 0
+        reader.item = False
+    elif reader.quotes > 0:
+        part.kind = "quote"
+    reader.parts.append(part)
+
+
+def _on_code(node: LexborNode, reader: _Reader) -> None:
+    text = node.text(deep=True)
+    if not text.strip():
+        return
+    classes = [node.attributes.get("class") or "", node.attributes.get("lang") or ""]
+    inner = node.css_first("code")
+    if inner is not None:
+        classes.append(inner.attributes.get("class") or "")
+    language = _LANGUAGE.search(" ".join(classes))
+    first = _first_text(node)
+    part = _Part("code", text, language[1] if language else "", aside=reader.asides > 0)
+    part.mark = -1 if first is None else _mark(first, reader)
+    reader.parts.append(part)
+
+
+def _rows(table: LexborNode) -> list[list[LexborNode]]:
+    """The cells of a table of data; none for a table that lays out a page."""
+    # The table itself is among what is found.
+    if len(table.css("table, h1, h2, h3, h4, h5, h6, pre, form, ul, ol, blockquote")) > 1:
+        return []
+    rows = [[cell for cell in row.iter() if cell.tag in ("td", "th")] for row in table.css("tr")]
+    if len(rows) < 2 or max(map(len, rows)) < 2:
+        return []
+    if table.css_first("th, caption") is None:
+        sizes = [len(cell.text(deep=True)) for row in rows for cell in row]
+        if sum(sizes) > 300 * len(sizes):
+            return []
+    return rows
+
+
+def _on_table(table: LexborNode, rows: list[list[LexborNode]], reader: _Reader) -> None:
+    caption = table.css_first("caption")
+    aside = reader.asides > 0
+    if caption is not None and (words := one_line(caption.text(deep=True))):
+        first = _first_text(caption)
+        mark = -1 if first is None else _mark(first, reader)
+        reader.parts.append(_Part("paragraph", words, mark=mark, aside=aside))
+    cells = [[cell.text(deep=True, separator=" ") for cell in row] for row in rows]
+    part = _Part("table", "\n".join("\t".join(row) for row in cells), rows=cells, aside=aside)
+    # The head is often taken for something else than the body.
+    middle = [cell for row in rows[1:] or rows for cell in row]
+    for cell in sorted(middle, key=lambda cell: -len(cell.text(deep=True)))[:1]:
+        first = _first_text(cell)
+        part.mark = -1 if first is None else _mark(first, reader)
+    reader.parts.append(part)
+
+
+def _first_text(node: LexborNode) -> LexborNode | None:
+    for inner in node.traverse(include_text=True):
+        if inner.tag == "-text" and (inner.text_content or "").strip():
+            return inner
+    return None
+
+
+# ---------------------------------------------------------------- what it says of itself
+
+_PUBLISHED = (
+    "article:published_time",
+    "datepublished",
+    "citation_publication_date",
+    "citation_date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.issued",
+    "dcterms.created",
+    "dcterms.date",
+    "date",
+    "pubdate",
+    "publish-date",
+    "article:modified_time",
+    "dcterms.modified",
+    "og:updated_time",
+)
+_AUTHORS = (
+    "author",
+    "citation_author",
+    "dc.creator",
+    "dcterms.creator",
+    "article:author",
+    "creator",
+)
+_MOST_DATA = 1 << 18
+
+
+class _Facts:
+    """Meta elements, linked data and rel values of a page."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self._tree = tree
+        self._metas: dict[str, list[str]] = {}
+        for meta in tree.css("meta[content]")[:500]:
+            attributes = meta.attributes
+            name = attributes.get("name") or attributes.get("property") or ""
+            name = name or attributes.get("itemprop") or attributes.get("http-equiv") or ""
+            value = one_line((attributes.get("content") or "")[:2_000])
+            self._metas.setdefault(name.strip().lower(), []).append(value)
+        self._data = list(_linked_data(tree))
+
+    def first(self, *names: str) -> str:
+        """The first value that is not empty, of the first of these names that has one."""
+        values = (value for name in names for value in self._metas.get(name, ()))
+        return next(filter(None, values), "")
+
+    def language(self) -> str:
+        return language_tag(self.first("content-language", "og:locale", "dc.language"))
+
+    def date(self) -> str:
+        told: list[object] = [self.first(name) for name in _PUBLISHED[:1]]
+        told += [item.get("datePublished") for item in self._data]
+        told += [self.first(name) for name in _PUBLISHED[1:]]
+        told += [item.get("dateModified") for item in self._data]
+        for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
+            told.append(node.attributes.get("datetime"))
+        return next(filter(None, map(iso_date, told)), "")
+
+    def author(self) -> str:
+        for name in _AUTHORS:
+            if found := people(self._metas.get(name, ())[:50]):
+                return found
+        names: list[object] = []
+        for item in self._data:
+            authors = item.get("author")
+            listed = authors if isinstance(authors, list) else [authors]
+            names += [one.get("name") if isinstance(one, dict) else one for one in listed]
+        if found := people(name for name in names if isinstance(name, str)):
+            return found
+        nodes = self._tree.css("[rel~=author], [itemprop=author]")[:5]
+        return people(node.text(deep=True) for node in nodes)
+
+    def licence(self, reader: _Reader) -> str:
+        for node in self._tree.css("a[rel~=license], link[rel~=license]")[:1]:
+            return reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
+        for item in self._data:
+            if isinstance(told := item.get("license"), str):
+                return one_line(told)[:500]
+        return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+
+
+def _linked_data(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
+    for node in tree.css('script[type="application/ld+json"]')[:20]:
+        text = node.text(deep=True)
+        try:
+            found = json.loads(text) if len(text) < _MOST_DATA else None
+        except (ValueError, RecursionError):
+            continue
+        items = found if isinstance(found, list) else [found]
+        for item in items[:50]:
+            if isinstance(item, dict):
+                yield item
+                graph = item.get("@graph")
+                for inner in graph[:50] if isinstance(graph, list) else ():
+                    if isinstance(inner, dict):
+                        yield inner
