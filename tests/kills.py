@@ -150,7 +150,7 @@ def open_run(
     )
     settings = with_inputs(given, [root])
     crawl = make_crawl(settings)
-    folder = RunWriter(path, settings, at=lambda point: at(point, crawl))
+    folder = RunWriter(path, settings, failpoint=lambda point: at(point, crawl))
     try:
         return LiveCrawl(folder, crawl)
     except BaseException:

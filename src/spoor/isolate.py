@@ -102,8 +102,8 @@ class Helper:
 
     def parse(self, body: bytes, url: str, facts: Mapping[str, Any], times: float) -> Page:
         """The page. Raises GivenUpError, after which the helper is no more."""
-        told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
-        head = json.dumps([url, told, times]).encode()
+        arguments = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
+        head = json.dumps([url, arguments, times]).encode()
         out, back = self._process.stdin, self._process.stdout
         assert out is not None
         assert back is not None

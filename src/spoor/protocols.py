@@ -182,7 +182,7 @@ class Frontier(Protocol):
     """All known links, and when their hosts may be requested."""
 
     def add(
-        self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
+        self, page_links: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
         """Enter the links of a page, whose targets are at `depth`; returns those to targets that
         are not fetched yet."""

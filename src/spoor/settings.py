@@ -62,8 +62,8 @@ class Settings:
     seeds: tuple[str, ...] = setting(
         (), CRAWL, "URLs that it begins at, canonical.", commands=LIVE, inner=True
     )
-    topic: str = setting("", CRAWL, "What is wanted: words, or a .topic file.", commands=SCRAPY)
-    topic_file: str = setting("", CRAWL, "What is wanted: a TOML file.", path=True, commands=SCRAPY)
+    topic: str = setting("", CRAWL, "The topic: words, or a .topic file.", commands=SCRAPY)
+    topic_file: str = setting("", CRAWL, "The topic: a TOML file.", path=True, commands=SCRAPY)
     want: tuple[str, ...] = setting(
         (),
         CRAWL,
@@ -269,16 +269,16 @@ class Settings:
     def from_dict(cls, tables: Mapping[str, Any], source: str = "") -> Self:
         """The settings that `to_dict` gave; what is missing has its default. Raises InputError,
         which names the `source`, the key, the value and what is allowed."""
-        at = f"{source}: " if source else ""
+        where = f"{source}: " if source else ""
         values: dict[str, Any] = {}
         for table, content in tables.items():
             if not isinstance(content, Mapping):
-                raise InputError(f"{at}{table} {content!r} is not a table of settings")
+                raise InputError(f"{where}{table} {content!r} is not a table of settings")
             for name, value in content.items():
                 one = described(cls).get(name)
                 if one is None or one.group.name != table:
                     close = nearest(name, list(described(cls)))
-                    raise InputError(f"{at}unknown setting {table}.{name} = {value!r}{close}")
+                    raise InputError(f"{where}unknown setting {table}.{name} = {value!r}{close}")
                 values[name] = None if one.none is not None and value == one.none else value
         command = values.pop("command", "crawl")
         known = described(cls)
@@ -286,7 +286,7 @@ class Settings:
             known["command"].checked(command, "crawl.command")
             return cls.of(values, command, lambda name: f"{known[name].group.name}.{name}")
         except InputError as error:
-            raise InputError(f"{at}{error}") from None
+            raise InputError(f"{where}{error}") from None
 
     def changed(self, begun: Settings) -> Iterator[tuple[str, Any, Any]]:
         """(name, value then, value now) of what may not change when a run goes on and did."""

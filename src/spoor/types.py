@@ -148,8 +148,8 @@ class InLinks(Sequence[InLink]):
 
     def __init__(
         self,
-        found: Sequence[Link],
-        at: Sequence[int],
+        page_links: Sequence[Link],
+        indices: Sequence[int],
         links: Sequence[LinkId],
         first: Sequence[bool],
         parent: LinkId,
@@ -158,8 +158,8 @@ class InLinks(Sequence[InLink]):
         urls: Sequence[str],
         hosts: Sequence[str],
     ) -> None:
-        self._page_links = found
-        self.indices = at
+        self._page_links = page_links
+        self.indices = indices
         """Index of each in-link among the links of the page."""
         self.links = links
         """Number of each target."""

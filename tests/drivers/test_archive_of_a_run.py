@@ -81,7 +81,7 @@ def opened(
         connect_to=f"{ADDRESS}:{server.port}",
     )
     crawl = make_crawl(settings)
-    folder = RunWriter(out, settings, at=lambda point: at(point, crawl), **more)
+    folder = RunWriter(out, settings, failpoint=lambda point: at(point, crawl), **more)
     try:
         return LiveCrawl(folder, crawl)
     except BaseException:

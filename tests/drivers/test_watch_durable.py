@@ -72,7 +72,7 @@ def open_watch(
         connect_to=f"127.0.0.1:{port}",
     )
     making = make_fleet(settings, [FRONT], hosts=Hosts(delay=delay, per_host=4))
-    folder = RunWriter(path, settings, at=lambda point: at(point, making))
+    folder = RunWriter(path, settings, failpoint=lambda point: at(point, making))
     try:
         return Watch(folder, making, title="t")
     except BaseException:

@@ -132,7 +132,7 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], sai
     assert not (tmp_path / "run" / "shard-0").exists()
 
 
-def until(told: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+def until(told: Callable[[], Any], process: subprocess.Popen[bytes]) -> Any:
     """What is told, once it is anything."""
     end = time.monotonic() + 90
     while time.monotonic() < end:

@@ -299,7 +299,7 @@ class Naive:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.long
 def test_the_synchronous_order_is_that_of_recomputing_every_value(seed: int, encoding: str) -> None:
-    world = random_web(np.random.default_rng(seed), pages=90, degree=7, wanted=0.2)
+    world = random_web(np.random.default_rng(seed), pages=90, degree=7, target_share=0.2)
     fast = Sarsa(task(seed), update="synchronous", encoding=encoding, alpha=0.01, epsilon=0.15)
     naive = Naive(task(seed), encoding=encoding, alpha=0.01, epsilon=0.15)
     assert crawl_with(fast, world) == crawl_with(naive, world)
@@ -308,7 +308,7 @@ def test_the_synchronous_order_is_that_of_recomputing_every_value(seed: int, enc
 
 
 def test_other_updates_choose_in_another_order() -> None:
-    world = random_web(np.random.default_rng(3), pages=90, degree=7, wanted=0.2)
+    world = random_web(np.random.default_rng(3), pages=90, degree=7, target_share=0.2)
     orders = [
         crawl_with(Sarsa(task(3), update=update, alpha=0.01, epsilon=0.0), world)
         for update in ("synchronous", "asynchronous", "moderated")
@@ -366,7 +366,7 @@ def test_values_of_all_at_once_are_those_one_by_one(
 
 
 def test_vectors_and_categories_are_learned_from_the_crawl_where_none_are_given() -> None:
-    world = random_web(np.random.default_rng(1), pages=120, wanted=0.3)
+    world = random_web(np.random.default_rng(1), pages=120, target_share=0.3)
     policy = Sarsa(Task(np.random.default_rng(1), Topic("pottery")), categories=2)
     assert policy.relevance.source.startswith("counts of words")
     assert policy.relevance.categories == {}
@@ -430,7 +430,7 @@ def test_a_prior_goes_by_the_words_of_the_link_alone(encoding: str) -> None:
 
 
 def test_weights_are_kept_from_task_to_task() -> None:
-    world = random_web(np.random.default_rng(5), pages=80, wanted=0.2)
+    world = random_web(np.random.default_rng(5), pages=80, target_share=0.2)
     graph = world.graph()
     web = KnownWeb("small", graph, 0, lambda number: world.pages[graph.urls[number]])
     told: list[tuple[int, int]] = []

@@ -24,7 +24,9 @@ def replay(
     web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
     target: Annotated[
         list[str],
-        typer.Option(help="What is wanted: label:X, url:REGEX, type:GLOB, text:WORDS, topic:FILE…"),
+        typer.Option(
+            help="The pages to find: label:X, url:REGEX, type:GLOB, text:WORDS, topic:FILE…"
+        ),
     ],
     topic: Annotated[
         str | None, typer.Option(help="What the policy may go by: words, or a .topic file.")

@@ -48,7 +48,7 @@ def make(
     background_pages: Annotated[
         int, typer.Option(min=1, help="Pages taken at random where nothing stands for the rest.")
     ] = 60,
-    query: Annotated[str, typer.Option(help="What is wanted, in words: ranked by BM25.")] = "",
+    query: Annotated[str, typer.Option(help="The topic in words: ranked by BM25.")] = "",
     keyword: Annotated[list[str] | None, typer.Option(help="A word or phrase.")] = None,
     pattern: Annotated[
         list[str] | None, typer.Option(help="Regular expression of titles and texts.")

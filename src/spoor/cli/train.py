@@ -18,7 +18,7 @@ def add(app: typer.Typer) -> None:
 def train(
     policy: Annotated[str, typer.Argument(help="A policy that has a training.")],
     webs: Annotated[list[Path], typer.Argument(help="Folders of recorded webs.")],
-    target: Annotated[list[str], typer.Option(help="What is wanted, as for `spoor replay`.")],
+    target: Annotated[list[str], typer.Option(help="The pages to find, as for `spoor replay`.")],
     out: Annotated[Path, typer.Option(help="File of the model.")],
     topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
     param: Param = None,

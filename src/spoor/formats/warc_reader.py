@@ -54,7 +54,7 @@ class Warc(FileSource):
                     yield job
 
 
-def page_at(file: Path, offset: int, length: int) -> Page | None:
+def read_page(file: Path, offset: int, length: int) -> Page | None:
     """The page of the response at `offset`; None where there is none, or an incomplete one."""
     try:
         with file.open("rb") as stream:

@@ -38,7 +38,7 @@ class Captured:
     """One exchange, ready for an archive."""
 
     url: str
-    at: float
+    time: float
     """Unix seconds."""
     request: bytes
     """Request line and headers."""
@@ -103,7 +103,7 @@ class WarcWriter:
             self._number += 1
             self._open()
         if not self._end:
-            self._info(captured.at)
+            self._info(captured.time)
         response_id = self._new_id()
         place = self._record(
             WarcRecordType.response,
@@ -179,7 +179,7 @@ class WarcWriter:
         record.init_headers(kind, f"uuid:{identifier}".encode())
         headers = record.headers
         headers.status_line = "WARC/1.1"
-        headers["WARC-Date"] = _date(captured.at)
+        headers["WARC-Date"] = _date(captured.time)
         headers["Content-Type"] = content_type
         if captured.url:
             headers["WARC-Target-URI"] = captured.url

@@ -85,9 +85,9 @@ class MemoryFrontier:
     # -- entering links
 
     def add(
-        self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
+        self, page_links: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
-        urls, lazy = urls_of(found), hasattr(found, "urls")
+        urls, lazy = urls_of(page_links), hasattr(page_links, "urls")
         ids, state = self._ids, self._state
         indices: list[int] = []
         links: list[LinkId] = []
@@ -103,14 +103,16 @@ class MemoryFrontier:
                 continue
             seen = self._seen.setdefault(link, [])
             if len(seen) < self._keep:
-                source, offset = (found, index) if lazy else ((found[index],), 0)
+                source, offset = (page_links, index) if lazy else ((page_links[index],), 0)
                 seen.append((source, offset, parent, parent_score, depth, new))
             indices.append(index)
             links.append(link)
             first.append(new)
             hosts.append(self._hosts_of[link].name)
             seen_urls.append(url)
-        return InLinks(found, indices, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(
+            page_links, indices, links, first, parent, parent_score, depth, seen_urls, hosts
+        )
 
     def _enter(self, url: str, parent: LinkId, depth: int) -> LinkId:
         link = len(self._urls)

@@ -71,12 +71,12 @@ class SqliteFrontier(MemoryFrontier):
         per_host: int = 0,
         keep: int = 8,
         buffer: int = 4096,
-        at: Callable[[str], None] = lambda point: None,
+        failpoint: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._by_number: list[_Host] = []
         super().__init__(delay=delay, per_host=per_host, keep=min(keep, _IN_LINKS))
         self._buffer = buffer
-        self._point = at
+        self._failpoint = failpoint
         self._clear()
         self._file = FrontierFile(Path(path))
 
@@ -119,7 +119,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def _flush(self) -> None:
         """Write the new rows, which the next save includes."""
-        self._point("links begun")
+        self._failpoint("links begun")
         hosts = self._by_number[self._hosts_written :]
         self._file.write_rows(
             self._written(),
@@ -133,7 +133,7 @@ class SqliteFrontier(MemoryFrontier):
         self._links_written += len(self._new)
         self._moved_written += len(self._new_moved)
         self._new, self._new_moved, self._seen, self._pending = [], [], {}, 0
-        self._point("links written")
+        self._failpoint("links written")
 
     def _written(self) -> tuple[int, int, int]:
         """Numbers of rows in the file: links, hosts, redirected links."""
@@ -148,9 +148,9 @@ class SqliteFrontier(MemoryFrontier):
     # -- entering links
 
     def add(
-        self, found: Sequence[Link], parent: LinkId, parent_score: float, depth: int
+        self, page_links: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
-        urls, lazy = urls_of(found), hasattr(found, "urls")
+        urls, lazy = urls_of(page_links), hasattr(page_links, "urls")
         state, marks, keep, find = self._state, self._marks, self._keep, self._index.get
         host_numbers, by_number = self._host_numbers.numbers, self._by_number
         indices: list[int] = []
@@ -169,7 +169,7 @@ class SqliteFrontier(MemoryFrontier):
             if marks[link] & _IN_LINKS < keep:
                 marks[link] += 1
                 self._pending += 1
-                source, offset = (found, index) if lazy else ((found[index],), 0)
+                source, offset = (page_links, index) if lazy else ((page_links[index],), 0)
                 seen = (source, offset, parent, parent_score, depth, new)
                 self._seen.setdefault(link, []).append(seen)
             indices.append(index)
@@ -179,7 +179,9 @@ class SqliteFrontier(MemoryFrontier):
             seen_urls.append(url)
         if self._pending >= self._buffer:
             self._flush()
-        return InLinks(found, indices, links, first, parent, parent_score, depth, seen_urls, hosts)
+        return InLinks(
+            page_links, indices, links, first, parent, parent_score, depth, seen_urls, hosts
+        )
 
     def _enter_new(self, url: str, key: int, parent: LinkId, depth: int) -> LinkId:
         link = len(self._state)
@@ -347,7 +349,7 @@ class SqliteFrontier(MemoryFrontier):
         }
 
     def _write_generation(self, digests: ArrayDigests, columns: Mapping[str, Column]) -> None:
-        self._point("frontier begun")
+        self._failpoint("frontier begun")
         new, digest = self._base + 1, table_digest(digests.table)
         chunks = (
             (name, index, chunk)
@@ -358,13 +360,13 @@ class SqliteFrontier(MemoryFrontier):
         self._file.write_generation(
             (new, digest, *self._written(), digests.table),
             chunks,
-            lambda: self._point("frontier written"),
+            lambda: self._failpoint("frontier written"),
         )
         self._base, self._digest = new, digest
         self._leftover.append((new, self._finished))
         self._finished = []
         self._file.empty_log()
-        self._point("frontier saved")
+        self._failpoint("frontier saved")
 
     def holds(self, state: State) -> bool:
         """Whether the file has the generation with this identifier."""

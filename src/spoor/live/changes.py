@@ -33,10 +33,10 @@ class ChangeTracker:
 
     def _catch_up(self) -> None:
         """All that the fleet knows now has been reported."""
-        found = self._fleet.agent.discoveries
-        self._reported = len(found)
+        discoveries = self._fleet.agent.discoveries
+        self._reported = len(discoveries)
         versions = self._fleet.known.version
-        self._versions = {entry.url: versions[entry.url] for entry in found}
+        self._versions = {entry.url: versions[entry.url] for entry in discoveries}
         if self._changes == "all":
             self._versions |= {url: seen for url, seen in enumerate(versions) if seen}
 

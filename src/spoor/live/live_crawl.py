@@ -103,7 +103,7 @@ class LiveCrawl:
 
     def _continue(self, state: State) -> None:
         """Load the last checkpoint, and do again what was done since then."""
-        before, now = self.folder.ran_with.frontier, self.folder.settings.frontier
+        before, now = self.folder.checkpoint_settings.frontier, self.folder.settings.frontier
         if before != now and not {before, now} <= {*BUILT_IN_FRONTIERS}:
             raise InputError(
                 f"{self.folder.path} was begun with --frontier {before}; go on with the same"
@@ -111,7 +111,7 @@ class LiveCrawl:
         if "digest" in state["frontier"]:
             self.crawl.frontier = self._on_disk()
             self._frontier_states.append(state["frontier"])
-        self._configure(self.folder.ran_with)
+        self._configure(self.folder.checkpoint_settings)
         self.crawl.load(state)
         self.journal.replay()
         # The crawl's clock never goes back, even where the machine's does.
@@ -131,7 +131,9 @@ class LiveCrawl:
 
     def _on_disk(self) -> SqliteFrontier:
         if self._disk is None:
-            self._disk = SqliteFrontier(self.folder.path / files.FRONTIER, at=self.folder.at)
+            self._disk = SqliteFrontier(
+                self.folder.path / files.FRONTIER, failpoint=self.folder.failpoint
+            )
             self.folder.closing.append(self._disk.close)
         return self._disk
 

@@ -72,7 +72,7 @@ class Watch:
         self.journal = Journal(self._tracked, folder, self._resume)
         state = folder.state()
         if state is not None:
-            self._configure(folder.ran_with)
+            self._configure(folder.checkpoint_settings)
             self._tracked.load(state)
             self.journal.replay()
             # The clock of a fleet never goes back, even where the machine's does.
@@ -162,7 +162,7 @@ class Watch:
                 self._news.write(json_line(line))
             self._news.flush()
         if lines:
-            self.folder.at("news written")
+            self.folder.failpoint("news written")
         for line in lines:
             self._recent.append(line)
             self.lines += 1

@@ -31,7 +31,7 @@ def captured(exchange: Exchange) -> Captured:
     )
 
 
-def body_at(path: Path, place: Place, size: int) -> bytes:
+def read_body(path: Path, place: Place, size: int) -> bytes:
     """The body of an exchange that was archived without a cut, decompressed: `size` bytes.
 
     Raises InputError where the archive in the run's folder is damaged, or the place is not in it.

@@ -121,7 +121,7 @@ class Journal:
                     row.append([place.file, place.offset, place.length])
             values = [reply.ticket, reply.seconds, reply.size, _score(step)]
             self._events.append(["page", now, *values, row])
-        self._folder.at("reply received")
+        self._folder.failpoint("reply received")
         return step
 
     def relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
@@ -163,19 +163,19 @@ class Journal:
         """This process takes over."""
         self._resume(now, settings)
         self._events.append(["resume", now, settings])
-        self._folder.at("resumed")
+        self._folder.failpoint("resumed")
 
     def commit(self) -> None:
         """Make all calls so far durable, unless they only asked whether there is anything to do."""
         if any(event[0] not in ("idle", "pace") for event in self._events):
             self._folder.commit(self._packed())
-            self._folder.at("sending")
+            self._folder.failpoint("sending")
 
     def checkpoint(self, time: float) -> None:
         """Make the state of the crawl durable, and all calls so far."""
         state, requests = self.crawl.save(), self.crawl.counts.requests
         self._folder.checkpoint(state, requests, time, self._packed())
-        self._folder.at("sending")
+        self._folder.failpoint("sending")
 
     def _packed(self) -> bytes:
         if not self._events:
@@ -193,7 +193,7 @@ class Journal:
         for packed in self._folder.tail():
             for event, page in self._unpacked(packed):
                 self._replay(event, page)
-        self._folder.at("gone through")
+        self._folder.failpoint("gone through")
 
     def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
         try:
@@ -289,8 +289,8 @@ def packed(
     """An entry of the journal. Who makes many keeps a compressor: making one costs more than it
     takes for a small entry."""
     head = json.dumps(events).encode()
-    whole = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return (compressor or _compressor()).compress(whole)
+    entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
+    return (compressor or _compressor()).compress(entry)
 
 
 def _compressor() -> zstandard.ZstdCompressor:

@@ -15,7 +15,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats import export
-from spoor.formats.warc_reader import page_at
+from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import topic_of_settings
@@ -133,7 +133,7 @@ class Run:
         """What is visible of a page, out of the archive; empty where it was not archived."""
         if page.warc_file is None or page.warc_offset is None or page.warc_length is None:
             return ""
-        archived = page_at(self.path / page.warc_file, page.warc_offset, page.warc_length)
+        archived = read_page(self.path / page.warc_file, page.warc_offset, page.warc_length)
         return "" if archived is None else archived.text
 
     @property

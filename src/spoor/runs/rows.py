@@ -83,8 +83,14 @@ class PageRow:
         if not all(isinstance(reason, str) and math.isfinite(share) for reason, share in why):
             raise ValueError("its reasons are none")
         numbers = (self.time, self.score, self.seconds or 0, self.probability or 0)
-        whole = (self.status, self.size, self.ticket, self.warc_offset or 0, self.warc_length or 0)
-        if not all(map(math.isfinite, numbers)) or min(map(index, whole)) < 0:
+        integers = (
+            self.status,
+            self.size,
+            self.ticket,
+            self.warc_offset or 0,
+            self.warc_length or 0,
+        )
+        if not all(map(math.isfinite, numbers)) or min(map(index, integers)) < 0:
             raise ValueError("its numbers are none")
         datetime.fromtimestamp(self.time, UTC)
         if self.warc_file is not None:

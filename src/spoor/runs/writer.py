@@ -24,7 +24,7 @@ from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
 from spoor.runs.database import noted
-from spoor.runs.exchanges import body_at, captured
+from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import (
@@ -106,11 +106,11 @@ class RunWriter:
         settings: Settings,
         *,
         rotate_at: int = ROTATE_AT,
-        at: Callable[[str], None] = lambda point: None,
+        failpoint: Callable[[str], None] = lambda step: None,
     ) -> None:
         self.path = path
         self.settings = settings
-        self.at = at
+        self.failpoint = failpoint
         try:
             self._lock = Lock(path)
         except OSError as error:
@@ -121,7 +121,7 @@ class RunWriter:
                 self._open(undo)
                 self._results = (path / files.RELEVANT).open("a", encoding="utf-8")
                 undo.callback(self._results.close)
-                self.at("results mended")
+                self.failpoint("results mended")
                 self._warc = (
                     WarcWriter(path, files.WARC, software=user_agent(), rotate_at=rotate_at)
                     if settings.warc
@@ -137,7 +137,7 @@ class RunWriter:
         """What else is closed with it."""
         self._labels_read = int(noted(self._db, "labels") or 0)
         """Bytes of the labels that were taken in."""
-        self.ran_with = self.settings
+        self.checkpoint_settings = self.settings
 
     # -- opening
 
@@ -151,7 +151,7 @@ class RunWriter:
         in_file = read_settings(path) if files.is_run(path) else None
         if in_file is not None:
             self.settings.refuse_change(in_file, path / files.SETTINGS)
-        self.at("opened")
+        self.failpoint("opened")
         try:
             self._db = sqlite3.connect(path / files.DATABASE)
             undo.callback(self._db.close)
@@ -162,7 +162,7 @@ class RunWriter:
             self._db.execute("PRAGMA wal_autocheckpoint=0")
             self.resumed = check_database(path, self._db)
             if self.resumed:
-                self.at("checked")
+                self.failpoint("checked")
             else:
                 self._create()
             begun = noted(self._db, "settings")
@@ -182,7 +182,7 @@ class RunWriter:
             write_settings(path, known)
         self.recovered = cut_archives(path, self._ends.warc)
         """Files into which records were put that the last commit knows nothing of."""
-        self.at("warc cut")
+        self.failpoint("warc cut")
         mend_results(path, self._db)
         self._mark = open_mark(path)
         undo.callback(os.close, self._mark)
@@ -195,7 +195,7 @@ class RunWriter:
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
         self._db.commit()
         self._empty_log()
-        self.at("created")
+        self.failpoint("created")
 
     def _unwritable(self, reason: str | None) -> SpoorError:
         """A run that was begun pauses; where none was, the folder is what is wrong."""
@@ -205,8 +205,9 @@ class RunWriter:
         return InputError(f"cannot write the run folder {self.path}: {reason}")
 
     def state(self, usable: Callable[[State], bool] = lambda state: True) -> dict[str, Any] | None:
-        """The crawl's state at the last checkpoint, None before the first; `ran_with` then holds
-        the settings of that time, and `tail` gives what came after it.
+        """The crawl's state at the last checkpoint, None before the first.
+        `checkpoint_settings` then holds the settings of that time, and `tail` gives what came
+        after it.
 
         A generation that is damaged, or not `usable`, gives way to the one before it.
         """
@@ -223,8 +224,8 @@ class RunWriter:
                 continue
             if last or usable(state):
                 self._after = seq
-                self.ran_with = Settings.from_dict(json.loads(settings))
-                self.at("state read")
+                self.checkpoint_settings = Settings.from_dict(json.loads(settings))
+                self.failpoint("state read")
                 return state
         if self._ends.seq:
             raise damaged(self.path, "it holds a journal without a state")
@@ -296,14 +297,14 @@ class RunWriter:
             self._place = self._warc.write(captured(exchange))
         except OSError as error:
             raise self._pause(error) from error
-        self.at("exchange recorded")
+        self.failpoint("exchange recorded")
         return self._place
 
     def body(self, place: Place, size: int) -> bytes:
-        """The body of an exchange that was archived without a cut (`body_at`)."""
-        return body_at(self.path, place, size)
+        """The body of an exchange that was archived without a cut (`read_body`)."""
+        return read_body(self.path, place, size)
 
-    def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], at: float) -> None:
+    def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], now: float) -> None:
         """Note what came of a reply; it becomes durable with the next commit."""
         if isinstance(step, Deferred):
             self.describe(fetch, step)
@@ -311,7 +312,7 @@ class RunWriter:
         if isinstance(reply := step.reply, Failed):
             self.describe(fetch, step)
             self._rows.failures.append(
-                (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, at, fetch.ticket)
+                (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, now, fetch.ticket)
             )
             return
         page, judgement = reply.page, step.judgement
@@ -330,7 +331,7 @@ class RunWriter:
                 page.url,
                 fetch.host,
                 page.status,
-                at,
+                now,
                 reply.seconds,
                 reply.size,
                 judgement.score,
@@ -368,27 +369,27 @@ class RunWriter:
         """Make everything so far durable, with its part of the journal."""
         self._write(events, None)
 
-    def checkpoint(self, state: State, requests: int, at: float, events: bytes = b"") -> None:
+    def checkpoint(self, state: State, requests: int, now: float, events: bytes = b"") -> None:
         """Make everything so far durable, and the crawl's state with it."""
         from spoor.learn.state import pack
 
         blob = pack(state)
-        self.at("state packed")
-        self._write(events, (at, requests, json.dumps(self.settings.to_dict()), blob))
-        self.at("state committed")
+        self.failpoint("state packed")
+        self._write(events, (now, requests, json.dumps(self.settings.to_dict()), blob))
+        self.failpoint("state committed")
         with self.pausing():
             self._empty_log()
-        self.at("log emptied")
+        self.failpoint("log emptied")
 
     def _write(self, events: bytes, checkpoint: tuple[float, int, str, bytes] | None) -> None:
         """WARC files first, then one transaction, then the results, which are there to be read."""
         rows, ends, db = self._rows, self._ends, self._db
-        self.at("commit begun")
+        self.failpoint("commit begun")
         with self.pausing():
             if self._warc is not None:
                 self._warc.sync()
                 ends.warc |= self._warc.ends
-            self.at("warc synced")
+            self.failpoint("warc synced")
             with db:
                 for table, columns, new in (
                     ("pages", 19, rows.pages),
@@ -417,8 +418,8 @@ class RunWriter:
                 )
                 if checkpoint is not None:
                     self._write_state(*checkpoint)
-                self.at("rows written")
-            self.at("committed")
+                self.failpoint("rows written")
+            self.failpoint("committed")
             write_mark(self._mark, ends.seq)
             self._rows = _Rows()
             if rows.labels:
@@ -428,18 +429,18 @@ class RunWriter:
             else:
                 self._results.writelines(rows.results)
             self._results.flush()
-            self.at("results written")
+            self.failpoint("results written")
 
-    def _write_state(self, at: float, requests: int, settings: str, blob: bytes) -> None:
+    def _write_state(self, now: float, requests: int, settings: str, blob: bytes) -> None:
         db = self._db
         db.execute(
             "INSERT INTO checkpoints (time, requests, seq, settings, state) VALUES (?, ?, ?, ?, ?)",
-            (at, requests, self._ends.seq, settings, blob),
+            (now, requests, self._ends.seq, settings, blob),
         )
         newest = "SELECT max(generation) FROM checkpoints"
         db.execute(f"DELETE FROM checkpoints WHERE generation <= ({newest}) - 2")
         db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
-        self.at("state written")
+        self.failpoint("state written")
 
     def _empty_log(self) -> None:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -128,10 +128,10 @@ class _Model:
         return self.hosts.setdefault(name, _Host(self._delay))
 
     def add(
-        self, found: Sequence[Link], parent: LinkId, depth: int
+        self, page_links: Sequence[Link], parent: LinkId, depth: int
     ) -> list[tuple[int, LinkId, bool]]:
         shown = []
-        for index, link in enumerate(found):
+        for index, link in enumerate(page_links):
             number = self.ids.get(link.url)
             new = number is None
             if number is None:
@@ -252,11 +252,11 @@ class _Walk:
         depth = 0 if parent is None else self._model.targets[parent].depth + 1
         parent = NO_PARENT if parent is None else parent
         urls = [self._url(a * 31 + b * (step + 1)) for step in range(b % 6)]
-        found = [Link(url, Anchor(f"{a} {at}", position=at)) for at, url in enumerate(urls)]
+        page_links = [Link(url, Anchor(f"{a} {at}", position=at)) for at, url in enumerate(urls)]
         score = a % 5 / 4
         self._log.append(f"add({urls}, parent={parent}, depth={depth})")
-        seen = self._frontier.add(found, parent, score, depth)
-        expected = self._model.add(found, parent, depth)
+        seen = self._frontier.add(page_links, parent, score, depth)
+        expected = self._model.add(page_links, parent, depth)
         shown = list(zip(seen.indices, seen.links, seen.first, strict=True))
         _demand(
             [(at, link, bool(new)) for at, link, new in shown] == expected,
@@ -267,7 +267,7 @@ class _Walk:
             _demand(in_link.host == target.host, f"add gives link {link} host {in_link.host!r}")
             _demand(in_link.url in (urls[at], target.url), f"add gives link {link} {in_link.url!r}")
             got = (in_link.anchor, in_link.parent, in_link.parent_score, in_link.depth)
-            put = (found[at].anchor, parent, score, depth)
+            put = (page_links[at].anchor, parent, score, depth)
             _demand(got == put, f"add gives link {link} {got}, not {put}")
 
     def _take(self, a: int, b: int) -> None:

@@ -163,16 +163,16 @@ class _Subject:
 
     def check_failures(self) -> None:
         """A crawl in which every request but the first fails."""
-        whole = faulty_web(0)
-        root = next(iter(whole.pages))
+        web = faulty_web(0)
+        root = next(iter(web.pages))
         with self.stage("where every request but the first fails"):
-            world = SmallWorld([whole.pages[root]])
-            crawl = self.crawl(whole, 0)
+            world = SmallWorld([web.pages[root]])
+            crawl = self.crawl(web, 0)
             crawl.seed([root])
             driver = Shuffled(crawl, world, np.random.default_rng(0), 8)
             driver.run()
             lost = sum(outcome.page is None for outcome in driver.outcomes)
-            links = {link.url for link in whole.pages[root].links} - {root}
+            links = {link.url for link in web.pages[root].links} - {root}
             self.demand(lost == len(links), "did not try every link once where all of them fail")
 
     def check_same_seed(self) -> None:

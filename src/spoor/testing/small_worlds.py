@@ -77,15 +77,16 @@ def random_web(
     pages: int = 60,
     hosts: int = 3,
     degree: int = 5,
-    wanted: float = 0.15,
+    target_share: float = 0.15,
     locality: float = 0.7,
 ) -> SmallWorld:
-    """A web whose target pages (a share `wanted`) link to one another with probability `locality`.
+    """A web whose target pages (a share of `target_share`) link to one another with probability
+    `locality`.
 
     Page 0 (`root`) is the seed; every page can be reached from it. The anchors of links to targets
     have words of the topic most of the time.
     """
-    is_target = rng.random(pages) < wanted
+    is_target = rng.random(pages) < target_share
     is_target[0] = False
     if not is_target.any():
         is_target[-1] = True

@@ -117,8 +117,8 @@ def _check_graph(world: KnownWorld, pages: list[Page]) -> None:
     graph = world.graph(Function(lambda page: page.url in odd))
     _demand(list(graph.urls) == urls, "the graph has other pages than pages(), or in another order")
     starts, ends = graph.indptr, graph.indices
-    whole = len(starts) == len(urls) + 1 and starts[0] == 0 and starts[-1] == len(ends)
-    _demand(whole, "the graph's indptr does not fit its pages and links")
+    consistent = len(starts) == len(urls) + 1 and starts[0] == 0 and starts[-1] == len(ends)
+    _demand(consistent, "the graph's indptr does not fit its pages and links")
     _demand(all(one <= two for one, two in pairwise(starts.tolist())), "indptr goes back")
     inside = not len(ends) or (int(np.min(ends)) >= 0 and int(np.max(ends)) < len(urls))
     _demand(inside, "the graph has a link to a page that it does not have")
