@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +21,13 @@ from spoor.simulation.fleets import new_documents
 from spoor.types import NO_PARENT, Choice, Failed, Fetch, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds import graph
 from spoor.worlds.evolving import EvolvingWorld, Version, rewired
-from spoor.worlds.import_evolving import captures, from_archives, make, matcher
+from spoor.worlds.import_evolving import (
+    captures,
+    from_archives,
+    from_recordings,
+    make,
+    matcher,
+)
 from spoor.worlds.newsweb import NewsSettings, news_web
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
@@ -367,3 +375,39 @@ def test_a_recorded_wiki() -> None:
     closed = {link.url for link in done.links if "/bugs/" in link.url}
     assert closed
     assert not closed & linked - {"http://wiki.example/bugs/done/", "http://wiki.example/bugs/"}
+
+
+def _recording(folder: Path, **files: Sequence[object]) -> Path:
+    for name, rows in files.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl.zst").write_bytes(zstandard.compress(lines.encode()))
+    return folder
+
+
+def test_a_front_page_without_summaries_and_sections(tmp_path: Path) -> None:
+    docs = [{"id": at, "url": f"http://news.example/{at}", "title": f"Story {at}"} for at in "012"]
+    _recording(tmp_path, docs=docs, snapshots=[[10, ["0"]], [20, ["1", "0"]], [30, ["2", "1"]]])
+    world = from_recordings([tmp_path], start=15.0, days=1.0)
+    front = [version.links for version in world.versions if version.url == "http://news.example/"]
+    assert front[-1] == ("http://news.example/2", "http://news.example/1")
+    _recording(tmp_path, snapshots=[[10, ["0"]], [20]])
+    with pytest.raises(InputError, match=r"snapshots\.jsonl\.zst, line 2: no \[time"):
+        from_recordings([tmp_path], start=15.0, days=1.0)
+
+
+def test_the_history_of_a_wiki_is_in_the_order_of_time(tmp_path: Path) -> None:
+    def history(*times: float) -> EvolvingWorld:
+        rows = [
+            {"t": time, "page": f"p{at}" if at else "index", "kind": "new", "text": "", "links": []}
+            for at, time in enumerate(times)
+        ]
+        return from_recordings([_recording(tmp_path, versions=rows)], start=5.0, days=1.0)
+
+    # Two clocks that differ by a minute make no disorder: the row gets the time of the one before.
+    made = [v.time for v in history(10, 100, 70, 110).versions if "/p" in v.url]
+    assert made == [100, 100, 110]
+    with pytest.raises(InputError, match=r"line 3: its time, 100, is before that of the line abov"):
+        history(10, 1000, 100)
+    _recording(tmp_path, versions=[{"t": 1, "page": "index", "kind": "new"}, {"t": 2, "page": "x"}])
+    with pytest.raises(InputError, match="line 2: no 'kind'"):
+        from_recordings([tmp_path], start=0.0, days=1.0)

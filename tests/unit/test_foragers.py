@@ -595,6 +595,39 @@ def test_change_rates_by_hand() -> None:
     assert crew.worth(450.0)[0] == pytest.approx((1 - (1 + x) * math.exp(-x)) / rate)
 
 
+def test_a_page_that_failed_comes_back_ever_less_often() -> None:
+    """A dead URL beside a live one, twenty steps an hour apart; it answers from the tenth on."""
+    known = Known(Letters())
+    for name in ("dead", "live"):
+        known.number(url(name))
+    crew = ChangeRate(known, PAPER, batch=1)
+    asked = []
+    for step in range(40):
+        now = 3600.0 * step
+        number = crew.visit(now)
+        asked.append(number)
+        answers = number == 1 or step >= 30
+        if answers:
+            known.see(number, page(("dead", "live")[number], f"text {step}"), now)
+        crew.end_step(0, [], [number] if answers else [], now)
+    failed = [step for step, number in enumerate(asked[:30]) if number == 0]
+    assert 3 <= len(failed) <= 10
+    gaps = np.diff(failed)
+    assert gaps[-1] >= gaps[0]
+    assert 0 in asked[30:]
+    # Alone it comes back too, and one that answers at last counts from then on.
+    alone = Known(Letters())
+    alone.number(url("dead"))
+    crew = ChangeRate(alone, PAPER)
+    for step in range(3):
+        assert crew.visit(100.0 * step) == 0
+        crew.end_step(0, [], [], 100.0 * step)
+    alone.see(0, page("dead", "text"), 300.0)
+    assert crew.visit(300.0) == 0
+    crew.end_step(0, [], [0], 300.0)
+    assert crew.rates()[0] == pytest.approx(math.log(2) / DAY)
+
+
 @pytest.mark.parametrize("name", ["round-robin", "change-rate"])
 def test_revisits_ask_hosts_abreast(name: str) -> None:
     """With four a step, three go abreast after its first; everything is found."""

@@ -74,9 +74,10 @@ class ChangeRate(_Submits):
 
     A page that changes λ times a second and was seen τ seconds ago is worth
     (1 − (1 + λτ) e^(−λτ)) / λ: visits at a constant level of it are the optimal allocation of
-    Cho and Garcia-Molina (2000), which ignores pages that change too fast to be kept fresh. Each
-    `batch` of visits is half URLs never visited, oldest first, and half the pages worth most.
-    O(pages) a batch.
+    Cho and Garcia-Molina (2000), which ignores pages that change too fast to be kept fresh. A URL
+    that has failed since it was first asked for counts as a page that does not change, so that it
+    is asked again, ever less often. Each `batch` of visits is half URLs never asked for, oldest
+    first, and half the others worth most. O(pages) a batch.
     """
 
     SAVED = attributes(
@@ -98,12 +99,15 @@ class ChangeRate(_Submits):
         self._queue: deque[int] = deque()
         self._next_new = 0
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        """Revisits, the first visit left out."""
+        """Revisits, the first visit left out; before a page is fetched, its failures but the first."""
         self._changes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """Revisits that found another content."""
         self._versions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Contents of the last download; 0 before the first."""
         self._first: NDArray[np.float64] = np.zeros(0)
+        """Time of the first download; before it, of the first request. 0 before that."""
         self._last: NDArray[np.float64] = np.zeros(0)
+        """Time of the last request."""
 
     def visit(self, now: float) -> int:
         if not self._queue:
@@ -141,11 +145,12 @@ class ChangeRate(_Submits):
         return rates
 
     def worth(self, now: float) -> NDArray[np.float64]:
-        """Of a visit now; −∞ for what was never visited."""
+        """Of a visit now; −∞ for what was never asked for."""
         rate = self.rates()
         x = rate * (now - self._last)
         value = (1.0 - (1.0 + x) * np.exp(-x)) / rate
-        worth: NDArray[np.float64] = np.where(self._versions > 0, value, -np.inf)
+        asked = np.arange(len(rate)) < self._next_new
+        worth: NDArray[np.float64] = np.where(asked, value, -np.inf)
         return worth
 
     def _grow(self) -> None:
@@ -163,11 +168,16 @@ class ChangeRate(_Submits):
             if page not in fetched:
                 # Not downloaded: count it as seen unchanged, so that it is not the first again.
                 # A redirect leads to a page that has its own turn.
+                if not self._first[page]:
+                    self._first[page] = now
+                elif not self._versions[page]:
+                    self._visits[page] += 1
                 self._last[page] = now
                 continue
             version = self._known.version[page]
             if not self._versions[page]:
                 self._first[page] = now
+                self._visits[page] = 0
             else:
                 self._visits[page] += 1
                 self._changes[page] += version != self._versions[page]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,14 +25,37 @@ from spoor.worlds.newsweb import news_web, settings_of
 
 DAY = 24 * 3600.0
 
+SKEW = 120.0
+"""Seconds between the clocks of two who write one history."""
 
-def rows(file: Path) -> Iterator[Any]:
-    """Rows of JSON lines in a zstandard frame. Raises InputError where it cannot be read."""
+
+def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
+    """Rows of JSON lines in a zstandard frame, each an object with the keys `needed`.
+
+    Where `t`, a time, is one of them, the rows are in its order. One that is earlier than the row
+    before it, by a minute or two of another writer's clock (`SKEW`), gets that row's time.
+
+    Raises InputError, which names the line, where it is not so, and where the file cannot be read.
+    """
+    before = -math.inf
     try:
         with file.open("rb") as opened:
             stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(opened)
-            for line in io.TextIOWrapper(stream, "utf-8"):
-                yield json.loads(line)
+            for number, line in enumerate(io.TextIOWrapper(stream, "utf-8"), start=1):
+                row = json.loads(line)
+                missing = [key for key in needed if not isinstance(row, dict) or key not in row]
+                if missing:
+                    raise InputError(f"{file}, line {number}: no {missing[0]!r}")
+                if "t" in needed:
+                    if not isinstance(row["t"], int | float) or not math.isfinite(row["t"]):
+                        raise InputError(f"{file}, line {number}: 't' is no time: {row['t']!r}")
+                    if row["t"] < before - SKEW:
+                        raise InputError(
+                            f"{file}, line {number}: its time, {row['t']:.0f}, is before that of "
+                            f"the line above, {before:.0f}; sort the lines by 't'"
+                        )
+                    before = row["t"] = max(before, row["t"])
+                yield row
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, zstandard.ZstdError) as error:
@@ -97,7 +121,7 @@ def news_front_page(
     the `related` stories before it in its section. A story is dated by its first snapshot; its text
     does not change.
     """
-    docs = {row["id"]: row for row in rows(folder / "docs.jsonl.zst")}
+    docs = {row["id"]: row for row in rows(folder / "docs.jsonl.zst", ("id", "url", "title"))}
     paper = _Paper(docs, listed, related)
     versions: list[Version] = []
     fronts: list[Version] = []
@@ -146,7 +170,7 @@ class _Paper:
             if number in self._known:
                 continue
             self._known.add(number)
-            name = self._docs[number]["section"]
+            name = self._docs[number].get("section", "")
             earlier = self.sections.setdefault(name, []) if name else []
             self.stories.append(self._story(number, earlier[: -self._related - 1 : -1]))
             if name:
@@ -157,11 +181,11 @@ class _Paper:
 
     def _story(self, number: int, earlier: list[int]) -> Version:
         doc = self._docs[number]
-        name, url = doc["section"], doc["url"]
+        name, url = doc.get("section", ""), doc["url"]
         links = [self.base, *([self._url(name)] if name else [])]
         links += [self._docs[index]["url"] for index in earlier]
         unique = tuple(link for link in dict.fromkeys(links) if link != url)
-        return Version(self._time, url, doc["title"], f"{name} {doc['summary']}", unique)
+        return Version(self._time, url, doc["title"], f"{name} {doc.get('summary', '')}", unique)
 
     def _url(self, name: str) -> str:
         return f"{self.base}section/{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
@@ -187,8 +211,12 @@ class _Paper:
 
 def rows_of_snapshots(file: Path) -> Iterator[tuple[float, list[int]]]:
     """(time, story numbers) of each snapshot."""
-    for time, shown in rows(file):
-        yield float(time), list(shown)
+    for number, row in enumerate(rows(file, ()), start=1):
+        try:
+            time, shown = row
+            yield float(time), list(shown)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{file}, line {number}: no [time, [story, …]]") from error
 
 
 # ---------------------------------------------------------------- (a) the history of a wiki
@@ -204,7 +232,7 @@ def wiki_history(folder: Path, *, start: float, days: float) -> EvolvingWorld:
     end = start + days * DAY
     wiki = _Wiki("http://wiki.example/")
     versions: list[Version] = []
-    for row in rows(folder / "versions.jsonl.zst"):
+    for row in rows(folder / "versions.jsonl.zst", ("t", "page", "kind")):
         if row["t"] > end:
             break
         if not versions and row["t"] > start:
@@ -246,7 +274,7 @@ class _Wiki:
         page, time, kind = row["page"], float(row["t"]), row["kind"]
         changed = [page]
         if kind == "comment":
-            self._comments.setdefault(page, []).append(row["text"])
+            self._comments.setdefault(page, []).append(row.get("text", ""))
             if page not in self._rows:
                 return []
         else:
@@ -272,7 +300,7 @@ class _Wiki:
         """Whether a page links to another, by the name as written or as the wiki resolved it."""
         row = self._rows.get(page)
         return row is not None and any(
-            link[0] == "w" and target in (link[1], *link[3:4]) for link in row["links"]
+            link[0] == "w" and target in (link[1], *link[3:4]) for link in row.get("links", ())
         )
 
     def _relist(self, holder: str, page: str) -> bool:
@@ -302,7 +330,9 @@ class _Wiki:
         url, row = self.url(page), self._rows.get(page)
         if row is None:
             return Version(time, url, gone=True)
-        links = [self.url(link[3]) for link in row["links"] if link[0] == "w" and len(link) > 3]
+        links = [
+            self.url(link[3]) for link in row.get("links", ()) if link[0] == "w" and len(link) > 3
+        ]
         text = " ".join([row.get("text", ""), *self._comments.get(page, ())])
         if page in self._lists:
             # A list that says nothing of its length shows all that match.
