@@ -99,7 +99,7 @@ class ChangeRate(_Submits):
         self._queue: deque[int] = deque()
         self._next_new = 0
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        """Revisits, the first visit left out; before a page is fetched, its failures but the first."""
+        """Revisits, the first visit left out; before a page is fetched, its failures less one."""
         self._changes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """Revisits that found another content."""
         self._versions: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
