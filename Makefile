@@ -4,6 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
+# Compiled files are kept, whatever the environment says: without them every process that a test starts
+# compiles all of Spoor again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup demo fast test lint types layers unit wheel bench docs paper-figures leaderboard lock clean
 
 setup: $(STAMP)

@@ -3,8 +3,15 @@ no test fails because the machine is slow."""
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Tests run side by side and compute with small matrices: more threads for each of them, here or in
+# a process that a test starts, only wait for one another. Before the first import of NumPy.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # The same commit has the same outcome. Who looks for new examples asks for `spoor-random` by
 # pytest's --hypothesis-profile.

@@ -113,7 +113,7 @@ def served(
     thread = threading.Thread(target=loop.run_until_complete, args=(work(),))
     thread.start()
     try:
-        ready.wait()
+        assert ready.wait(100)
         yield counted
     finally:
         loop.call_soon_threadsafe(over.set)

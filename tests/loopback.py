@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import random
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -15,6 +18,21 @@ from spoor.http.world_server import Server, serving
 from spoor.worlds.generated import GeneratedWorld
 
 ADDRESS = "127.0.0.1"
+
+
+def free_ports(many: int = 1) -> list[int]:
+    """So many ports that nobody listens on, for commands that must be given one. They lie below
+    those that systems hand out, so that no other socket gets one of them in the meantime."""
+    found: list[int] = []
+    with contextlib.ExitStack() as held:
+        for port in random.Random(os.urandom(8)).sample(range(15_000, 32_000), 1000):
+            if len(found) == many:
+                break
+            with contextlib.suppress(OSError):
+                held.enter_context(socket.create_server((ADDRESS, port)))
+                found.append(port)
+    assert len(found) == many
+    return found
 
 
 class Asked(NamedTuple):
@@ -126,11 +144,11 @@ def beside(serving: Callable[[], AbstractAsyncContextManager[object]]) -> Iterat
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        assert started.wait(30)
+        assert started.wait(100)
         yield
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join(30)
+        thread.join(100)
 
 
 class Logged(Server):

@@ -49,8 +49,8 @@ def served(world: EvolvingWorld) -> Iterator[int]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    ready.wait()
     try:
+        assert ready.wait(100)
         yield ports[0]
     finally:
         over.set()

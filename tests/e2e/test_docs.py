@@ -2,8 +2,8 @@
 
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
-other lines show what it prints and are not compared. A line that ends with ` &` goes on until the page is
-done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
+other lines show what it prints and are not compared. A line that is a `spoor` command alone runs in this
+process, every other one in a shell. A line that ends with ` &` goes on until the page is done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
 ask of a site of others is asked of a `stand_in`.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -22,6 +23,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
+from loopback import free_ports
+from spoor.cli.main import run as run_spoor
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -56,6 +60,18 @@ def commands(code: str) -> list[str]:
     return lines
 
 
+def with_free_ports(found: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    """The blocks with other ports for their servers: what else runs here may listen on those that
+    a page names."""
+    named = sorted({port for _, code, _ in found for port in PORT.findall(code)})
+    other = dict(zip(named, free_ports(len(named)), strict=True))
+    number = re.compile(rf"\b({'|'.join(named)})\b" if named else "(?!)")
+    return [
+        (kind, number.sub(lambda port: str(other[port[1]]), code), line)
+        for kind, code, line in found
+    ]
+
+
 def of_others(page: Path) -> list[str]:
     """Commands of a page that ask a site of others, but for those that want what their block
     installs."""
@@ -71,6 +87,7 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     if any(str(SITE) in code for _, code, _ in found) and not SITE.exists():
         stand_in(tmp_path / "site")
         found = [(kind, code.replace(str(SITE), "site"), line) for kind, code, line in found]
+    found = with_free_ports(found)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPOOR_DATA", str(DATA))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -99,9 +116,7 @@ def test_what_is_asked_of_others_runs_on_a_stand_in(
     stand_in(tmp_path / "site")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     with beside(f"python3 -m http.server {port} --bind 127.0.0.1 --directory site"):
         for command in of_others(page):
             less = "--for 3s" if command.startswith("spoor watch") else "--pages 12"
@@ -181,8 +196,20 @@ def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"nothing answers at port {port}")
 
 
+OF_A_SHELL = re.compile(r"[|&;<>()$`*?\[\]#~{}\n]|(?<!\w)--shards\b")
+"""What makes a line one for a shell; and Ray is started and ended once in a process."""
+
+
 def run(command: str) -> tuple[int, str]:
-    """Exit code and errors of a command; what it started ends with it when it takes too long."""
+    """Exit code and errors of a command. What is nothing but `spoor …` is called, since to start a
+    process takes longer than most of them; pytest shows what it says."""
+    if command.startswith("spoor ") and not OF_A_SHELL.search(command):
+        return run_spoor(shlex.split(command)[1:]), "(printed to standard error)"
+    return run_in_shell(command)
+
+
+def run_in_shell(command: str) -> tuple[int, str]:
+    """The same by a shell; what it started ends with it when it takes too long."""
     process = subprocess.Popen(
         command,
         shell=True,

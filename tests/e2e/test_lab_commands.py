@@ -66,16 +66,16 @@ def group(leader: int) -> list[int]:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to find a worker")
 def test_a_worker_that_is_killed_ends_the_run_in_one_line(here: Path) -> None:
-    process = command(here)
-    try:
-        until = time.monotonic() + 60
-        while not cells(here) and time.monotonic() < until:
-            time.sleep(0.02)
-        workers = [pid for pid in group(process.pid) if pid != process.pid and spawned(pid)]
-        os.kill(workers[0], signal.SIGKILL)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with command(here) as process:
+        try:
+            until = time.monotonic() + 400
+            while not cells(here) and time.monotonic() < until:
+                time.sleep(0.02)
+            workers = [pid for pid in group(process.pid) if pid != process.pid and spawned(pid)]
+            os.kill(workers[0], signal.SIGKILL)
+            _, errors = process.communicate(timeout=400)
+        finally:
+            process.kill()
     assert process.returncode == 1, errors
     assert "Traceback" not in errors
     assert "give the same command to go on" in errors.splitlines()[-1]
@@ -88,19 +88,19 @@ def spawned(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to see what is left")
 def test_a_run_that_was_cut_goes_on(here: Path) -> None:
-    process = command(here)
-    try:
-        until = time.monotonic() + 60
-        while not cells(here) and time.monotonic() < until:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    with command(here) as process:
+        try:
+            until = time.monotonic() + 400
+            while not cells(here) and time.monotonic() < until:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=400)
+        finally:
+            process.kill()
     assert process.returncode == 1, errors
     assert errors.splitlines()[-1] == "spoor: stopped"
     assert "Traceback" not in errors
-    until = time.monotonic() + 10
+    until = time.monotonic() + 100
     while group(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert not group(process.pid), "no worker is left"
@@ -108,8 +108,8 @@ def test_a_run_that_was_cut_goes_on(here: Path) -> None:
     assert 0 < len(kept) < 20
     assert not (here / "out" / "small").exists(), "no report of half an experiment"
 
-    again = command(here)
-    out, errors = again.communicate(timeout=400)
+    with command(here) as again:
+        out, errors = again.communicate(timeout=400)
     assert again.returncode == 0, errors
     assert "report.html" in out
     done = cells(here)

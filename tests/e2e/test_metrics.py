@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from loopback import Asked, Loopback, beside, page, reply
+from loopback import Asked, Loopback, beside, free_ports, page, reply
 from spoor.cli.main import run
 
 pytest.importorskip("prometheus_client", reason="the extra metrics is not installed")
@@ -23,13 +23,6 @@ pytest.importorskip("opentelemetry.sdk", reason="the extra metrics is not instal
 
 SEED = "http://pots.example/"
 Capture = pytest.CaptureFixture[str]
-
-
-def free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port: int = held.getsockname()[1]
-        return port
 
 
 def command(port: int, out: Path, *more: str) -> list[str]:
@@ -57,11 +50,11 @@ def samples(text: str) -> dict[str, float]:
 
 
 def test_prometheus_reads_a_crawl_that_runs(tmp_path: Path, capsys: Capture) -> None:
-    port, told = free_port(), list[str]()
+    (port,), told = free_ports(), list[str]()
 
     def answer(asked: Asked) -> bytes:
         if asked.path == "/last":
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as got:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=100) as got:
                 told.append(got.read().decode())
         return pages(asked)
 

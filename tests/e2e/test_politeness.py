@@ -132,17 +132,19 @@ def test_the_log_would_show_it() -> None:
 @pytest.mark.parametrize("limit", ["per_domain", "per_address"])
 def test_limits_beyond_the_host(limit: str) -> None:
     """Five hosts of one domain, at one address."""
-    now, most = [0], [0]
+    now, most, enough = [0], [0], [0]
 
     async def answer(asked: Asked) -> AsyncIterator[bytes]:
         now[0] += 1
         most[0] = max(most[0], now[0])
-        await asyncio.sleep(0.02)
+        while most[0] < enough[0]:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.02)  # time for more than there may be
         now[0] -= 1
         yield MISSING if asked.path == "/robots.txt" else page("/1", "/2", text="clay")
 
-    def at_once(**settings: int) -> int:
-        server, most[0] = Loopback(answer), 0
+    def at_once(until: int, **settings: int) -> int:
+        server, most[0], enough[0] = Loopback(answer), 0, until
 
         async def work() -> None:
             async with server.serving():
@@ -164,9 +166,9 @@ def test_limits_beyond_the_host(limit: str) -> None:
         assert len(server.pages) == 15
         return most[0]
 
-    assert at_once() > 2
-    assert at_once(**{limit: 1}) == 1
-    assert at_once(**{limit: 2}) == 2
+    assert at_once(3) > 2
+    assert at_once(1, **{limit: 1}) == 1
+    assert at_once(2, **{limit: 2}) == 2
 
 
 def test_where_a_host_is() -> None:

@@ -24,7 +24,7 @@ LONG = RULES + "# so it goes on\n" * (1 << 16)
 
 
 async def _hangs(asked: Asked) -> AsyncIterator[bytes]:
-    await asyncio.sleep(30)
+    await asyncio.sleep(100)
     yield b""
 
 
@@ -95,7 +95,10 @@ def test_nothing_forbidden_is_asked_for(kind: str) -> None:
         engine.seed(f"http://a.example/{name}{at}" for at in range(6) for name in ("shut", "open"))
         async with server.serving():
             http = Settings(
-                per_host=100, connect_to=f"{ADDRESS}:{server.port}", in_flight=AT_ONCE, timeout=1.0
+                per_host=100,
+                connect_to=f"{ADDRESS}:{server.port}",
+                in_flight=AT_ONCE,
+                timeout=1.0 if kind == "hang" else 60.0,
             )
             await HttpDriver(engine, http, clock=clock, on_step=step).run()
 

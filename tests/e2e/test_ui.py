@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -122,7 +123,7 @@ def ask(
             return None
 
     try:
-        with urllib.request.build_opener(Stay).open(request, timeout=20) as got:
+        with urllib.request.build_opener(Stay).open(request, timeout=100) as got:
             return got.status, got.read().decode(), dict(got.headers)
     except urllib.error.HTTPError as error:
         with error:
@@ -417,12 +418,15 @@ def test_news_are_what_changed(mine: Path) -> None:
 
 def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
     told = [sys.executable, "-m", "spoor", "ui", str(stopped), "--no-open"]
-    with subprocess.Popen([*told, "--for", "60"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert ask(url)[0] == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+    with subprocess.Popen([*told, "--for", "600"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert ask(url)[0] == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(100) == 0
+        finally:
+            process.kill()
 
 
 def test_what_cannot_be_shown_is_told(
@@ -471,6 +475,7 @@ class Tab:
 
     def __init__(self, browser: Any, url: str, **how: Any) -> None:
         self.page = browser.new_page(**how)
+        self.page.set_default_timeout(100_000)
         self.wrong: list[str] = []
         self.asked: list[str] = []
         self.page.on("console", self._said)
@@ -487,7 +492,7 @@ class Tab:
 
     def until(self, condition: str) -> None:
         """Waits for it. (Playwright's own way of waiting needs what our policy forbids.)"""
-        for _ in range(300):
+        for _ in range(2000):
             if self.js(condition):
                 return
             self.page.wait_for_timeout(50)
@@ -632,6 +637,7 @@ def test_the_page_works_without_its_script(browser: Any, mine: Path) -> None:
     with shown(mine) as live:
         context = browser.new_context(java_script_enabled=False)
         page = context.new_page()
+        page.set_default_timeout(100_000)
         page.goto(live.url)
         number = page.locator("#best form.label").first.get_attribute("data-page")
         page.locator(f'#best form[data-page="{number}"] button.no').click()
@@ -650,35 +656,50 @@ def place_of_pots(queue: list[str]) -> float:
 
 
 @pytest.mark.browser
-def test_the_page_of_a_running_crawl_follows_it(
-    browser: Any, web: Loopback, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    asked = [sys.executable, "-m", "spoor", *command(web.port, out, 40)]
+def test_the_page_of_a_running_crawl_follows_it(browser: Any, tmp_path: Path) -> None:
+    server = Loopback(without_end)
+    with beside(server.serving):
+        follow(browser, server.port, tmp_path / "run")
+
+
+def without_end(asked: Asked) -> bytes:
+    """The same site, whose crawl is not done before it has been looked at."""
+    if asked.path != "/":
+        return answer(asked)
+    more = "".join(f'<p>Read <a href="/boats/{at}">keel {at}</a></p>' for at in range(20, 400))
+    return reply(answer(asked).partition(b"\r\n\r\n")[2] + more.encode())
+
+
+def follow(browser: Any, port: int, out: Path) -> None:
+    asked = [sys.executable, "-m", "spoor", *command(port, out, 1000)]
     asked[asked.index("--delay") + 1] = "0.6"
     with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as process:
-        while not (out / "spoor.toml").exists() or not Reporter(out).sums.pages:
-            assert process.poll() is None
-        with shown(out) as live:
-            tab = Tab(browser, live.url)
-            assert tab.page.locator("#says").inner_text().startswith("Running: ")
-            first = tab.queue()
-            fetched = int(tab.page.locator("#summary dd").first.inner_text())
-            tab.until(f"+document.querySelector('#summary dd').textContent > {fetched + 3}")
-            tab.page.locator("#recent button.no").first.click()
-            tab.until("document.querySelector('#said').textContent.includes('within a second')")
-            tab.page.wait_for_selector('#recent button.no[aria-pressed="true"]')
-            for _ in range(100):
-                if tab.queue() != first:
-                    break
-                tab.page.wait_for_timeout(100)
-            assert tab.queue() != first
-            process.send_signal(signal.SIGINT)
-            out_text, _ = process.communicate(timeout=30)
-            tab.until("document.querySelector('#says').textContent.startsWith('Not running')")
-            assert tab.page.locator("#said").inner_text() == "The run has ended."
-            assert tab.wrong == []
-            tab.page.close()
+        try:
+            while not (out / "spoor.toml").exists() or not Reporter(out).sums.pages:
+                assert process.poll() is None
+                time.sleep(0.05)
+            with shown(out) as live:
+                tab = Tab(browser, live.url)
+                assert tab.page.locator("#says").inner_text().startswith("Running: ")
+                first = tab.queue()
+                fetched = int(tab.page.locator("#summary dd").first.inner_text())
+                tab.until(f"+document.querySelector('#summary dd').textContent > {fetched + 3}")
+                tab.page.locator("#recent button.no").first.click()
+                tab.until("document.querySelector('#said').textContent.includes('within a second')")
+                tab.page.wait_for_selector('#recent button.no[aria-pressed="true"]')
+                for _ in range(1000):
+                    if tab.queue() != first:
+                        break
+                    tab.page.wait_for_timeout(100)
+                assert tab.queue() != first
+                process.send_signal(signal.SIGINT)
+                out_text, _ = process.communicate(timeout=100)
+                tab.until("document.querySelector('#says').textContent.startsWith('Not running')")
+                assert tab.page.locator("#said").inner_text() == "The run has ended."
+                assert tab.wrong == []
+                tab.page.close()
+        finally:
+            process.kill()
     assert json.loads(out_text)["stopped_because"] == "interrupted"
     (line,) = (out / "labels.jsonl").read_text().splitlines()
     with reading(out) as db:

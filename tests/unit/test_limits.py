@@ -338,7 +338,7 @@ def test_a_body_that_never_comes_is_a_timeout() -> None:
 
 def test_a_body_that_stops_in_the_middle_is_kept_and_flagged() -> None:
     head = f"{OK}Content-Length: 1000000\r\n\r\n".encode()
-    told = exchange(lambda asked: silent(head, TEXT), timeout=0.3)
+    told = exchange(lambda asked: silent(head, TEXT), timeout=2.0)
     assert (told.truncated, told.body) == ("time", TEXT)
     told = exchange(lambda asked: head + TEXT)
     assert (told.truncated, told.body) == ("disconnect", TEXT)
@@ -348,7 +348,7 @@ def test_a_slow_host_does_not_hold_up_the_others() -> None:
     def answer(asked: Asked) -> bytes | AsyncIterator[bytes]:
         return silent() if asked.path == "/slow" else page(text="clay")
 
-    told = outcomes(answer, "/slow", *(f"/{at}" for at in range(40)), timeout=0.4, in_flight=4)
+    told = outcomes(answer, "/slow", *(f"/{at}" for at in range(40)), timeout=2.0, in_flight=4)
     assert isinstance(told.pop("/slow"), Failed)
     assert all(isinstance(ended, Fetched) for ended in told.values())
     assert len(told) == 40
@@ -390,7 +390,7 @@ def test_nonsense_is_a_failure_and_no_more(said: bytes) -> None:
 
 
 def test_nobody_there_may_be_there_later() -> None:
-    told = outcomes(lambda asked: MISSING, "/", connect_timeout=0.4)
+    told = outcomes(lambda asked: MISSING, "/", connect_timeout=60.0)
     assert isinstance(told["/"], Failed)
     assert told["/"].kind == "absent"
 
