@@ -50,6 +50,10 @@ that it resumes did not."""
 class GivenUpError(Exception):
     """A document that would cost too much; the text says what it used up."""
 
+    def failed(self, ticket: int = 0, status: int = 200, seconds: float = 0.0) -> Failed:
+        """What it is to a crawl."""
+        return Failed(ticket, "limit", str(self), status, seconds=seconds)
+
 
 def parse_page(
     body: bytes, url: str, *, joiner: Joiner | None = None, again: bool = False, **facts: Any
@@ -73,7 +77,7 @@ def parse_reply(
     try:
         page = parse_page(body, url, joiner=joiner, status=status, **facts)
     except GivenUpError as error:
-        return Failed(0, "limit", str(error), status)
+        return error.failed(status=status)
     return Fetched(0, page, size=len(body))
 
 

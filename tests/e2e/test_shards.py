@@ -13,6 +13,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.cluster import started
 from spoor.learn.state import unpack
+from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
@@ -95,6 +97,15 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
     page = of_page(out, rows[-1]["url"])
     assert isinstance(page, PageRow)
     assert host(page.url) == page.host
+    reader = Run(out)
+    for row in rows:
+        assert (one := reader.page(row["url"])) is not None
+        assert replace(one, seq=row["seq"]) == PageRow.of(row)
+    own = next(row for row in rows if row["shard"] == shard_of(row["host"], 3))
+    for folder in files.shards(out):
+        if files.shard_number(folder) != own["shard"]:
+            (folder / files.DATABASE).write_bytes(b"no database")
+    assert reader.page(own["url"]) is not None, "only the shard that owns its host is read"
 
 
 def test_a_run_in_shards_goes_on_in_shards(

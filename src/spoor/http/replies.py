@@ -61,5 +61,5 @@ def reply_of(
     try:
         page = Source.of(exchange, last_modified(exchange)).page(joiner, parse)
     except GivenUpError as error:
-        return Failed(ticket, "limit", str(error), status, seconds=seconds)
+        return error.failed(ticket, status, seconds)
     return Fetched(ticket, page, seconds, len(exchange.body))

@@ -17,7 +17,7 @@ from spoor.errors import InputError
 from spoor.formats import export
 from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
-from spoor.runs import files, snapshot
+from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_of_settings
 from spoor.runs.database import noted, reading
 from spoor.runs.journal import Event, events_of, label_event, packed
@@ -25,12 +25,11 @@ from spoor.runs.labels import Label, read_labels, write_label
 from spoor.runs.lock import BusyError, is_running
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.schema import read_settings
-from spoor.runs.shards import read_status, write_results
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Topic
-from spoor.web.urls import canonical
+from spoor.web.urls import canonical, host, shard_of
 
 CHUNK = 1_000
 """Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
@@ -110,14 +109,42 @@ class Run:
         return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
 
     def page(self, url: str) -> PageRow | None:
-        """The page of a canonical URL; None where it was not fetched."""
-        return next(iter(self._pages("url = ?", url)), None)
+        """The page of a canonical URL; None where it was not fetched. Of a run in shards only the
+        shard that has it is read, and its `seq` counts the pages of that shard."""
+        row = self._find("pages", url)
+        return None if row is None else PageRow.of(row)
 
     def failure(self, url: str) -> FailureRow | None:
-        """What failed at a canonical URL; None where nothing did."""
-        with self._read() as db:
-            row = db.execute("SELECT * FROM failures WHERE url = ?", (url,)).fetchone()
+        """What failed at a canonical URL; None where nothing did. Read as `page` is."""
+        row = self._find("failures", url)
         return None if row is None else FailureRow.of(row)
+
+    def _find(self, table: str, url: str) -> Mapping[str, Any] | None:
+        """The newest row of a canonical URL."""
+        query = f"SELECT * FROM {table} WHERE url = ? ORDER BY seq DESC LIMIT 1"
+        if not self.in_shards:
+            with self._read() as db:
+                row = db.execute(query, (url,)).fetchone()
+            return None if row is None else dict(row)
+        for folder in self._shards_of(url):
+            with reading(folder) as db:
+                row = db.execute(query, (url,)).fetchone()
+            if row is not None:
+                return shards.as_merged(row, folder)
+        return None
+
+    def _shards_of(self, url: str) -> Iterator[Path]:
+        """The shards that may have a URL, the one that owns its host first: others may have fetched
+        it while the run had another number of shards."""
+        owner = files.shard(self.path, shard_of(host(url), self.settings.shards))
+        begun = filter(
+            shards.has_begun, sorted(files.shards(self.path), key=lambda one: one != owner)
+        )
+        first = next(begun, None)
+        if first is None:
+            raise shards.just_begun(self.path)
+        yield first
+        yield from begun
 
     def numbered(self, numbers: Sequence[int]) -> list[PageRow]:
         """Pages by their `number`, in this order; those that are not there are left out."""
@@ -189,7 +216,7 @@ class Run:
 
     def shard_status(self) -> Mapping[str, Any] | None:
         """The state of its shards as the coordinator wrote it last; None without shards."""
-        return read_status(self.path)
+        return shards.read_status(self.path)
 
     def revision(self) -> tuple[int, int, int]:
         """Three numbers, of which one grows with the state of shards, with each checkpoint, and
@@ -294,21 +321,16 @@ class Run:
             url = canonical(url)
         except ValueError as error:
             raise InputError(str(error)) from None
-        for path in parts(self.path):
-            with reading(path) as db:
-                row = db.execute(
-                    "SELECT relevant FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1", (url,)
-                ).fetchone()
-            if row is not None:
-                break
-        else:
+        row = self._find("pages", url)
+        if row is None:
             raise InputError(
                 f"{self.path} has no page {url}; its pages are those that were fetched"
             )
+        path = files.shard(self.path, row["shard"]) if self.in_shards else self.path
         write_label(path, url, relevant, time.time())
         running = not _taken_in(path)
         if path != self.path and not running:
-            write_results(self.path)
+            shards.write_results(self.path)
         learns = policy_learns(settings.policy)
         return Label(url, relevant, bool(row["relevant"]), running=running, learned=learns)
 

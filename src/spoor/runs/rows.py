@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import index
@@ -57,7 +57,7 @@ class PageRow:
     """Stays the same whatever is added to the run; `seq`, where there are no shards."""
 
     @classmethod
-    def of(cls, row: sqlite3.Row) -> PageRow:
+    def of(cls, row: sqlite3.Row | Mapping[str, Any]) -> PageRow:
         """A row of the table of pages."""
         values = dict(row)
         try:
@@ -134,6 +134,6 @@ class FailureRow:
     number: int = 0
 
     @classmethod
-    def of(cls, row: sqlite3.Row) -> FailureRow:
+    def of(cls, row: sqlite3.Row | Mapping[str, Any]) -> FailureRow:
         """A row of the table of failures."""
         return cls(**{"number": row["seq"], **dict(row)})

@@ -42,6 +42,11 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
         write_settings(path, new)
 
 
+def numbers(path: Path) -> list[int]:
+    """The numbers of all shards that a run ever had, in their order."""
+    return [files.shard_number(folder) for folder in files.shards(path)]
+
+
 def connect(file: Path) -> sqlite3.Connection:
     """A database to look at only, whoever writes it."""
     db = sqlite3.connect(_uri(file), uri=True)
@@ -130,6 +135,15 @@ def _copy(db: sqlite3.Connection, folder: Path, *, first: bool) -> None:
         db.commit()
     finally:
         db.execute("DETACH one")
+
+
+def as_merged(row: sqlite3.Row, folder: Path) -> dict[str, Any]:
+    """A row of a shard as `merged` has it, but with the `seq` of its shard."""
+    shard = files.shard_number(folder)
+    values = {**dict(row), "shard": shard, "number": row["seq"] * NUMBER + shard}
+    if values.get("warc_file"):
+        values["warc_file"] = f"{folder.name}/{values['warc_file']}"
+    return values
 
 
 def write_results(path: Path) -> None:

@@ -85,9 +85,7 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
     except ValueError as error:
         raise InputError(str(error)) from None
     run = Run(path)
-    with run.at_once():
-        row = run.page(url) or run.failure(url)
-    known = row or run.open_link(url)
+    known = run.page(url) or run.failure(url) or run.open_link(url)
     if known is None:
         raise InputError(f"{path} never requested {url}, and it is no open link")
     return known
@@ -119,10 +117,11 @@ def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
     if isinstance(row, FailureRow):
         return [row.url, f"  did not come: {row.reason or row.kind}"]
     verdict = "relevant" if row.relevant else "not relevant"
+    place = "the run" if row.shard is None else f"shard {row.shard}"
     certain = row.probability is None or row.probability >= 1
     return [
         row.url,
-        f"  page {row.seq} of the run, {verdict}, score {row.score:.2f}",
+        f"  page {row.seq} of {place}, {verdict}, score {row.score:.2f}",
         *_reasons(row.why),
         "  chosen because of",
         *_reasons(row.choice_why),

@@ -28,7 +28,6 @@ from spoor.integrations.ray.cluster import (
 from spoor.learn.harvest_estimate import Harvest
 from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
-from spoor.runs import files
 from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
 from spoor.settings import Settings
@@ -93,9 +92,7 @@ def crawl(
         coordinator = Coordinator(
             shards,
             settings.pages,
-            retired=[
-                number for number in map(files.shard_number, files.shards(path)) if number >= shards
-            ],
+            retired=[number for number in run_in_shards.numbers(path) if number >= shards],
             merge_pages=merge_pages * shards,
             rule=lambda found, recent: driver.reason(found, recent),
             found=settings.found,
@@ -159,7 +156,7 @@ class _Driver:
         exporting: Sequence[Exporter],
     ) -> None:
         self._rule = rule = StopRule(settings)
-        known = rule.estimates and files.shards(path)
+        known = rule.estimates and run_in_shards.numbers(path)
         self._harvest = Harvest(Run(path).verdicts() if known else ())
         self._ray = ray
         self._path = path.absolute()

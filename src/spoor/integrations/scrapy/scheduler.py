@@ -37,7 +37,6 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
-from spoor.frontier.memory import MemoryFrontier
 from spoor.integrations.scrapy.components import Components, ComponentsOwner
 from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
 from spoor.integrations.scrapy.visits import (
@@ -50,6 +49,8 @@ from spoor.integrations.scrapy.visits import (
     links_of,
     page_of,
 )
+from spoor.protocols import HostClocks
+from spoor.runs.assemble import make_frontier
 from spoor.types import (
     Failed,
     Fetch,
@@ -99,7 +100,8 @@ class Scheduler(BaseScheduler):
         self.crawl = Crawl(
             components.policy,
             self._judge,
-            MemoryFrontier(
+            make_frontier(
+                "memory",
                 delay=settings.getfloat("DOWNLOAD_DELAY"),
                 per_host=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             ),
@@ -423,7 +425,7 @@ class Scheduler(BaseScheduler):
         self.crawl.reissue(self._now())
         # The time of the last request of the previous process is unknown.
         frontier = self.crawl.frontier
-        assert isinstance(frontier, MemoryFrontier)
+        assert isinstance(frontier, HostClocks)
         for host, *_ in frontier.hosts():
             frontier.hold(host, self._now() + frontier.delay(host))
         self._requests = dict(requests["open"])
