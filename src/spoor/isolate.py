@@ -1,12 +1,13 @@
 """Parses a document that may cost much in a process of its own, under limits of time and memory.
 
 A C library that reads what a stranger sent can take gigabytes for 60 kB, and cannot be stopped from
-outside. So documents that may cost much (`spoor.web.parse_cost`) go to a helper process. The kernel
+outside. So HTML that may cost much (`spoor.web.parse_cost`) and all wikitext go to a helper
+process. The kernel
 ends it where it uses more processor time than `SECONDS`, and gives it no more memory than `MEMORY`
 and `PER_BYTE` times the document: the document is given up, and the next one finds a fresh helper.
 What comes back is JSON: a helper that was taken over can do no more than lie about its page.
 
-Ordinary documents are parsed here. A helper starts at the first document that needs one (some .3 s)
+Ordinary HTML is parsed here. A helper starts at the first document that needs one (some .3 s)
 and ends with this process, also where that is killed.
 """
 
@@ -22,7 +23,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from select import select
 from typing import IO, Any
 
@@ -65,8 +67,18 @@ def parse_page(
     """
     if not needs_helper(body, facts.get("content_type", "")):
         return parse(body, url, joiner=joiner, **facts)
+    told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
+    row = bounded(page_of, body, {"url": url, **told}, times=AGAIN if again else 1)
+    return revive_page(row)
+
+
+def bounded(
+    parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], *, times: float = 1
+) -> Any:
+    """`parser(body, **facts)` in the helper, with `times` the usual limits. `parser` is a function
+    of a module; `facts` and what it returns are JSON values. Raises GivenUpError."""
     with _lock:
-        return _helper().parse(body, url, facts, AGAIN if again else 1)
+        return _helper().ask(parser, body, facts, times)
 
 
 def parse_reply(
@@ -104,10 +116,11 @@ class Helper:
         """Whether it can be asked."""
         return self._process.poll() is None
 
-    def parse(self, body: bytes, url: str, facts: Mapping[str, Any], times: float) -> Page:
-        """The page. Raises GivenUpError, after which the helper is no more."""
-        arguments = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
-        head = json.dumps([url, arguments, times]).encode()
+    def ask(
+        self, parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], times: float = 1
+    ) -> Any:
+        """As `bounded`. Raises GivenUpError, after which the helper is no more."""
+        head = json.dumps([parser.__module__, parser.__name__, facts, times]).encode()
         out, back = self._process.stdin, self._process.stdout
         assert out is not None
         assert back is not None
@@ -121,7 +134,7 @@ class Helper:
         if not answer:
             self.close()
             raise GivenUpError(f"parsing it takes over {_room(len(body), times) >> 20} MB")
-        return revive_page(json.loads(answer))
+        return json.loads(answer)
 
     def _cause(self, times: float) -> str:
         ended = self._process.returncode
@@ -183,28 +196,38 @@ def main() -> None:
     """What the helper runs: documents in, pages out, until the one who asks is gone."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     gc.disable()
-    joiner = Joiner()
     while True:
         try:
-            url, facts, times = json.loads(_receive(source, None))
+            module, name, facts, times = json.loads(_receive(source, None))
             body = _receive(source, None)
         except EOFError:
             return
-        if "labels" in facts:
-            facts["labels"] = frozenset(facts["labels"])
-        _send(target, _bounded(body, url, facts, joiner, times))
+        parser = getattr(import_module(module), name)
+        _send(target, _bounded(parser, body, facts, times))
+
+
+def page_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:
+    """The page of a document as JSON values."""
+    if "labels" in facts:
+        facts["labels"] = frozenset(facts["labels"])
+    return page_row(parse(body, url, joiner=_joiner, **facts))
+
+
+_joiner = Joiner()
+"""Of the helper's documents."""
 
 
 def _bounded(
-    body: bytes, url: str, facts: Mapping[str, Any], joiner: Joiner, times: float
+    parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], times: float
 ) -> bytes:
-    """A page as JSON; nothing where memory ran out. The kernel ends the process where time does."""
+    """What a parser returns as JSON; nothing where memory ran out. The kernel ends the process
+    where time does."""
     most = _used() + _room(len(body), times)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     signal.setitimer(signal.ITIMER_PROF, SECONDS * times)
     try:
-        return json.dumps(page_row(parse(body, url, joiner=joiner, **facts))).encode()
+        return json.dumps(parser(body, **facts)).encode()
     except Exception:  # the library has an error of its own where it gets no memory
         return b""
     finally:

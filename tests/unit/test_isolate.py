@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spoor import isolate
-from spoor.isolate import MEMORY, PER_BYTE, SECONDS, GivenUpError, Helper, parse_page
+from spoor.isolate import MEMORY, PER_BYTE, SECONDS, GivenUpError, Helper, page_of, parse_page
 from spoor.web.page import parse
 
 URL = "http://www.example.com/"
@@ -53,7 +53,7 @@ def helpers() -> Iterator[list[Helper]]:
 def helper(helpers: list[Helper]) -> Helper:
     if not helpers or not helpers[0].alive:
         helpers[:] = [Helper()]
-        helpers[0].parse(b"<p>warm", URL, {}, 1)
+        helpers[0].ask(page_of, b"<p>warm", {"url": URL})
     return helpers[0]
 
 
@@ -73,18 +73,18 @@ def test_hostile_documents_stay_within_their_limits(source: str, helper: Helper)
     seconds, _ = cost(helper)
     _, before = cost(helper)
     try:
-        page = helper.parse(body, URL, {}, HALF)
+        page = helper.ask(page_of, body, {"url": URL}, HALF)
     except GivenUpError:
         # The kernel ended it, or gave it no more memory.
         assert not helper.alive
         return
     after, peak = cost(helper)
-    assert page.url == URL
+    assert page["url"] == URL
     assert after - seconds <= HALF * SECONDS + 0.1
     assert peak - before <= HALF * MEMORY + (PER_BYTE + 2) * len(body)
 
 
-def test_a_page_is_the_same_in_a_helper_and_here(helper: Helper) -> None:
+def test_a_page_is_the_same_in_a_helper_and_here() -> None:
     row = '<li><a href="/p/{0}" title="Page {0}" rel=nofollow>Entry <b>{0}</b></a> ☃ words</li>'
     body = f"<html lang=de><title>T</title><ul>{''.join(map(row.format, range(3_000)))}".encode()
     facts = {
@@ -97,7 +97,6 @@ def test_a_page_is_the_same_in_a_helper_and_here(helper: Helper) -> None:
     }
     here = parse(body, URL, **facts)  # type: ignore[arg-type]
     assert len(here.links) == 3_000
-    assert helper.parse(body, URL, facts, 1) == here
     assert parse_page(body, URL, **facts) == here  # type: ignore[arg-type]
 
 
@@ -113,14 +112,14 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
 ) -> None:
     os.kill(helper._process.pid, signal.SIGSEGV)
     with pytest.raises(GivenUpError, match="crashed"):
-        helper.parse(b"<p>x", URL, {}, 1)
+        helper.ask(page_of, b"<p>x", {"url": URL})
     assert not helper.alive
     stopped = Helper()
-    stopped.parse(b"<p>x", URL, {}, 1)
+    stopped.ask(page_of, b"<p>x", {"url": URL})
     os.kill(stopped._process.pid, signal.SIGSTOP)
     monkeypatch.setattr(isolate, "PATIENCE", 0.05)
     with pytest.raises(GivenUpError, match="did not answer"):
-        stopped.parse(b"<p>x", URL, {}, 1)
+        stopped.ask(page_of, b"<p>x", {"url": URL})
     assert not stopped.alive
 
 

@@ -11,19 +11,21 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import zstandard
 
+from spoor.compression import padded, unpacked
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.types import Anchor, Link, Page, State
 
 MAGIC = b"spoor-state 1\n"
-MAX_BYTES = 1 << 34
 
 
 def pack(state: State) -> bytes:
@@ -40,7 +42,7 @@ def pack(state: State) -> bytes:
     for array in arrays:
         np.save(body, array, allow_pickle=False)
     with body.getbuffer() as content:
-        packed = zstandard.ZstdCompressor(level=3).compress(content)
+        packed = padded(zstandard.ZstdCompressor(level=3).compress(content), len(content))
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
 
 
@@ -75,22 +77,49 @@ def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:
         raise InputError(f"{source}: damaged (its digest does not fit its content)")
     try:
         return _content(packed)
-    except (zstandard.ZstdError, ValueError, LookupError, EOFError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"{source}: damaged ({error})") from error
 
 
 def _content(packed: bytes) -> dict[str, Any]:
-    body = io.BytesIO(zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_BYTES))
-    header = json.loads(
-        body.read(int.from_bytes(body.read(8), "little")).decode("utf-8", "surrogatepass")
-    )
+    content = memoryview(unpacked(packed))
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(bytes(content[8:begin]).decode("utf-8", "surrogatepass"))
+    if not isinstance(header, dict):
+        raise ValueError("it is no object")
     arrays: list[np.ndarray[Any, Any]] = []
-    end = body.seek(0, io.SEEK_END)
-    body.seek(8 + int.from_bytes(body.getbuffer()[:8], "little"))
-    while body.tell() < end:
-        arrays.append(np.load(body, allow_pickle=False))
+    while begin < len(content):
+        array, begin = _array(content, begin)
+        arrays.append(array)
     state: dict[str, Any] = _rich(header, arrays)
     return state
+
+
+def _array(content: memoryview, begin: int) -> tuple[np.ndarray[Any, Any], int]:
+    """The array in .npy format at a byte, and the byte after it. NumPy's own reader takes what
+    memory the head asks for, and Python's parser for heads that no NumPy of today writes."""
+    size = int.from_bytes(content[begin + 8 : begin + 10], "little")
+    head = _NPY.fullmatch(bytes(content[begin : begin + 10 + size]))
+    if head is None:
+        raise ValueError("the head of an array is none")
+    shape = tuple(map(int, _NUMBER.findall(head["shape"])))
+    kind = np.dtype(head["kind"].decode())
+    data = begin + 10 + size
+    end = data + prod(shape) * kind.itemsize
+    if end > len(content):
+        raise ValueError("an array is cut short")
+    order: Literal["F", "C"] = "F" if head["fortran"] == b"True" else "C"
+    return np.ndarray(shape, kind, bytes(content[data:end]), order=order).copy(order), end
+
+
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\0.."
+    rb"\{'descr': '(?P<kind>[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?)', "
+    rb"'fortran_order': (?P<fortran>True|False), "
+    rb"'shape': \((?P<shape>(?:(?:[0-9]{1,18}, )*+[0-9]{1,18},?)?)\), \} *\n",
+    re.DOTALL,
+)
+_NUMBER = re.compile(rb"\d+")
 
 
 def _rich(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
 
+from spoor.compression import padded, unpacked
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
@@ -290,7 +291,7 @@ def packed(
     takes for a small entry."""
     head = json.dumps(events).encode()
     entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return (compressor or _compressor()).compress(entry)
+    return padded((compressor or _compressor()).compress(entry), len(entry))
 
 
 def _compressor() -> zstandard.ZstdCompressor:
@@ -299,10 +300,7 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 def _parts(entry: bytes) -> tuple[list[Event], bytes]:
     """Events and bodies of an entry. Raises ValueError where it is damaged."""
-    try:
-        data = zstandard.ZstdDecompressor().decompress(entry)
-    except zstandard.ZstdError as error:
-        raise ValueError(str(error)) from error
+    data = unpacked(entry)
     end = 8 + int.from_bytes(data[:8], "little")
     try:
         events: list[Event] = json.loads(data[8:end])

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from spoor.compression import padded, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.learn.state import link_row, revive_link
 from spoor.types import Link, LinkBatch, Page, State, urls_of
@@ -302,14 +303,15 @@ def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
     """Encode batches for a message."""
     rows = json.dumps([batch_row(batch) for batch in batches], ensure_ascii=False)
     data = rows.encode("utf-8", "surrogatepass")
-    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data)
+    packed = zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data)
+    return padded(packed, len(data))
 
 
 def unpack_batches(data: bytes) -> list[LinkBatch]:
     """Decode the batches of `pack_batches`. Raises InputError for damaged bytes."""
     try:
-        text = zstandard.ZstdDecompressor().decompress(data).decode("utf-8", "surrogatepass")
+        text = unpacked(data).decode("utf-8", "surrogatepass")
         rows: list[Any] = json.loads(text)
-    except (zstandard.ZstdError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"batches of links are damaged: {error}") from error
     return [revive_batch(row) for row in rows]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import zstandard
 
+from spoor.compression import padded
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds.store import FAILURE, PAGE, REDIRECT
 
@@ -66,7 +67,11 @@ def pack(recording: Recording) -> Packed:
     for part in (anchors, targets.encode(), f"{kind} {status}".encode()):
         digest.update(part)
     time = recording.time if recording.time is not None else page.fetched_at
-    compress = zstandard.ZstdCompressor(level=3).compress
+    compressor = zstandard.ZstdCompressor(level=3)
+
+    def compress(data: bytes) -> bytes:
+        return padded(compressor.compress(data), len(data))
+
     return Packed(
         url=recording.url,
         where=recording.where,
