@@ -183,7 +183,7 @@ def warc() -> Iterator[Try]:
     """Archives, as `spoor web import` reads them."""
     from spoor.errors import InputError
     from spoor.formats.sources import open_source
-    from spoor.formats.warc_reader import Warc, page_at
+    from spoor.formats.warc_reader import Warc, read_page
 
     with temporary() as folder:
         file = Path(folder, "a.warc")
@@ -196,7 +196,7 @@ def warc() -> Iterator[Try]:
                         job()
             with suppress(InputError):
                 open_source(file)
-            page_at(file, 0, len(data))
+            read_page(file, 0, len(data))
 
         yield tried
 
@@ -346,7 +346,11 @@ def change_database(file: Path, given: FuzzedDataProvider) -> None:
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
         column = columns[given.ConsumeIntInRange(0, len(columns) - 1)]
         raw = given.ConsumeBytes(given.ConsumeIntInRange(0, 64))
-        values: list[Any] = [raw, raw.decode("latin-1"), given.ConsumeIntInRange(-(2**63), 2**63 - 1)]
+        values: list[Any] = [
+            raw,
+            raw.decode("latin-1"),
+            given.ConsumeIntInRange(-(2**63), 2**63 - 1),
+        ]
         values += [given.ConsumeFloat(), None, "[[1]]", "{}", "[" * 5000, '{"a": 1}']
         value = values[given.ConsumeIntInRange(0, len(values) - 1)]
         db.execute(f"UPDATE {table} SET {column} = ?", (value,))
@@ -361,7 +365,8 @@ def one_line(refused: type[Exception], way: Callable[[], object]) -> None:
     try:
         way()
     except refused as error:
-        assert "\n" not in str(error), f"more than one line: {str(error)[:200]!r}"
+        if "\n" in str(error):
+            raise AssertionError(f"more than one line: {str(error)[:200]!r}") from error
 
 
 # ---------------------------------------------------------------- rounds
@@ -410,9 +415,7 @@ class Rounds:
             self._keep(self.hangs, data, error, "memory")
             self._peak = peak
 
-    def _keep(
-        self, kept: dict[str, str], data: bytes, error: Exception, place: str = ""
-    ) -> None:
+    def _keep(self, kept: dict[str, str], data: bytes, error: Exception, place: str = "") -> None:
         frames = traceback.extract_tb(error.__traceback__)
         ours = [frame for frame in frames if "/spoor/" in frame.filename] or frames
         where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else place

@@ -28,7 +28,7 @@ def test_a_frame_of_a_stranger_is_not_unpacked_without_end() -> None:
     assert len(unpacked(padded(bomb, 2 * MOST_BYTES))) == 2 * MOST_BYTES
     silent = frame(b"words" * 9, write_content_size=False)
     for broken in (b"", b"x" * 50, bomb[:20], frame(b"words" * 9)[:-3], silent):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r"."):
             unpacked(broken)
 
 
@@ -43,7 +43,7 @@ def sealed(head: bytes, arrays: bytes = b"") -> bytes:
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
 
 
-def npy(array: np.ndarray) -> bytes:  # type: ignore[type-arg]
+def npy(array: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()

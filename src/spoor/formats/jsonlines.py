@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, File, FileSource, Job
+from spoor.formats.sources import CHUNK, File, FileSource, Job, moment
 from spoor.formats.words_around import words_around
 from spoor.isolate import parse_reply
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
 from spoor.web.urls import Joiner, canonical
 
-MAX_LINE = 1 << 28
+MAX_LINE = 1 << 26
 """Longest line in bytes; a longer one is no page."""
 
 JOINER = Joiner()
@@ -126,6 +126,8 @@ def _recording(row: dict[str, Any], where: str, ids: Mapping[str, str] | None) -
         raise _BadError(f"no URL that can be fetched: {given!r}") from error
     time = _time(row.pop("fetched_at", None))
     status = _take(row, "status", int)
+    if status is not None and not 0 <= status < 1000:
+        raise _BadError(f"status is {str(status)[:40]}, not one of HTTP")
     reply = _reply(row, url, 200 if status is None else status, time, ids)
     aliases = (given,) if given != url else ()
     return Recording(url, reply, where, time, aliases, row)
@@ -203,12 +205,18 @@ def _time(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError as error:
-        raise _BadError(f"fetched_at is {str(value)!r}, not a time as in RFC 3339") from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        seconds = moment(value)
+    else:
+        try:
+            date = datetime.fromisoformat(str(value))
+        except ValueError as error:
+            raise _BadError(
+                f"fetched_at is {str(value)[:40]!r}, not a time as in RFC 3339"
+            ) from error
+        seconds = moment((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
+    if seconds is None:
+        raise _BadError(f"fetched_at is {str(value)[:40]!r}, not between 1970 and the year 9999")
+    return float(seconds)
 
 
 def _labels(row: dict[str, Any]) -> frozenset[str]:

@@ -13,7 +13,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,11 @@ from xml.etree import ElementTree
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, FileSource, Job
+from spoor.formats.sources import CHUNK, FileSource, Job, moment
 from spoor.formats.words_around import words_around
-from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
+from spoor.isolate import GivenUpError, bounded
+from spoor.learn.state import link_row, revive_link
+from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected
 from spoor.web.urls import canonical
 
 INTERWIKI = re.compile(
@@ -39,6 +41,10 @@ FILES = frozenset(["file", "image", "media"])
 CATEGORIES = frozenset(["category"])
 SKIPPED_TAGS = frozenset(["gallery", "math", "chem", "score", "timeline", "templatestyles"])
 MAX_DEPTH = 40
+MAX_PAGE = 1 << 24
+"""Bytes of XML from one page to the next; the longest article of Wikipedia has an eighth of it."""
+
+ENTITY = b"<!ENTITY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +77,50 @@ class Dump(FileSource):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self._since = 0
+        """Bytes since the last page."""
         import_extra("mediawiki", f"{path} is a MediaWiki dump, which", "mwparserfromhell")
 
     def jobs(self) -> Iterator[Job]:
         site, root = Site(), None
+        try:
+            for event, element in self._events():
+                if event == "start":
+                    root = element if root is None else root
+                    continue
+                name = element.tag.rpartition("}")[2]
+                if name == "siteinfo":
+                    site = _site(element, root)
+                elif name == "page":
+                    self._since = 0
+                    job = self._job(element, site)
+                    if job is not None:
+                        yield job
+                    assert root is not None
+                    root.clear()
+        except ElementTree.ParseError as error:
+            raise InputError(
+                f"{self._path}: cut short or damaged XML ({error}); get it again, or give "
+                "--keep-going to take what it holds"
+            ) from error
+
+    def _events(self) -> Iterator[tuple[str, ElementTree.Element]]:
+        """Starts and ends of elements, which are dropped as soon as they are read."""
+        parser: Any = ElementTree.XMLPullParser(("start", "end"))
+        before = b""
         with self._file:
-            # Elements are dropped as soon as they are read.
             stream: Any = io.BufferedReader(self._file, CHUNK)
-            try:
-                for event, element in ElementTree.iterparse(stream, ("start", "end")):
-                    if event == "start":
-                        root = element if root is None else root
-                        continue
-                    name = element.tag.rpartition("}")[2]
-                    if name == "siteinfo":
-                        site = _site(element, root)
-                    elif name == "page":
-                        job = self._job(element, site)
-                        if job is not None:
-                            yield job
-                        assert root is not None
-                        root.clear()
-            except ElementTree.ParseError as error:
-                raise InputError(
-                    f"{self._path}: cut short or damaged XML ({error}); get it again, or give "
-                    "--keep-going to take what it holds"
-                ) from error
+            while data := stream.read(CHUNK):
+                if ENTITY in before + data:
+                    raise InputError(f"{self._path}: declares an entity, which no dump does")
+                before = data[-len(ENTITY) :]
+                parser.feed(data)
+                yield from parser.read_events()
+                self._since += len(data)
+                if self._since > MAX_PAGE:
+                    raise InputError(f"{self._path}: holds a page of over {MAX_PAGE >> 20} MiB")
+            parser.close()
+            yield from parser.read_events()
 
     def _job(self, page: ElementTree.Element, site: Site) -> Job | None:
         fields = {child.tag.rpartition("}")[2]: child for child in page}
@@ -153,29 +177,48 @@ def recording(
     except ValueError as error:
         raise InputError(f"{where}: no URL can be made of it ({error})") from error
     time = _time(timestamp)
-    article = _read(wikitext, title, site)
-    text = "".join(article.pieces)
-    links = tuple(_link(link, position, text) for position, link in enumerate(article.links))
+    body = wikitext.encode("utf-8", "replace")
+    facts = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in _items(site)}
+    try:
+        row = bounded(article_row, body, {"title": title, "site": facts})
+    except GivenUpError as error:
+        return Recording(url, Failed(0, "limit", str(error), 200), where, time)
+    text, headings, links, categories = row
     page = Page(
         url,
         title=title,
-        headings=(title, *article.headings),
-        text=MARKUP.sub("", text).strip(),
-        links=links,
+        headings=(title, *headings),
+        text=text,
+        links=tuple(map(revive_link, links)),
         language=site.language,
-        labels=frozenset(article.categories),
+        labels=frozenset(categories),
         fetched_at=time,
     )
     extra = {"root": True} if url == canonical(site.base) else None
-    return Recording(url, Fetched(0, page, size=len(wikitext.encode())), where, time, (), extra)
+    return Recording(url, Fetched(0, page, size=len(body)), where, time, (), extra)
+
+
+def _items(site: Site) -> list[tuple[str, Any]]:
+    return [(field.name, getattr(site, field.name)) for field in fields(site)]
+
+
+def article_row(body: bytes, title: str, site: dict[str, Any]) -> list[Any]:
+    """Text, headings, links and categories of a page's wikitext, as JSON values; what is parsed
+    under limits (`spoor.isolate`), since a parser of wikitext may take long for any of it."""
+    for name in ("files", "categories", "others"):
+        site[name] = frozenset(site[name])
+    article = _read(body.decode("utf-8"), title, Site(**site))
+    text = "".join(article.pieces)
+    links = [link_row(_link(link, place, text)) for place, link in enumerate(article.links)]
+    return [MARKUP.sub("", text).strip(), article.headings, links, article.categories]
 
 
 def _time(timestamp: str | None) -> float | None:
     try:
-        moment = datetime.fromisoformat(timestamp or "")
+        date = datetime.fromisoformat(timestamp or "")
     except ValueError:
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return moment((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
 
 
 @dataclass(slots=True)

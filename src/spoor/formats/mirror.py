@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from spoor.errors import InputError
-from spoor.formats.sources import Job
+from spoor.formats.sources import MAX_BODY, Job, moment
 from spoor.isolate import GivenUpError, parse_page
 from spoor.types import Fetched, Page, Recording
 from spoor.web.urls import Joiner, canonical
@@ -35,8 +35,6 @@ HTTRACK = ("hts-cache", "hts-log.txt")
 FURNITURE = re.compile(r"text/css|.*javascript.*|font/.*|image/.*|application/.*font.*")
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
-
-MAX_BODY = 1 << 26
 
 
 class Mirror:
@@ -142,8 +140,9 @@ def _address(file_url: str, head: bytes) -> tuple[str, float | None]:
     if signature is not None:
         url = f"http://{signature[1].decode('utf-8', 'replace')}"
         try:
-            time = parsedate_to_datetime(signature[2].decode("ascii", "replace")).timestamp()
-        except ValueError:
+            date = parsedate_to_datetime(signature[2].decode("ascii", "replace"))
+            time = moment(date.timestamp())
+        except (ValueError, OverflowError):
             time = None
     elif "%3F" in file_url:
         path, _, query = file_url.partition("%3F")

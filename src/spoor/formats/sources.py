@@ -19,9 +19,25 @@ Job = Callable[[], Recording | None]
 InputError for a bad one. A Job can be pickled and done in another process."""
 
 MAX_WINDOW = 1 << 31
-"""The largest zstandard window; memory is taken only as far as a file asks for it."""
+"""The largest zstandard window, of a file that is large itself."""
+
+MAX_BODY = 1 << 24
+"""Bytes of a document that are read; the rest of a longer one is left out, as a parser would."""
+
+MEMORY, PER_BYTE = 64 << 20, 20
+"""Bytes that a window may have, and so many for each of its file."""
+
+MAX_BYTES, MAX_RATIO = 32 << 20, 200
+"""Bytes that a file may unpack to, and so many for each of its own: what unpacks to more is made to
+keep its reader busy."""
+
+MAX_EMPTY_PARTS = 1_000
+"""In a row."""
 
 CHUNK = 1 << 18
+_READ = 1 << 14
+_STEP = 1 << 10
+"""Bytes of zstandard at a time: each may become a hundred thousand."""
 
 
 class Source(Protocol):
@@ -42,28 +58,78 @@ class Source(Protocol):
         ...
 
 
-class _Decoder(Protocol):
+def moment(seconds: float) -> float | None:
+    """Unix seconds of a capture; None for those that are not between 1970 and the year 9999."""
+    return seconds if 0.0 <= seconds < YEAR_10000 else None
+
+
+YEAR_10000 = 253_402_300_800.0
+"""In Unix seconds."""
+
+
+class _Unpacker(Protocol):
+    """One part of a compressed file, a bounded piece at a time."""
+
+    def unpack(self, data: bytes) -> tuple[bytes, bytes]:
+        """The next piece, and what is left of the data."""
+        ...
+
     @property
     def eof(self) -> bool: ...
     @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
+    def hungry(self) -> bool:
+        """Whether nothing more comes without more data."""
+        ...
 
 
-def _zstd_decoder() -> Any:
-    return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
+class _Zstandard:
+    hungry = True
+
+    def __init__(self, most: int) -> None:
+        decompressor = zstandard.ZstdDecompressor(max_window_size=most)
+        self._decoder = decompressor.decompressobj()
+        self.eof = False
+
+    def unpack(self, data: bytes) -> tuple[bytes, bytes]:
+        piece = self._decoder.decompress(data[:_STEP])
+        self.eof = self._decoder.eof
+        return piece, self._decoder.unused_data + data[_STEP:]
 
 
-def _gzip_decoder() -> Any:
-    return zlib.decompressobj(wbits=31)
+class _Gzip:
+    hungry = True
+
+    def __init__(self, most: int) -> None:
+        self._decoder = zlib.decompressobj(wbits=31)
+        self.eof = False
+
+    def unpack(self, data: bytes) -> tuple[bytes, bytes]:
+        piece = self._decoder.decompress(data, CHUNK)
+        self.eof = self._decoder.eof
+        return piece, self._decoder.unused_data or self._decoder.unconsumed_tail
 
 
-CODECS: dict[bytes, tuple[str, Callable[[], Any]]] = {
-    b"\x28\xb5\x2f\xfd": ("zstandard", _zstd_decoder),
-    b"\x1f\x8b": ("gzip", _gzip_decoder),
-    b"BZh": ("bzip2", bz2.BZ2Decompressor),
+class _Bzip2:
+    def __init__(self, most: int) -> None:
+        self._decoder = bz2.BZ2Decompressor()
+        self.eof = False
+
+    @property
+    def hungry(self) -> bool:
+        return self._decoder.needs_input
+
+    def unpack(self, data: bytes) -> tuple[bytes, bytes]:
+        piece = self._decoder.decompress(data, CHUNK)
+        self.eof = self._decoder.eof
+        return piece, self._decoder.unused_data if self.eof else b""
+
+
+CODECS: dict[bytes, tuple[str, Callable[[int], _Unpacker]]] = {
+    b"\x28\xb5\x2f\xfd": ("zstandard", _Zstandard),
+    b"\x1f\x8b": ("gzip", _Gzip),
+    b"BZh": ("bzip2", _Bzip2),
 }
-"""First bytes → name, decoder."""
+"""First bytes → name, what unpacks it: made with the largest window."""
 
 
 class File(io.RawIOBase):
@@ -84,7 +150,9 @@ class File(io.RawIOBase):
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         self._codec = next((CODECS[magic] for magic in CODECS if head.startswith(magic)), None)
-        self._decoder: _Decoder | None = None
+        self._part: _Unpacker | None = None
+        self._empty_parts = 0
+        self._unpacked = 0
         self._left = b""
         self._ready = memoryview(b"")
         self._given = 0
@@ -120,27 +188,37 @@ class File(io.RawIOBase):
     def _more(self) -> bytes | None:
         """The next decompressed piece (it may be empty), or None at the end."""
         try:
-            data = self._left or self._file.read(CHUNK)
-            self._left = b""
             if self._codec is None:
-                return data or None
-            name, make = self._codec
-            if self._decoder is None:
-                if not data.rstrip(b"\0"):
-                    return None
-                self._decoder = make()
-            if not data:
-                raise InputError(
-                    f"{self.path}: cut short (its {name} data ends in the middle); get it again, "
-                    "or give --keep-going to take what it holds"
-                )
-            decoder = self._decoder
-            assert decoder is not None
-            piece = decoder.decompress(data)
-            if decoder.eof:
-                self._left, self._decoder = decoder.unused_data, None
+                return self._file.read(CHUNK) or None
+            data = self._left
+            if not data and (self._part is None or self._part.hungry):
+                data = self._file.read(_READ)
+            return self._unpack(data, *self._codec)
         except (zlib.error, zstandard.ZstdError, OSError, ValueError) as error:
             raise InputError(f"{self.path}: damaged ({error}); get it again") from error
+
+    def _unpack(self, data: bytes, name: str, make: Callable[[int], _Unpacker]) -> bytes | None:
+        part = self._part
+        if part is None:
+            if not data.rstrip(b"\0"):
+                return None
+            part = self._part = make(min(MAX_WINDOW, MEMORY + PER_BYTE * self.total))
+            self._empty_parts += 1
+        piece, self._left = part.unpack(data)
+        if piece:
+            self._empty_parts = 0
+        elif not data and part.hungry and not part.eof:
+            raise InputError(
+                f"{self.path}: cut short (its {name} data ends in the middle); get it again, "
+                "or give --keep-going to take what it holds"
+            )
+        if part.eof:
+            self._part = None
+        self._unpacked += len(piece)
+        if self._unpacked > MAX_BYTES + MAX_RATIO * self.done:
+            raise InputError(f"{self.path}: unpacks to over {MAX_RATIO} times its size; refused")
+        if self._empty_parts > MAX_EMPTY_PARTS:
+            raise InputError(f"{self.path}: damaged (over {MAX_EMPTY_PARTS:,} parts are empty)")
         return piece
 
     def close(self) -> None:

@@ -16,9 +16,10 @@ from typing import Any
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, FileSource, Job
+from spoor.formats.sources import CHUNK, MAX_BODY, FileSource, Job, moment
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
+from spoor.web.content_encoding import inflaters_of
 from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -26,8 +27,8 @@ RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordTyp
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
 
-MAX_BODY = 1 << 26
-"""Bytes of a record that are read; the rest of a longer one is left out."""
+MAX_HEAD = 1 << 20
+"""Bytes of a record's head and that of the reply in it."""
 
 
 class Warc(FileSource):
@@ -59,7 +60,7 @@ def read_page(file: Path, offset: int, length: int) -> Page | None:
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
-            member = io.BytesIO(stream.read(length))
+            member = io.BytesIO(stream.read(min(length, MAX_HEAD + MAX_BODY)))
         record = next(ArchiveIterator(member, RECORD_TYPES, parse_http=False), None)
         job = None if record is None else _job(record, f"{file} at {offset}")
         answer = None if job is None else job()
@@ -79,7 +80,8 @@ def _job(record: WarcRecord, where: str) -> Job | None:
     target = (record.headers.get("WARC-Target-URI") or "").strip("<>")
     if not target.startswith(("http:", "https:")):
         return None
-    time = record.record_date.timestamp() if record.headers.get("WARC-Date") else None
+    date = record.record_date  # None where it is none
+    time = None if date is None else moment(date.timestamp())
     if record.record_type == WarcRecordType.revisit:
         other = (record.headers.get("WARC-Refers-To-Target-URI") or "").strip("<>")
         return partial(_revisit, target, other, where, time) if other else None
@@ -132,16 +134,28 @@ def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:
     Many archives hold bodies that were decoded already under headers that say otherwise, so a body
     that does not decode is taken as it is.
     """
-    for decode in ("all", "none"):
+    for decode in ("transfer", "none"):
         record = WarcRecord()
         record.init_headers(record_type=WarcRecordType.response)
         record.set_bytes_content(block)
         record.is_http = True
         try:
             record.parse_http(auto_decode=decode)
-            body = record.reader.read()
+            body = record.reader.read(MAX_BODY)
         except OSError:
             continue
         headers = {name.lower(): value for name, value in record.http_headers.items()}
-        return record.http_headers.status_code or 0, headers, body
+        encoding = headers.get("content-encoding", "")
+        return record.http_headers.status_code or 0, headers, _decoded(body, encoding)
     return 0, {}, b""
+
+
+def _decoded(body: bytes, encoding: str) -> bytes:
+    """As much of a body as is read, without its content encoding; as it is where that fails."""
+    whole = body
+    try:
+        for inflater in inflaters_of(encoding):
+            body = inflater.feed(body, MAX_BODY)
+    except ValueError:
+        return whole
+    return body
