@@ -1,0 +1,71 @@
+"""Rows and columns of an export, which all its forms share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+"""Values by column, of those that were asked for; None where a page says nothing of it. Beside
+them `archive`: (file, offset) of its response, or None; for passages `passages`."""
+
+COLUMNS: Mapping[str, str] = {
+    "url": "string",
+    "title": "string",
+    "score": "float64",
+    "relevant": "bool",
+    "status": "int32",
+    "host": "string",
+    "fetched_at": "time",
+    "size": "int64",
+    "depth": "int32",
+    "path": "list<string>",
+    "why": "list<reason>",
+    "probability": "float64",
+    "flags": "list<string>",
+    "text": "string",
+}
+"""Column → its kind: those of each export; `text` only where it was asked for, but for Parquet.
+Times are RFC 3339, sizes bytes, a reason is {reason, share}."""
+
+ON_REQUEST: Mapping[str, str] = {
+    "text": "string",
+    "markdown": "string",
+    "kind": "string",
+    "language": "string",
+    "date": "string",
+    "author": "string",
+    "licence": "string",
+    "links": "list<string>",
+    "json_ld": "json",
+    "microdata": "json",
+    "tables": "json",
+}
+"""Column → its kind: what a document itself says, read out of the archive where it is asked for."""
+
+BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables"))
+"""Columns that may be as long as the document itself."""
+
+COPIES = "copies"
+"""Column of the near-copies that a document stands for (their URLs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an export is told beside its rows."""
+
+    columns: Mapping[str, str] = field(default_factory=lambda: dict(COLUMNS))
+    """Column → kind, in their order."""
+    folder: Path = Path()
+    """Of the run, for its archive."""
+    index: str = "spoor"
+    """Of bulk lines."""
+    title: str = ""
+    """Of the collection, where a form has room for one."""
+
+
+def plain(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:
+    """The columns of a row that it has."""
+    return {name: row[name] for name in columns if name in row}

@@ -1,0 +1,49 @@
+"""CSV (RFC 4180) in UTF-8, without formulas."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from spoor.formats.exporters.columns import Options, Row, plain
+
+_FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠-])")
+"""Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
+programs that part cells by semicolons or tabs see one begin."""
+
+
+def write(rows: Iterable[Row], path: Path, options: Options) -> int:
+    """A line a row. A list is one cell, a line for each item; an apostrophe precedes what a
+    spreadsheet would read as a formula. Returns how many rows."""
+    count = 0
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        made = csv.DictWriter(file, list(options.columns))
+        made.writeheader()
+        for row in rows:
+            values = plain(row, options.columns)
+            made.writerow({name: cell(value) for name, value in values.items()})
+            count += 1
+    return count
+
+
+def cell(value: object) -> object:
+    """A value as a cell of a table."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        value = "\n".join(map(_item, value))
+    elif isinstance(value, Mapping):
+        value = _item(value)
+    if isinstance(value, str):
+        value = value.replace("\0", "")
+        return _FORMULA.sub("'", value)
+    return value
+
+
+def _item(item: object) -> str:
+    if isinstance(item, Mapping) and item.keys() == {"reason", "share"}:
+        return f"{item['reason']} ({item['share']:+g})"
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)

@@ -1,0 +1,61 @@
+"""A SQLite file with a table of the pages and full-text search (FTS5) over their words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.formats.exporters.columns import Options, Row, plain
+
+_KINDS = {"float64": "REAL", "bool": "INTEGER", "int32": "INTEGER", "int64": "INTEGER"}
+
+_SEARCHED = ("title", "text", "markdown")
+
+
+def write(rows: Iterable[Row], path: Path, options: Options) -> int:
+    """The table `pages`, lists as JSON, and `search`, which finds in title and text:
+    `SELECT url FROM pages JOIN search ON search.rowid = pages.id WHERE search MATCH 'kiln'`.
+    Returns how many rows."""
+    columns = options.columns
+    typed = [f"{_quoted(name)} {_KINDS.get(kind, 'TEXT')}" for name, kind in columns.items()]
+    searched = [name for name in _SEARCHED if name in columns]
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        # The file is thrown away where this process dies, so nothing has to wait for the disk.
+        db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-8000")
+        db.execute("BEGIN")
+        db.execute(f"CREATE TABLE pages (id INTEGER PRIMARY KEY, {', '.join(typed)})")
+        db.execute(
+            f"CREATE VIRTUAL TABLE search USING fts5({', '.join(searched)}, content='pages', "
+            "content_rowid='id', tokenize='unicode61 remove_diacritics 2')"
+        )
+        marks = ", ".join("?" * (len(columns) + 1))
+        words = f"INSERT INTO search(rowid, {', '.join(searched)}) VALUES (?{', ?' * len(searched)})"
+        count = 0
+        for row in rows:
+            values = {name: _stored(value) for name, value in plain(row, columns).items()}
+            count += 1
+            inserted = (count, *(values.get(name) for name in columns))
+            db.execute(f"INSERT INTO pages VALUES ({marks})", inserted)
+            db.execute(words, (count, *(values.get(name) for name in searched)))
+        db.execute("CREATE INDEX pages_by_url ON pages (url)")
+        db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise InputError(f"cannot write {path}: {error}") from error
+    finally:
+        db.close()
+    return count
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False)
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,125 @@
+"""Where an export goes: a file or a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.files import sync_folder
+
+LIST = "index.jsonl"
+"""In a folder of documents: a line for each file, with the address of its document."""
+
+_WRITTEN = re.compile(r"[^/]*-[0-9a-f]{10}(-[0-9]+)?\.[a-z]{2,8}")
+
+_RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+"""Names of devices on Windows."""
+
+
+@contextmanager
+def new_file(out: Path) -> Iterator[Path]:
+    """A path for a new file that replaces `out` once it is complete and on the disk; on an error it
+    is removed."""
+    if os.path.isdir(out):
+        raise InputError(f"{out} is a folder; give the name of a file")
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        # Made anew: what another program put there under the name is not followed.
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o666))
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(out)
+        sync_folder(out.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A new folder that replaces `out` once it is complete. What it replaces is empty or of an
+    earlier export: raises InputError where anything else lies in it."""
+    refuse_other_files(out)
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    old = out.with_name(f".{out.name}.{os.getpid()}.old")
+    try:
+        part.mkdir()
+        yield part
+        if out.exists():
+            out.rename(old)
+        part.rename(out)
+        sync_folder(out.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        if out.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_other_files(out: Path) -> None:
+    """Raises InputError where a folder that an export would replace holds what none wrote."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise InputError(f"{out} is no folder; give the name of one")
+    if not out.exists():
+        return
+    for folder, folders, names in os.walk(out):
+        for name in folders:
+            if os.path.islink(os.path.join(folder, name)):
+                names.append(name)
+        for name in names:
+            if not _WRITTEN.fullmatch(name) and (name != LIST or folder != str(out)):
+                raise InputError(
+                    f"{os.path.join(folder, name)} is of no export; give the name of a new folder"
+                )
+
+
+class Folder:
+    """Writes a file a document, in a folder a host, under names that are safe on every system."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._list = (path / LIST).open("x", encoding="utf-8", errors="replace")
+        self.count = 0
+
+    def write(self, url: str, host: str, title: str, suffix: str, text: str) -> str:
+        """Write one document; returns the name of its file within the folder."""
+        folder = self._path / safe_name(host, 80)
+        folder.mkdir(exist_ok=True)
+        digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:10]
+        stem = f"{safe_name(title, 80)}-{digest}"
+        file, more = folder / f"{stem}{suffix}", 1
+        while file.exists():  # the same page fetched again, or the same 40 bits
+            more += 1
+            file = folder / f"{stem}-{more}{suffix}"
+        file.write_text(text, "utf-8", errors="replace", newline="\n")
+        name = file.relative_to(self._path).as_posix()
+        line: dict[str, Any] = {"file": name, "url": url, "title": title}
+        self._list.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.count += 1
+        return name
+
+    def close(self) -> None:
+        """End the list of files."""
+        self._list.close()
+
+
+def safe_name(text: str, most: int) -> str:
+    """Letters, digits and single hyphens of a text, in lower case, at most so many bytes; `page`
+    where it has none. It neither leads anywhere nor begins with a dot."""
+    folded = unicodedata.normalize("NFKC", text[: 4 * most]).lower().replace("_", "-")
+    words = "-".join(re.findall(r"\w+", folded))
+    cut = words.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip("-")
+    return f"{cut}-page" if _RESERVED.fullmatch(cut) else cut or "page"

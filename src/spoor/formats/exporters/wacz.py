@@ -1,0 +1,240 @@
+"""WACZ 1.1.1: an archive with its index and a list of its pages, in one ZIP file that players such
+as ReplayWeb.page open where it lies (https://specs.webrecorder.net/wacz/1.1.1/).
+
+The records are copied as they were archived. The index is CDXJ in compressed blocks (ZipNum), sorted
+on the disk, so that memory stays flat.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from spoor.display import printable
+from spoor.distribution import NAME, VERSION
+from spoor.formats.exporters.columns import Options, Row
+from spoor.formats.exporters.jsonl import json_line
+from spoor.formats.exporters.warc import first_record, records
+
+BLOCK = 300
+"""Lines of the index that are compressed together, as the `wacz` tool does."""
+
+SORTED_AT_ONCE = 50_000
+"""Lines of the index that are sorted in memory."""
+
+_ARCHIVE = "data.warc.gz"
+_WWW = re.compile(r"^www\d*\.")
+_FIRST = datetime(1980, 1, 1, tzinfo=UTC)
+"""ZIP knows no time before."""
+
+
+def write(rows: Iterable[Row], path: Path, options: Options) -> int:
+    """One archive of all rows; returns how many pages. Raises InputError where a page was not
+    archived. Costs some disk beside `path` while it is written: the index and the list of pages."""
+    parts: list[dict[str, Any]] = []
+    with ExitStack() as undo:
+        beside = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=path.parent)))
+        file = undo.enter_context(ZipFile(path, "w", ZIP_STORED, allowZip64=True))
+        pages = undo.enter_context((beside / "pages").open("w+b"))
+        lines = _Sorted(beside)
+        with _entry(file, f"archive/{_ARCHIVE}", parts, compress=False) as out:
+            count, first, latest = _archive(rows, out, pages, lines, options)
+        with _entry(file, "indexes/index.cdx.gz", parts, compress=False) as out:
+            blocks = list(_blocks(lines.merged(), out))
+        with _entry(file, "indexes/index.idx", parts) as out:
+            head = {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}
+            out.write(f"!meta 0 {json.dumps(head)}\n".encode())
+            for block in blocks:
+                out.write(block)
+        pages.seek(0)
+        with _entry(file, "pages/pages.jsonl", parts) as out:
+            head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
+            out.write(json_line({**head, "hasText": "text" in options.columns}))
+            shutil.copyfileobj(pages, out)
+        package = json.dumps(_package(parts, options, first, latest), indent=2).encode()
+        with _entry(file, "datapackage.json", []) as out:
+            out.write(package)
+        with _entry(file, "datapackage-digest.json", []) as out:
+            out.write(json.dumps({"path": "datapackage.json", "hash": _digest(package)}).encode())
+    return count
+
+
+def _archive(
+    rows: Iterable[Row], out: _Counted, pages: IO[bytes], lines: _Sorted, options: Options
+) -> tuple[int, str, str]:
+    """Copy the records of all rows; returns their number, and the first URL with the latest time."""
+    begun: set[str] = set()
+    count, first, latest = 0, "", ""
+    for row in rows:
+        url, when = row["url"], row["fetched_at"]
+        for index, (member, head) in enumerate(records(row, options)):
+            if not index:
+                name = row["archive"][0]
+                if name not in begun:
+                    begun.add(name)
+                    out.write(first_record(options.folder / name))
+                lines.add(cdxj(url, head, out.size, len(member)))
+            out.write(member)
+        page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
+        if row.get("text") is not None:
+            page["text"] = row["text"]
+        pages.write(json_line(page))
+        first, latest = first or url, max(latest, when)
+        count += 1
+    return count, first, latest
+
+
+def _package(
+    parts: list[dict[str, Any]], options: Options, first: str, latest: str
+) -> dict[str, Any]:
+    created = datetime.fromisoformat(latest) if latest else _FIRST
+    package = {
+        "profile": "data-package",
+        "wacz_version": "1.1.1",
+        "title": printable(options.title) or "Pages",
+        "software": f"{NAME} {VERSION}",
+        "created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "resources": parts,
+    }
+    return package | ({"mainPageUrl": first} if first else {})
+
+
+# ---------------------------------------------------------------- parts of the ZIP file
+
+
+class _Counted:
+    """A part of a ZIP file as it is written: its size and digest so far."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        self._file.write(data)
+        self._digest.update(data)
+        self.size += len(data)
+        return len(data)
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{self._digest.hexdigest()}"
+
+
+@contextmanager
+def _entry(
+    file: ZipFile, name: str, parts: list[dict[str, Any]], *, compress: bool = True
+) -> Iterator[_Counted]:
+    """A part of the file, and its line in the list of all. Archive and index are not compressed
+    again, so that a player can read one record."""
+    info = ZipInfo(name, _FIRST.timetuple()[:6])
+    info.compress_type = ZIP_DEFLATED if compress else ZIP_STORED
+    info.external_attr = 0o644 << 16
+    with file.open(info, "w", force_zip64=True) as stream:
+        counted = _Counted(stream)
+        yield counted
+    parts.append(
+        {
+            "name": name.rpartition("/")[2],
+            "path": name,
+            "hash": counted.digest,
+            "bytes": counted.size,
+        }
+    )
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+# ---------------------------------------------------------------- the index
+
+
+class _Sorted:
+    """Lines in any order, sorted through files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lines: list[bytes] = []
+        self._files: list[Path] = []
+
+    def add(self, line: bytes) -> None:
+        self._lines.append(line)
+        if len(self._lines) >= SORTED_AT_ONCE:
+            file = self._folder / f"lines-{len(self._files)}"
+            file.write_bytes(b"".join(sorted(self._lines)))
+            self._files.append(file)
+            self._lines.clear()
+
+    def merged(self) -> Iterator[bytes]:
+        """All lines, in the order of bytes."""
+        with ExitStack() as undo:
+            runs: list[Iterable[bytes]] = [
+                undo.enter_context(file.open("rb")) for file in self._files
+            ]
+            yield from heapq.merge(sorted(self._lines), *runs)
+
+
+def _blocks(lines: Iterator[bytes], out: _Counted) -> Iterator[bytes]:
+    """Write the index in compressed blocks; yields the line that names each."""
+    while block := list(islice(lines, BLOCK)):
+        packer = zlib.compressobj(wbits=31)
+        data = packer.compress(b"".join(block)) + packer.flush()
+        place = {"offset": out.size, "length": len(data), "digest": _digest(data)}
+        yield block[0].partition(b"{")[0] + json.dumps(place).encode() + b"\n"
+        out.write(data)
+
+
+def cdxj(url: str, head: bytes, offset: int, length: int) -> bytes:
+    """The line of a response in the index. `head` is the beginning of its record, with its headers
+    and those of HTTP."""
+    warc, _, http = head.partition(b"\r\n\r\n")
+    status, _, fields = http.partition(b"\r\n\r\n")[0].partition(b"\r\n")
+    about, said = _headers(warc), _headers(fields)
+    words = status.split()
+    value = {
+        "url": url,
+        "mime": said.get("content-type", "").partition(";")[0].strip().lower() or "unk",
+        "status": words[1].decode("latin-1") if len(words) > 1 else "",
+        "digest": about.get("warc-payload-digest") or about.get("warc-block-digest") or "-",
+        "length": str(length),
+        "offset": str(offset),
+        "filename": _ARCHIVE,
+    }
+    return f"{surt(url)} {_stamp(about.get('warc-date', ''))} {json.dumps(value)}\n".encode()
+
+
+def _headers(lines: bytes) -> dict[str, str]:
+    rows = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n"))
+    return {name.strip().lower(): value.strip() for name, _, value in rows}
+
+
+def _stamp(date: str) -> str:
+    return re.sub(r"\D", "", date)[:14].ljust(14, "0")
+
+
+def surt(url: str) -> str:
+    """The key of a URL in an index: its host from the right, then the path, in lower case, the
+    parameters in order, as the player looks it up."""
+    parts = urlsplit(url.lower())
+    host = ",".join(reversed(_WWW.sub("", parts.hostname or "").split(".")))
+    port = f":{parts.port}" if parts.port else ""
+    query = f"?{_ordered(parts.query)}" if parts.query else ""
+    return f"{host}{port}){parts.path or '/'}{query}".replace(" ", "%20")
+
+
+def _ordered(query: str) -> str:
+    return "&".join(sorted(query.split("&")))
