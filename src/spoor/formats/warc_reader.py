@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,30 @@ def read_page(file: Path, offset: int, length: int) -> Page | None:
         return None
     reply = None if answer is None else answer.reply
     return reply.page if isinstance(reply, Fetched) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A reply out of an archive."""
+
+    content_type: str
+    body: bytes
+    """Without its transfer and content encoding, at most `MAX_BODY` bytes."""
+
+
+def reply_at(file: Path, offset: int, length: int) -> Archived | None:
+    """The response at `offset` as it was received; None where there is none that can be read."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            member = io.BytesIO(stream.read(length))
+        record = next(ArchiveIterator(member, WarcRecordType.response, parse_http=False), None)
+        if record is None:
+            return None
+        _, headers, body = _http(record.reader.read(min(record.content_length, MAX_BODY)))
+    except (OSError, ValueError):
+        return None
+    return Archived(headers.get("content-type", ""), body)
 
 
 def _job(record: WarcRecord, where: str) -> Job | None:

@@ -1,0 +1,151 @@
+"""The documents of a run, as they are read out of its archive when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spoor.formats.fields import Fields, embedded, tables_of
+from spoor.formats.warc_reader import Archived, reply_at
+from spoor.runs.passages import Passage, PassageScores, passages_of
+from spoor.runs.rows import PageRow, Why
+from spoor.documents.document import Document, Unreadable
+
+
+class RunDocument:
+    """One document of a run.
+
+    What the run noted costs nothing; what the document itself says is read out of the archive once,
+    when it is first asked for, and is empty where the document does not say it, cannot be read, or
+    was not archived (`--no-warc`).
+    """
+
+    def __init__(self, folder: Path, row: PageRow, scores: PassageScores) -> None:
+        self._folder = folder
+        self._scores = scores
+        self.row = row
+        """As the run noted it."""
+
+    def __repr__(self) -> str:
+        return f"RunDocument({self.url!r}, score={self.score:.2f})"
+
+    # -- noted by the run
+
+    @property
+    def url(self) -> str:
+        return self.row.url
+
+    @property
+    def score(self) -> float:
+        """Of the judge, in [0, 1]."""
+        return self.row.score
+
+    @property
+    def relevant(self) -> bool:
+        return self.row.relevant
+
+    @property
+    def why(self) -> Why:
+        """(reason, share) of its score."""
+        return self.row.why
+
+    @property
+    def path(self) -> Sequence[str]:
+        """URLs from the seed to this document."""
+        return self.row.path
+
+    @property
+    def fetched_at(self) -> datetime:
+        """In UTC."""
+        return datetime.fromtimestamp(self.row.time, UTC)
+
+    @property
+    def title(self) -> str:
+        return self.row.title or self.content.title
+
+    # -- read out of the archive
+
+    @cached_property
+    def _reply(self) -> Archived | None:
+        row = self.row
+        if row.warc_file is None or row.warc_offset is None or row.warc_length is None:
+            return None
+        return reply_at(self._folder / row.warc_file, row.warc_offset, row.warc_length)
+
+    @cached_property
+    def content(self) -> Document:
+        """What it becomes for a reader; without text where it cannot be read."""
+        reply = self._reply
+        if reply is None:
+            return Document(self.url, "", "")
+        read = read_document(reply.body, self.url, content_type=reply.content_type)
+        if isinstance(read, Unreadable):
+            return Document(self.url, read.kind, "", notes=(read.reason,))
+        return read
+
+    @property
+    def archived(self) -> bool:
+        """Whether it stands in the archive, readable."""
+        return self._reply is not None
+
+    @property
+    def bytes(self) -> bytes:
+        """As it was received, without its content encoding."""
+        return b"" if self._reply is None else self._reply.body
+
+    @property
+    def kind(self) -> str:
+        """`html`, `pdf`, …: see `spoor.documents.document.Document`."""
+        return self.content.kind
+
+    @property
+    def media_type(self) -> str:
+        return self.content.media_type
+
+    @property
+    def language(self) -> str:
+        """A BCP 47 tag, as declared."""
+        return self.content.language
+
+    @property
+    def date(self) -> str:
+        """ISO 8601, as declared."""
+        return self.content.date
+
+    @property
+    def author(self) -> str:
+        return self.content.author
+
+    @property
+    def licence(self) -> str:
+        """URL or name of the licence that it declares."""
+        return self.content.licence
+
+    @property
+    def text(self) -> str:
+        """The main content, an empty line between its parts."""
+        return self.content.text
+
+    @property
+    def markdown(self) -> str:
+        """The same as Markdown."""
+        return self.content.markdown
+
+    @property
+    def links(self) -> list[str]:
+        """Canonical URLs of its links, each once."""
+        return list(dict.fromkeys(link.url for link in self.content.links))
+
+    @property
+    def passages(self) -> list[Passage]:
+        """Pieces of the text, sized for retrieval, that hold words of the topic; all where none
+        does."""
+        return passages_of(self.content.blocks, self._scores, self.text)
+
+    @property
+    def all_passages(self) -> list[Passage]:
+        """Every passage of the text."""
+        return passages_of(self.content.blocks, self._scores, self.text, everything=True)

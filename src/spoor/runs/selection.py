@@ -1,0 +1,51 @@
+"""Which documents of a run are meant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from spoor.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A part of the pages of a run."""
+
+    everything: bool = False
+    """Not only the relevant ones."""
+    min_score: float | None = None
+    """Least score, in [0, 1]."""
+    since: float | None = None
+    """Fetched at this moment or later, Unix seconds."""
+    copies: bool = True
+    """False: without near-copies, of which the one fetched first stands for the others."""
+
+    def __post_init__(self) -> None:
+        score = self.min_score
+        if score is not None and not (math.isfinite(score) and 0 <= score <= 1):
+            raise InputError(f"the least score is {score:g}; scores are from 0 to 1")
+
+    @property
+    def condition(self) -> tuple[str, tuple[float, ...]]:
+        """As SQL over the table of pages, each condition behind an AND, with its values."""
+        parts: list[str] = []
+        values: list[float] = []
+        if not self.everything:
+            parts.append(" AND relevant")
+        for name, value in (("score", self.min_score), ("time", self.since)):
+            if value is not None:
+                parts.append(f" AND {name} >= ?")
+                values.append(value)
+        return "".join(parts), tuple(values)
+
+
+def moment(text: str) -> float:
+    """Unix seconds of a date or time in ISO 8601, in UTC unless it says otherwise. Raises
+    InputError."""
+    try:
+        parsed = datetime.fromisoformat(text.strip())
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(f"{text!r} is no date; write 2026-01-31 or 2026-01-31T18:00Z") from None
