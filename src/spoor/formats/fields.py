@@ -1,15 +1,19 @@
 """Fields of an HTML page: values by CSS selector or XPath, JSON-LD, microdata, and tables.
 
 What a page does not have is None, never a guess. Selectors are those of parsel (`::text`,
-`::attr(name)`), JSON-LD and microdata are read by extruct.
+`::attr(name)`), microdata are read by extruct.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
@@ -23,6 +27,14 @@ MOST_CHARACTERS = 1 << 20
 
 MOST_SOURCE = 1 << 22
 """Characters of HTML that are read."""
+
+MOST_TABLES = 300
+MOST_ROWS = 10_000
+MOST_COLUMNS = 100
+"""Of a page, and of a table."""
+
+MOST_ITEMS = 3_000
+"""Items and properties of microdata: reading them takes time in the square of their number."""
 
 _NAME = re.compile(r"[^\W\d]\w{0,62}")
 
@@ -68,9 +80,14 @@ def values_of(html: str, specs: Sequence[FieldSpec]) -> dict[str, Any]:
     the extra."""
     if not specs:
         return {}
-    (parsel,) = import_extra("fields", "--field", "parsel")
+    parsel, lxml = import_extra("fields", "--field", "parsel", "lxml.etree")
     # Without huge_tree libxml2 stops at 256 elements inside one another.
-    root = parsel.Selector(html[:MOST_SOURCE] or "<p>", type="html", huge_tree=False)
+    parser = lxml.HTMLParser(recover=True, huge_tree=False, no_network=True, encoding="utf-8")
+    source = html[:MOST_SOURCE].replace("\0", "").encode("utf-8", "replace")
+    tree = lxml.fromstring(source or b"<p>", parser)
+    if tree is None:  # nothing but comments
+        return dict.fromkeys((spec.name for spec in specs), None)
+    root = parsel.Selector(root=tree, type="html")
     return {spec.name: _value(root, spec) for spec in specs}
 
 
@@ -80,7 +97,7 @@ def _value(root: Any, spec: FieldSpec) -> Any:
             found = root.xpath(spec.selector.removeprefix("xpath:"))
         else:
             found = root.css(spec.selector)
-    except ValueError as error:  # cssselect's and parsel's errors of syntax are of this kind
+    except Exception as error:  # parsel's, cssselect's or lxml's: their errors have no one kind
         raise InputError(f"--field {spec.name}: {spec.selector!r} cannot be read: {error}") from None
     values: list[str] = []
     room = MOST_CHARACTERS
@@ -105,24 +122,87 @@ def _text(match: Any) -> str:
     return " ".join(text.split())
 
 
-def json_ld(html: str, url: str) -> list[Any] | None:
-    """The objects that a page states as JSON-LD, as they stand there; None where it states none, or
-    nothing that can be read. Raises InputError without the extra."""
-    (module,) = import_extra("fields", "JSON-LD", "extruct.jsonld")
-    return _read(lambda: module.JsonLdExtractor().extract(html[:MOST_SOURCE], base_url=url))
+def json_ld(html: str) -> list[Any] | None:
+    """The objects that a page states as JSON-LD, as they stand there; None where it states none
+    that can be read."""
+    found: list[Any] = []
+    for script in LexborHTMLParser(html[:MOST_SOURCE]).css('script[type="application/ld+json" i]'):
+        with suppress(ValueError, RecursionError):
+            stated = json.loads(script.text(), strict=False)
+            found += stated if isinstance(stated, list) else [stated]
+    return found[:MOST] or None
 
 
 def microdata(html: str, url: str) -> list[Any] | None:
-    """The items that a page states as microdata: `type`, `properties`. As `json_ld`."""
+    """The items that a page states as microdata: `type`, `properties`; None where it states none,
+    or more than `MOST_ITEMS`. Raises InputError without the extra."""
     (module,) = import_extra("fields", "Microdata", "extruct.w3cmicrodata")
-    return _read(lambda: module.MicrodataExtractor().extract(html[:MOST_SOURCE], base_url=url))
-
-
-def _read(extract: Callable[[], list[Any]]) -> list[Any] | None:
+    marks = html.count("itemscope") + html.count("itemprop")
+    if not marks or marks > MOST_ITEMS:
+        return None
     try:
-        return extract() or None
+        return module.MicrodataExtractor().extract(html[:MOST_SOURCE], base_url=url) or None
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None  # of a page that is broken in a way that the library did not foresee
+
+
+def tables_of(html: str) -> list[Any] | None:
+    """The tables of a page: {`caption`, `rows`}, each row its cells' texts, a cell that spans
+    several standing in each of them; None where it has none. Tables that only arrange the page
+    (`role=presentation`, or with tables in them) are none; so are those of a page that has more
+    than `MOST_TABLES`."""
+    if html.lower().count("<table") > MOST_TABLES:
+        return None
+    found: list[Any] = []
+    room = MOST_CHARACTERS
+    for table in LexborHTMLParser(html[:MOST_SOURCE]).css("table"):
+        if table.attributes.get("role") in ("presentation", "none") or table.css_first("table table"):
+            continue
+        caption = table.css_first("caption")
+        rows = _rows(table)
+        room -= sum(len(cell) for row in rows for cell in row)
+        if room < 0:
+            break
+        if rows:
+            found.append({"caption": _words(caption) if caption else None, "rows": rows})
+    return found or None
+
+
+def _rows(table: LexborNode) -> list[list[str]]:
+    rows: list[list[str]] = []
+    below: dict[int, tuple[int, str]] = {}
+    """Column → rows that a cell above still fills, and its text."""
+    for line in table.css("tr")[:MOST_ROWS]:
+        row: list[str] = []
+        cells = iter(line.css("td, th"))
+        while len(row) < MOST_COLUMNS:
+            left, text = below.get(len(row), (0, ""))
+            if left:
+                below[len(row)] = (left - 1, text)
+                row.append(text)
+                continue
+            cell = next(cells, None)
+            if cell is None:
+                if any(column >= len(row) and left for column, (left, _) in below.items()):
+                    row.append("")
+                    continue
+                break
+            text, width, height = _words(cell), _span(cell, "colspan"), _span(cell, "rowspan")
+            for _ in range(min(width, MOST_COLUMNS - len(row))):
+                below[len(row)] = (height - 1, text)
+                row.append(text)
+        if any(row):
+            rows.append(row)
+    return rows
+
+
+def _span(cell: LexborNode, name: str) -> int:
+    value = cell.attributes.get(name) or ""
+    return max(1, min(int(value), MOST_COLUMNS)) if value.isascii() and value.isdigit() else 1
+
+
+def _words(node: LexborNode) -> str:
+    return " ".join(node.text(separator=" ").split())[:10_000]
 
 
 def column_of(specs: Sequence[FieldSpec]) -> Mapping[str, str]:
