@@ -16,7 +16,7 @@ import pytest
 
 from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError
-from spoor.formats.export import cell
+from spoor.formats.exporters.csv import cell
 from spoor.judges import llm
 from spoor.runs import files
 from spoor.runs.database import reading

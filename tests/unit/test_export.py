@@ -20,8 +20,11 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import Asked, Loopback, beside, page, reply, site
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.formats import export
-from spoor.formats.export import cell, identifier, warc, write
+from spoor.formats.export import write
+from spoor.formats.exporters import warc
+from spoor.formats.exporters.columns import COLUMNS, Options
+from spoor.formats.exporters.csv import cell
+from spoor.formats.exporters.jsonl import identifier
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 
@@ -110,7 +113,7 @@ def test_parquet(stopped: Path, tmp_path: Path) -> None:
     assert len(rows) == 31
     assert str(table.schema.field("fetched_at").type) == "timestamp[ms, tz=UTC]"
     assert rows[1]["why"] == [] or rows[1]["why"][0]["share"] > 0
-    assert table.schema.names == list(export.COLUMNS)
+    assert table.schema.names == list(COLUMNS)
 
 
 def test_the_archive_of_what_is_relevant(stopped: Path, tmp_path: Path) -> None:
@@ -187,7 +190,7 @@ def test_a_damaged_archive_is_told(stopped: Path, tmp_path: Path) -> None:
     rows = [row.exported() for row in Run(stopped).pages(relevant=True)]
     (tmp_path / "pages.warc.gz").write_bytes((stopped / "pages.warc.gz").read_bytes()[:900])
     with pytest.raises(InputError, match="is damaged at"):
-        warc(rows, io.BytesIO(), tmp_path)
+        warc.write(rows, tmp_path / "out", Options(folder=tmp_path))
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
@@ -200,7 +203,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
         raise InputError("it broke")
 
     with pytest.raises(InputError, match="it broke"):
-        write(rows(), out, "jsonl", folder=tmp_path)
+        write(rows(), out, "jsonl", Options())
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     assert out.read_text() == "old"
 
@@ -222,10 +225,14 @@ def test_memory_is_flat(kind: str, tmp_path: Path) -> None:
                 "why": [{"reason": "r", "share": 0.5}],
             }
 
-    write(rows(10), tmp_path / "warm", kind, index="x", folder=tmp_path)
+    columns = {
+        name: COLUMNS[name] for name in ("url", "title", "score", "fetched_at", "path", "why")
+    }
+    options = Options(columns)
+    write(rows(10), tmp_path / "warm", kind, options)
     tracemalloc.start()
     try:
-        assert write(rows(12_000), tmp_path / "out", kind, index="x", folder=tmp_path) == 12_000
+        assert write(rows(12_000), tmp_path / "out", kind, options) == 12_000
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""`spoor export`: the pages of a run as JSON lines, CSV, Parquet, WARC or bulk lines."""
+"""`spoor export`: the documents of a run in a form for another program."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from spoor.errors import InputError
+
 
 def add(app: typer.Typer) -> None:
     app.command()(export)
@@ -14,23 +16,73 @@ def add(app: typer.Typer) -> None:
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
-    out: Annotated[Path, typer.Option(help="File to write; one that is there is replaced.")],
-    kind: Annotated[
+    target: Annotated[
+        Path | None,
+        typer.Argument(help="File or folder to write; one of an earlier export is replaced."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The same, as an option.")] = None,
+    form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="jsonl, csv, parquet, warc or bulk; else as the file's name says."
+            "--format",
+            help="jsonl, csv, parquet, bulk, warc, wacz, sqlite, passages, or in a folder markdown "
+            "or text; else as the name says.",
         ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All pages, not only the relevant ones.")
     ] = False,
-    text: Annotated[
-        bool, typer.Option("--text", help="With the visible text, out of the archive.")
-    ] = False,
+    min_score: Annotated[
+        float | None, typer.Option(help="Only documents with this score or more, in [0, 1].")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only documents fetched since a date or time (ISO 8601).")
+    ] = None,
+    copies: Annotated[
+        bool,
+        typer.Option(
+            "--copies/--no-copies",
+            help="Without near-copies, of which the one fetched first stands for the others.",
+        ),
+    ] = True,
+    text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            help="More columns, with commas between: text, markdown, kind, language, date, author, "
+            "licence, links, json-ld, microdata, tables.",
+        ),
+    ] = "",
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A column by a selector: NAME=CSS or NAME=xpath:XPATH; NAME[]=… for all values."
+        ),
+    ] = None,
     index: Annotated[str, typer.Option(help="Index of bulk lines.")] = "spoor",
 ) -> None:
-    """Write the relevant pages of RUN to a file for another program."""
+    """Write the relevant documents of RUN to a file or folder for another program."""
+    from spoor.runs.export import export_run
     from spoor.runs.reader import Run
+    from spoor.runs.selection import Selection, moment
 
-    count = Run(run).export(out, kind, everything=everything, text=text, index=index)
-    typer.echo(f"{count} pages: {out}")
+    if (target is None) == (out is None):
+        raise InputError("name one file or folder to write: spoor export RUN FILE")
+    place = target or out
+    assert place is not None
+    opened = Run(run)
+    asked = [name for name in columns.split(",") if name.strip()]
+    exported = export_run(
+        opened,
+        place,
+        form,
+        selection=Selection(
+            everything, min_score, None if since is None else moment(since), copies
+        ),
+        columns=[*asked, *(("text",) if text else ())],
+        fields=field or (),
+        index=index,
+    )
+    left_out = f" ({exported.copies} near-copies left out)" if exported.copies else ""
+    typer.echo(f"{exported.pages} pages: {place}{left_out}")

@@ -45,7 +45,9 @@ FORMS: Mapping[str, Form] = {
     "wacz": Form("wacz", ".wacz"),
     "sqlite": Form("sqlite", ".sqlite", needs=("text",)),
     "markdown": Form(
-        "markdown", is_folder=True, needs=("kind", "language", "date", "author", "licence", "markdown")
+        "markdown",
+        is_folder=True,
+        needs=("kind", "language", "date", "author", "licence", "markdown"),
     ),
     "text": Form("markdown", function="write_text", is_folder=True, needs=("text",)),
     "passages": Form("passages", ".passages.jsonl", needs=("language", "licence", "passages")),

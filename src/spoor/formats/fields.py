@@ -56,8 +56,9 @@ class FieldSpec:
 
 
 def field_specs(specs: Sequence[str]) -> list[FieldSpec]:
-    """The fields of `NAME=CSS`, `NAME=xpath:XPATH`, and `NAME[]=…` for all values. Raises InputError
-    for what is none, for a name that a column has, and for a selector that cannot be read."""
+    """The fields of `NAME=CSS`, `NAME=xpath:XPATH`, and `NAME[]=…` for all values. Raises
+    InputError for what is none, for a name that a column has, and for a selector that cannot be
+    read."""
     found: dict[str, FieldSpec] = {}
     for spec in specs:
         name, equals, selector = spec.partition("=")
@@ -98,7 +99,9 @@ def _value(root: Any, spec: FieldSpec) -> Any:
         else:
             found = root.css(spec.selector)
     except Exception as error:  # parsel's, cssselect's or lxml's: their errors have no one kind
-        raise InputError(f"--field {spec.name}: {spec.selector!r} cannot be read: {error}") from None
+        raise InputError(
+            f"--field {spec.name}: {spec.selector!r} cannot be read: {error}"
+        ) from None
     values: list[str] = []
     room = MOST_CHARACTERS
     for match in found[: MOST if spec.many else 1]:
@@ -156,7 +159,9 @@ def tables_of(html: str) -> list[Any] | None:
     found: list[Any] = []
     room = MOST_CHARACTERS
     for table in LexborHTMLParser(html[:MOST_SOURCE]).css("table"):
-        if table.attributes.get("role") in ("presentation", "none") or table.css_first("table table"):
+        if table.attributes.get("role") in ("presentation", "none") or table.css_first(
+            "table table"
+        ):
             continue
         caption = table.css_first("caption")
         rows = _rows(table)

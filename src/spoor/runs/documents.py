@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from spoor.formats.fields import Fields, embedded, tables_of
+from spoor.documents.document import Document, Unreadable
+from spoor.documents.extract import extract
+from spoor.formats.exporters.columns import BODIES, ON_REQUEST
+from spoor.formats.fields import FieldSpec, json_ld, microdata, tables_of, values_of
 from spoor.formats.warc_reader import Archived, reply_at
+from spoor.isolate import needs_helper
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
-from spoor.documents.document import Document, Unreadable
+from spoor.web.encoding import decode
 
 
 class RunDocument:
@@ -81,7 +86,7 @@ class RunDocument:
         reply = self._reply
         if reply is None:
             return Document(self.url, "", "")
-        read = read_document(reply.body, self.url, content_type=reply.content_type)
+        read = extract(reply.content_type, self.url, reply.body)
         if isinstance(read, Unreadable):
             return Document(self.url, read.kind, "", notes=(read.reason,))
         return read
@@ -149,3 +154,48 @@ class RunDocument:
     def all_passages(self) -> list[Passage]:
         """Every passage of the text."""
         return passages_of(self.content.blocks, self._scores, self.text, everything=True)
+
+    @cached_property
+    def _source(self) -> str:
+        """The HTML of a page; empty for other kinds, and for what would cost a parser too much."""
+        reply = self._reply
+        if reply is None or self.kind != "html" or needs_helper(reply.body, reply.content_type):
+            return ""
+        return decode(reply.body, reply.content_type)[0]
+
+    @property
+    def json_ld(self) -> list[Any] | None:
+        """What the page states as JSON-LD; None where it states none."""
+        return json_ld(self._source)
+
+    @property
+    def microdata(self) -> list[Any] | None:
+        """The items that it states as microdata; None where it states none. Raises InputError
+        without the extra `fields`."""
+        return microdata(self._source, self.url)
+
+    @property
+    def tables(self) -> list[Any] | None:
+        """Its tables: {`caption`, `rows`}; None where it has none."""
+        return tables_of(self._source)
+
+    def fields(self, specs: Sequence[FieldSpec]) -> dict[str, Any]:
+        """The values of fields (`spoor.formats.fields.field_specs`); None where it has none. Raises
+        InputError without the extra `fields`."""
+        return values_of(self._source, specs)
+
+    def exported(self, columns: Collection[str]) -> dict[str, Any]:
+        """The document as a row of an export: what the run noted, and of what it says itself these
+        columns; None where it says nothing."""
+        row = self.row.exported()
+        for name in ON_REQUEST:
+            if name in columns:
+                value = getattr(self, name)
+                row[name] = None if value in ("", []) and name not in BODIES else value
+        return row
+
+
+def signature(document: RunDocument) -> tuple[int, str, str, bytes]:
+    """What near-copies are found by: number, URL, text, digest of the bytes."""
+    digest = hashlib.sha256(document.bytes).digest()
+    return document.row.number, document.url, document.text, digest

@@ -92,7 +92,9 @@ def _spans(blocks: Sequence[Block]) -> Iterator[tuple[int, int, tuple[str, ...]]
     above: tuple[str, ...] = ()
     for block in blocks:
         last = block.begin + len(block.text)
-        if start >= 0 and (block.kind == "heading" or block.headings != above or last - start > MOST):
+        if start >= 0 and (
+            block.kind == "heading" or block.headings != above or last - start > MOST
+        ):
             yield start, end, above
             start = -1
         if block.kind == "heading":
@@ -113,7 +115,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     while len(text) - start > MOST:
         cut = start + MOST
-        ends = [match for match in _SENTENCE.finditer(text, start + MOST // 2, cut)]
+        ends = list(_SENTENCE.finditer(text, start + MOST // 2, cut))
         if ends:
             end, after = ends[-1].span()
         else:

@@ -9,27 +9,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.formats import export
+from spoor.formats.exporters.columns import COLUMNS
 from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
-from spoor.runs.assemble import topic_of_settings
+from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import noted, reading
+from spoor.runs.documents import RunDocument, signature
+from spoor.runs.export import export_run
 from spoor.runs.journal import Event, events_of, label_event, packed
 from spoor.runs.labels import Label, read_labels, write_label
 from spoor.runs.lock import BusyError, is_running
+from spoor.runs.near_copies import near_copies
+from spoor.runs.passages import PassageScores
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.schema import read_settings
+from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Topic
 from spoor.web.urls import canonical, host, shard_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CHUNK = 1_000
 """Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
@@ -93,6 +102,74 @@ class Run:
         """Pages in the order of fetching, a few at a time; only the `relevant` ones where asked.
         What is fetched meanwhile is left out."""
         return map(PageRow.of, self._rows("pages", where=" AND relevant" if relevant else ""))
+
+    def documents(
+        self,
+        *,
+        everything: bool = False,
+        min_score: float | None = None,
+        since: float | None = None,
+        copies: bool = True,
+    ) -> Iterator[RunDocument]:
+        """The relevant documents, or `everything`, in the order of fetching, read when they are
+        asked for: memory stays flat.
+
+        `min_score`: in [0, 1]. `since`: Unix seconds. `copies=False`: without near-copies, for
+        which the one fetched first stands; that reads every document twice.
+        """
+        selection = Selection(everything, min_score, since, copies)
+        if copies:
+            yield from self.select(selection)
+            return
+        with near_copies(map(signature, self.select(selection))) as known:
+            for document in self.select(selection):
+                if not known.is_copy(document.row.number):
+                    yield document
+
+    def select(self, selection: Selection) -> Iterator[RunDocument]:
+        """The documents of a selection, near-copies among them."""
+        scores = self._passage_scores()
+        where, values = selection.condition
+        for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
+            yield RunDocument(self.path, row, scores)
+
+    def document(self, url: str) -> RunDocument | None:
+        """The document of a canonical URL; None where it was not fetched."""
+        row = self.page(url)
+        return None if row is None else RunDocument(self.path, row, self._passage_scores())
+
+    def _passage_scores(self) -> PassageScores:
+        try:
+            topic = topic_for_policy(snapshot.settings_of(self.path))
+        except InputError:  # its file is gone, or it is a watch
+            topic = None
+        return PassageScores(None if topic is None else topic.topic)
+
+    def to_pandas(
+        self,
+        *,
+        everything: bool = False,
+        min_score: float | None = None,
+        since: float | None = None,
+        copies: bool = True,
+        columns: Sequence[str] = ("kind", "language", "date", "author", "text"),
+    ) -> DataFrame:
+        """The documents as a data frame, a row each, with what the run noted and these columns
+        (`spoor.formats.exporters.columns.ON_REQUEST`). It stands in memory as a whole: Parquet, by
+        `export`, is for more. Raises InputError without the extra `pandas`."""
+        (pandas,) = import_extra("pandas", "A data frame", "pandas")
+        rows = (
+            document.exported(columns)
+            for document in self.documents(
+                everything=everything, min_score=min_score, since=since, copies=copies
+            )
+        )
+        names = [*(name for name in COLUMNS if name != "text"), *columns]
+        frame: DataFrame = pandas.DataFrame.from_records(
+            ([row[name] for name in names] for row in rows), columns=names
+        )
+        frame["fetched_at"] = pandas.to_datetime(frame["fetched_at"], utc=True)
+        return frame
 
     def failures(self, after: int = 0) -> Iterator[FailureRow]:
         """Requests that brought no page, from the one after number `after` on."""
@@ -173,22 +250,30 @@ class Run:
         return [PageRow.of(row) for row in rows]
 
     def _rows(
-        self, table: str, after: int = 0, columns: str = "*", where: str = ""
+        self,
+        table: str,
+        after: int = 0,
+        columns: str = "*",
+        where: str = "",
+        values: Sequence[float] = (),
     ) -> Iterator[sqlite3.Row]:
         """Rows in their order, those that are there now."""
         with self._read() as db:
             last = db.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
         range_ = f"seq > ? AND seq <= ?{where} ORDER BY seq LIMIT {CHUNK}"
-        return self._chunks(f"SELECT {columns} FROM {table} WHERE {range_}", after, last)
+        query = f"SELECT {columns} FROM {table} WHERE {range_}"
+        return self._chunks(query, after, last, values)
 
-    def _chunks(self, query: str, after: int, last: int) -> Iterator[sqlite3.Row]:
+    def _chunks(
+        self, query: str, after: int, last: int, values: Sequence[float]
+    ) -> Iterator[sqlite3.Row]:
         with ExitStack() as own:
             db = self._db
             if db is None and self.in_shards:  # merged for us alone: no crawl waits for it
                 db = own.enter_context(reading(self.path))
             while after < last:
                 with reading(self.path) if db is None else nullcontext(db) as opened:
-                    rows = opened.execute(query, (after, last)).fetchall()
+                    rows = opened.execute(query, (after, last, *values)).fetchall()
                 if not rows:
                     return
                 yield from rows
@@ -288,27 +373,34 @@ class Run:
 
     def export(
         self,
-        out: Path,
+        out: Path | str,
         kind: str | None = None,
         *,
         everything: bool = False,
         text: bool = False,
         index: str = "spoor",
+        columns: Sequence[str] = (),
+        fields: Sequence[str] = (),
+        min_score: float | None = None,
+        since: float | None = None,
+        copies: bool = True,
     ) -> int:
-        """Write the relevant pages, or `everything`, to a file; returns how many.
+        """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
-        `kind`: jsonl, csv, parquet, warc or bulk; None: as the file's name says. `text`: with the
-        visible text. `index`: of bulk lines. Raises InputError where the file cannot be written,
-        or is the run's own.
+        `kind`: one of `spoor.formats.export.FORMS`; None: as the name says. `text`: with the main
+        text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
+        bulk lines. `min_score`, `since`, `copies`: see `documents`. Raises InputError where it
+        cannot be written, or is the run's own.
         """
-        kind = export.format_of(out, kind)
-        if out.resolve().parent == self.path.resolve() and files.is_own(out.name):
-            raise InputError(f"{out} is the run's own; give another name")
-        rows = (
-            {**row.exported(), "text": self.text(row)} if text else row.exported()
-            for row in self.pages(relevant=not everything)
-        )
-        return export.write(rows, out, kind, index=index, folder=self.path)
+        return export_run(
+            self,
+            Path(out),
+            kind,
+            selection=Selection(everything, min_score, since, copies),
+            columns=[*columns, *(("text",) if text else ())],
+            fields=fields,
+            index=index,
+        ).pages
 
     def label(self, url: str, relevant: bool) -> Label:
         """Judge a page otherwise: its crawl learns it.

@@ -34,7 +34,9 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
             "content_rowid='id', tokenize='unicode61 remove_diacritics 2')"
         )
         marks = ", ".join("?" * (len(columns) + 1))
-        words = f"INSERT INTO search(rowid, {', '.join(searched)}) VALUES (?{', ?' * len(searched)})"
+        words = (
+            f"INSERT INTO search(rowid, {', '.join(searched)}) VALUES (?{', ?' * len(searched)})"
+        )
         count = 0
         for row in rows:
             values = {name: _stored(value) for name, value in plain(row, columns).items()}

@@ -1,8 +1,8 @@
 """WACZ 1.1.1: an archive with its index and a list of its pages, in one ZIP file that players such
 as ReplayWeb.page open where it lies (https://specs.webrecorder.net/wacz/1.1.1/).
 
-The records are copied as they were archived. The index is CDXJ in compressed blocks (ZipNum), sorted
-on the disk, so that memory stays flat.
+The records are copied as they were archived. The index is CDXJ in compressed blocks (ZipNum),
+sorted on the disk, so that memory stays flat.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import shutil
 import tempfile
 import zlib
+from base64 import b32encode
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -34,6 +35,8 @@ BLOCK = 300
 
 SORTED_AT_ONCE = 50_000
 """Lines of the index that are sorted in memory."""
+
+_PIECE = 1 << 18
 
 _ARCHIVE = "data.warc.gz"
 _WWW = re.compile(r"^www\d*\.")
@@ -75,7 +78,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 def _archive(
     rows: Iterable[Row], out: _Counted, pages: IO[bytes], lines: _Sorted, options: Options
 ) -> tuple[int, str, str]:
-    """Copy the records of all rows; returns their number, and the first URL with the latest time."""
+    """Copy the records of all rows; returns their number, the first URL, and the latest time."""
     begun: set[str] = set()
     count, first, latest = 0, "", ""
     for row in rows:
@@ -86,7 +89,7 @@ def _archive(
                 if name not in begun:
                     begun.add(name)
                     out.write(first_record(options.folder / name))
-                lines.add(cdxj(url, head, out.size, len(member)))
+                lines.add(cdxj(url, head, payload_digest(member), out.size, len(member)))
             out.write(member)
         page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
         if row.get("text") is not None:
@@ -198,9 +201,9 @@ def _blocks(lines: Iterator[bytes], out: _Counted) -> Iterator[bytes]:
         out.write(data)
 
 
-def cdxj(url: str, head: bytes, offset: int, length: int) -> bytes:
+def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> bytes:
     """The line of a response in the index. `head` is the beginning of its record, with its headers
-    and those of HTTP."""
+    and those of HTTP; `digest` that of its body."""
     warc, _, http = head.partition(b"\r\n\r\n")
     status, _, fields = http.partition(b"\r\n\r\n")[0].partition(b"\r\n")
     about, said = _headers(warc), _headers(fields)
@@ -209,12 +212,35 @@ def cdxj(url: str, head: bytes, offset: int, length: int) -> bytes:
         "url": url,
         "mime": said.get("content-type", "").partition(";")[0].strip().lower() or "unk",
         "status": words[1].decode("latin-1") if len(words) > 1 else "",
-        "digest": about.get("warc-payload-digest") or about.get("warc-block-digest") or "-",
+        "digest": digest,
         "length": str(length),
         "offset": str(offset),
         "filename": _ARCHIVE,
     }
     return f"{surt(url)} {_stamp(about.get('warc-date', ''))} {json.dumps(value)}\n".encode()
+
+
+def payload_digest(member: bytes) -> str:
+    """SHA-1 of the body in a response record, as archives name it: base 32."""
+    decoder = zlib.decompressobj(wbits=31)
+    digest = hashlib.sha1(usedforsecurity=False)
+    head, left, data = b"", -1, member
+    while (left != 0) and (data or not decoder.eof):
+        piece = decoder.decompress(data, _PIECE)
+        data = decoder.unconsumed_tail
+        if not piece and not data:
+            break
+        if left < 0:
+            head += piece
+            warc, first, rest = head.partition(b"\r\n\r\n")
+            http, second, piece = rest.partition(b"\r\n\r\n")
+            if not (first and second):
+                continue
+            size = _headers(warc).get("content-length", "")
+            left = max(0, int(size) - len(http) - 4) if size.isascii() and size.isdigit() else 0
+        digest.update(piece[:left])
+        left -= min(left, len(piece))
+    return f"sha1:{b32encode(digest.digest()).decode()}"
 
 
 def _headers(lines: bytes) -> dict[str, str]:

@@ -1,0 +1,314 @@
+"""Each form of an export, read back by a reader that is not ours, is what was fetched; and a
+stranger's run writes nowhere but there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]  # has no types
+from markdown_it import MarkdownIt
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
+
+import spoor
+from loopback import Asked, Loopback, beside, page, reply
+from spoor.cli.main import run
+from spoor.errors import InputError
+from spoor.formats.exporters.target import safe_name
+from spoor.formats.exporters.wacz import surt
+from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
+from spoor.runs.near_copies import near_copies
+from spoor.runs.reader import Run
+
+pytestmark = pytest.mark.server
+
+SEED = "http://pots.example/"
+GUIDE = f"{SEED}guide"
+WORDS = " ".join(f"word{at}" for at in range(120))
+ARTICLE = f"""<!doctype html><html lang="en-GB"><head><title>Firing a kiln: “cones” & more</title>
+<meta name="author" content="Ada Clay"><meta property="article:published_time" content="2026-03-04">
+<link rel="license" href="https://creativecommons.org/licenses/by/4.0/">
+<script type="application/ld+json">{{"@type": "Article", "headline": "Firing"}}</script></head>
+<body><nav><a href="/">Home</a> <a href="/about">About</a></nav><main><h1>Firing a kiln</h1>
+<p>A kiln is fired slowly, so that no pot cracks. {WORDS}</p>
+<h2>Cones</h2><p>Cone six is enough for stoneware. Nothing else is said here of heat and time.</p>
+<table><caption>Temperatures</caption><tr><th>cone</th><th>degrees</th></tr>
+<tr><td>6</td><td>1222</td></tr></table>
+<pre><code>def fire(kiln):
+    return kiln.heat(1222)
+</code></pre>
+<div itemscope itemtype="https://schema.org/Product"><b itemprop="name">Cone 6</b></div>
+<p class="price">12 €</p></main></body></html>"""
+TITLES = ["../../x", "CON", "t" * 300, "Kiln", "KILN", '"\u2028---\ntitle: other', "=1+1"]
+
+
+def answer(asked: Asked) -> bytes:
+    pages = {
+        "/": page("/guide", "/copy", *(f"/{at}" for at in range(len(TITLES))), text="Home"),
+        "/guide": reply(ARTICLE),
+        "/copy": reply(ARTICLE.replace("word7 ", "other ")),
+        "/robots.txt": reply("", 404),
+    }
+    if asked.path in pages:
+        return pages[asked.path]
+    number = int(asked.path[1:])
+    words = " ".join(f"kiln{number}x{at}" for at in range(60))
+    return reply(f"<title>{TITLES[number]}</title><p>{words}</p>")
+
+
+@pytest.fixture(scope="module")
+def pots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("forms") / "run"
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", SEED, "--topic", "kiln", "--out", str(out), "--pages", "20", "--delay"]
+        command += ["0", "--connect-to", f"127.0.0.1:{server.port}", "--json"]
+        assert run(command) == 0
+    return out
+
+
+def exported(pots: Path, target: Path, *more: str) -> Path:
+    assert run(["export", str(pots), str(target), *more]) == 0
+    return target
+
+
+def by_url(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["url"]: row for row in rows}
+
+
+def test_documents_are_what_was_fetched(pots: Path) -> None:
+    opened = spoor.open(pots)
+    every = {document.url: document for document in opened.documents(everything=True)}
+    assert len(every) == 3 + len(TITLES)
+    guide = every[GUIDE]
+    assert guide.bytes.decode() == ARTICLE
+    assert (guide.kind, guide.language, guide.author) == ("html", "en-GB", "Ada Clay")
+    assert guide.date.startswith("2026-03-04")
+    assert guide.licence == "https://creativecommons.org/licenses/by/4.0/"
+    assert SEED in guide.links
+    assert "def fire(kiln):\n    return kiln.heat(1222)" in guide.text
+    assert "About" not in guide.text, "navigation is no main text"
+    assert all(guide.text[one.start : one.end] == one.text for one in guide.all_passages)
+    first = guide.passages[0]
+    assert first.headings == ("Firing a kiln",)
+    assert first.score > 0
+    best = list(opened.documents(min_score=guide.score))
+    assert all(document.score >= guide.score and document.relevant for document in best)
+    assert list(opened.documents(since=guide.fetched_at.timestamp() + 1e6)) == []
+    assert opened.document(GUIDE) is not None
+    assert opened.document("http://pots.example/none") is None
+
+
+def test_a_folder_of_markdown(pots: Path, tmp_path: Path) -> None:
+    before = {file.name: file.read_bytes() for file in pots.iterdir() if file.is_file()}
+    out = exported(pots, tmp_path / "md", "--all", "--field", "price=.price")
+    listed = [json.loads(line) for line in (out / "index.jsonl").read_text("utf-8").splitlines()]
+    files = sorted(out.rglob("*.md"))
+    assert sorted(row["file"] for row in listed) == [str(one.relative_to(out)) for one in files]
+    assert [path.name for path in tmp_path.iterdir()] == ["md"]
+    assert len({str(one).lower() for one in files}) == len(files) == 3 + len(TITLES)
+    assert all(re.fullmatch(r"[\w-]{1,80}-[0-9a-f]{10}\.md", one.name) for one in files)
+    documents = {one.url: one for one in Run(pots).documents(everything=True)}
+    for file in files:
+        _, head, body = file.read_text("utf-8").split("---\n", 2)
+        told = yaml.safe_load(head)
+        document = documents[told["url"]]
+        assert told.get("title", "") == document.title
+        assert (told["score"], told["path"]) == (document.score, list(document.path))
+        assert body.strip() == document.markdown.strip()
+    (guide,) = (out / row["file"] for row in listed if row["url"] == GUIDE)
+    assert guide.name.startswith("firing-a-kiln-cones-more-")
+    _, head, body = guide.read_text("utf-8").split("---\n", 2)
+    told = yaml.safe_load(head)
+    assert told["licence"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert (told["price"], told["why"][0]["reason"]) == ("12 €", "'kiln' in its title")
+    kinds = [token.type for token in MarkdownIt().enable("table").parse(body)]
+    assert {"heading_open", "table_open", "fence", "paragraph_open"} <= set(kinds)
+    assert {file.name: file.read_bytes() for file in pots.iterdir() if file.is_file()} == before
+    # The same again replaces it; what no export wrote is left alone.
+    exported(pots, out)
+    assert len(list(out.rglob("*.md"))) < len(files)
+    (out / "mine.txt").write_text("mine")
+    assert run(["export", str(pots), str(out)]) == 2
+    assert (out / "mine.txt").read_text() == "mine"
+    text = exported(pots, tmp_path / "txt", "--format", "text")
+    listed = [json.loads(line) for line in (text / "index.jsonl").read_text("utf-8").splitlines()]
+    assert {row["file"] for row in listed} == {
+        str(one.relative_to(text)) for one in text.rglob("*.txt")
+    }
+
+
+def test_near_copies_and_passages(
+    pots: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = exported(pots, tmp_path / "a.jsonl", "--no-copies", "--with", "kind,json-ld,tables")
+    rows = by_url(map(json.loads, out.read_text("utf-8").splitlines()))
+    assert "(1 near-copies left out)" in capsys.readouterr().out
+    (kept,) = ({GUIDE, f"{SEED}copy"} & rows.keys(),)
+    assert [row["copies"] for url, row in rows.items() if url not in kept and row["copies"]] == []
+    assert {*rows[min(kept)]["copies"], *kept} == {GUIDE, f"{SEED}copy"}
+    row = rows[min(kept)]
+    assert row["json_ld"] == [{"@type": "Article", "headline": "Firing"}]
+    assert row["tables"][0] == {
+        "caption": "Temperatures",
+        "rows": [["cone", "degrees"], ["6", "1222"]],
+    }
+    assert rows[f"{SEED}3"]["json_ld"] is None
+    out = exported(pots, tmp_path / "a.passages.jsonl", "--min-score", "0.5")
+    document = spoor.open(pots).document(GUIDE)
+    assert document is not None
+    found = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    for one in found:
+        assert one["id"] == f"{one['url']}#{one['start']}-{one['end']}"
+    of_guide = [one for one in found if one["url"] == GUIDE]
+    assert [one["text"] for one in of_guide] == [one.text for one in document.passages]
+    assert all(one["passage_score"] > 0 for one in of_guide)
+
+
+def test_sqlite_with_full_text_search(pots: Path, tmp_path: Path) -> None:
+    out = exported(pots, tmp_path / "a.sqlite", "--all", "--field", "price[]=.price::text")
+    with closing(sqlite3.connect(out)) as db:
+        db.row_factory = sqlite3.Row
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        found = db.execute(
+            "SELECT pages.* FROM search JOIN pages ON pages.id = search.rowid"
+            " WHERE search MATCH 'stoneware cone'"
+        ).fetchall()
+        assert {row["url"] for row in found} == {GUIDE, f"{SEED}copy"}
+        stored = by_url(map(dict, db.execute("SELECT * FROM pages")))
+    for document in spoor.open(pots).documents(everything=True):
+        row = stored[document.url]
+        assert (row["text"], row["title"], row["score"]) == (
+            document.text,
+            document.title,
+            document.score,
+        )
+        assert json.loads(row["path"]) == list(document.path)
+    assert json.loads(stored[GUIDE]["price"]) == ["12 €"]
+    assert stored[f"{SEED}3"]["price"] is None
+
+
+def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="the extra pandas is not installed")
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    more = ["--all", "--with", "kind,language,date,author,text,tables", "--field", "price=.price"]
+    table = pandas.read_parquet(exported(pots, tmp_path / "a.parquet", *more))
+    frame = spoor.open(pots).to_pandas(everything=True)
+    assert list(table["url"]) == list(frame["url"])
+    assert list(table["text"]) == list(frame["text"])
+    assert [*table["fetched_at"]] == [*frame["fetched_at"]]
+    guide = table[table["url"] == GUIDE].iloc[0]
+    assert (guide["price"], json.loads(guide["tables"])[0]["caption"]) == ("12 €", "Temperatures")
+    assert table[table["url"] == f"{SEED}3"]["price"].isna().all()
+
+
+def test_wacz_is_valid_and_holds_what_was_fetched(pots: Path, tmp_path: Path) -> None:
+    out = exported(pots, tmp_path / "a.wacz", "--all")
+    checked = tool(["wacz", "validate", "-f", str(out)])
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    with zipfile.ZipFile(out) as file:
+        (tmp_path / "data.warc.gz").write_bytes(file.read("archive/data.warc.gz"))
+        ours = gzip.decompress(file.read("indexes/index.cdx.gz")).decode().splitlines()
+        pages = [json.loads(line) for line in file.read("pages/pages.jsonl").splitlines()]
+    command = ["cdxj-indexer", "-s", "--records", "response", str(tmp_path / "data.warc.gz")]
+    theirs = tool(command).stdout.splitlines()
+    assert [line.split(" ", 2)[:2] for line in ours] == [line.split(" ", 2)[:2] for line in theirs]
+    assert [*map(told, ours)] == [*map(told, theirs)]
+    documents = {one.url: one for one in Run(pots).documents(everything=True)}
+    assert [row["url"] for row in pages[1:]] == list(documents)
+    bodies = {}
+    with (tmp_path / "data.warc.gz").open("rb") as archive:
+        for record in ArchiveIterator(archive):
+            if record.rec_type == "response":
+                url = record.rec_headers.get_header("WARC-Target-URI")
+                bodies[url] = record.content_stream().read()
+    assert bodies == {url: document.bytes for url, document in documents.items()}
+
+
+def tool(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """A command that is installed beside this Python."""
+    path = Path(sys.executable).parent / command[0]
+    return subprocess.run([path, *command[1:]], capture_output=True, text=True, check=False)
+
+
+def told(line: str) -> list[Any]:
+    value = json.loads(line.split(" ", 2)[2])
+    names = ("url", "mime", "status", "digest", "length", "offset", "filename")
+    return [value.get(name) for name in names]
+
+
+def test_keys_of_an_index_are_those_of_others() -> None:
+    from surt import surt as theirs
+
+    for url in (
+        "http://example.com/",
+        "https://www.example.com/A/b?z=1&a=2",
+        "http://www2.example.co.uk:8080/x",
+    ):
+        assert surt(url).replace(":8080", "") == theirs(url).replace(":8080", "")
+
+
+def test_fields_are_what_stands_there_or_nothing() -> None:
+    html = """<p class=t>one <b>two</b></p><a href=/x>1</a><a href=/y>2</a>
+    <script type="application/ld+json">{broken</script>
+    <script type="application/ld+json">[{"@type": "A"}]</script>
+    <div itemscope itemtype="http://schema.org/Thing"><span itemprop=name>N</span></div>
+    <table><tr><th colspan=2>wide</th></tr><tr><td rowspan=2>a<td>b</tr><tr><td>c</table>"""
+    specs = field_specs(["t=.t", "hrefs[]=a::attr(href)", "n=xpath:count(//a)", "no=.none"])
+    assert values_of(html, specs) == {
+        "t": "one two",
+        "hrefs": ["/x", "/y"],
+        "n": "2.0",
+        "no": None,
+    }
+    assert json_ld(html) == [{"@type": "A"}]
+    assert microdata(html, SEED) == [
+        {"type": "http://schema.org/Thing", "properties": {"name": "N"}}
+    ]
+    assert tables_of(html) == [
+        {"caption": None, "rows": [["wide", "wide"], ["a", "b"], ["a", "c"]]}
+    ]
+    assert values_of("", specs)["t"] is None
+    assert json_ld("") is microdata("", SEED) is tables_of("") is None
+    assert microdata("<div itemscope>" * 100_000, SEED) is None
+    for spec in ("x", "x=", "9=a", "url=a", "a=a[[", "a=xpath://["):
+        with pytest.raises(InputError, match="--field"):
+            field_specs([spec])
+
+
+@pytest.mark.parametrize(
+    "title", ["../../x", "CON", "nul", "t" * 300, "…", "", ".hidden", "a/b\\c"]
+)
+def test_a_name_is_safe(title: str) -> None:
+    name = safe_name(title, 80)
+    assert re.fullmatch(r"[\w-]{1,85}", name)
+    assert name not in ("con", "nul")
+
+
+def test_near_copies_say_which_stands_for_which() -> None:
+    words = [f"w{at}" for at in range(400)]
+    other = [f"v{at}" for at in range(400)]
+    changed = [*words[:200], "new", *words[201:]]
+    documents = [
+        (1, "u1", " ".join(words), b"1"),
+        (2, "u2", " ".join(other), b"2"),
+        (3, "u3", " ".join(changed), b"3"),
+        (4, "u4", " ".join(words[:200] + other[:200]), b"4"),
+        (5, "u5", "", b"image"),
+        (6, "u6", "", b"image"),
+        (7, "u7", "", b"another image"),
+    ]
+    with near_copies(documents) as copies:
+        assert [number for number, *_ in documents if copies.is_copy(number)] == [3, 6]
+        assert (copies.of(1), copies.of(5), copies.of(2)) == (["u3"], ["u6"], [])
+        assert copies.count == 2
