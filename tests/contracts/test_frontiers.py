@@ -20,7 +20,7 @@ from spoor.errors import CallerError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.protocols import Frontier, Offer
-from spoor.testing import check_frontier
+from spoor.testing import check_frontier, check_live_frontier
 from spoor.testing.frontiers import CALLS, SETTINGS, Call, Make, check_calls
 from spoor.types import NO_PARENT, InLinks, Link, LinkId, State
 
@@ -56,6 +56,20 @@ def maker(name: str, folder: Path) -> Make:
 def test_frontier_keeps_the_laws(name: str, folder: Path) -> None:
     # Each save waits for the disk.
     check_frontier(maker(name, folder), walks=18 if name in ON_DISK else 60)
+    check_live_frontier(maker(name, folder), walks=2 if name in ON_DISK else 6)
+
+
+def test_a_frontier_that_a_live_crawl_cannot_configure_is_found() -> None:
+    class Stubborn(MemoryFrontier):
+        def configure(self, *, delay: float, per_host: int) -> None: ...
+
+    class Miscounting(MemoryFrontier):
+        def hosts(self) -> list[tuple[str, int, int, float]]:
+            return [(name, count + 1, busy, free) for name, count, busy, free in super().hosts()]
+
+    for broken in (Stubborn, Miscounting):
+        with pytest.raises(AssertionError):
+            check_live_frontier(broken)
 
 
 calls = st.lists(

@@ -21,11 +21,11 @@ from spoor.types import Choice, Failed, Fetch, Fetched, Reply
 from spoor.web.page import parse
 from spoor.worlds import graph as graphs
 from spoor.worlds.generated import (
-    _VAGUE,
     GeneratedSettings,
     GeneratedWorld,
     settings_of,
 )
+from spoor.worlds.vocabulary import VAGUE
 
 FLAT = GeneratedSettings(pages=4000, hosts=4, seed=1, in_exponent=3.5, out_exponent=3.0)
 """Draws that rarely fall on one page twice, so that shares of links are shares of draws."""
@@ -100,7 +100,7 @@ def test_anchors_say_what_they_lead_to_but_for_the_noise() -> None:
         for link in page.links:
             if not link.anchor.tag_path.endswith("/p/a"):
                 continue
-            vague += link.anchor.text in _VAGUE
+            vague += link.anchor.text in VAGUE
             said += 1
     assert said > 2000
     assert vague / said == pytest.approx(SMALL.anchor_noise, abs=0.03)
@@ -235,7 +235,8 @@ def test_another_process_computes_the_same_web() -> None:
         "from test_generated import _digest, GeneratedSettings, GeneratedWorld; "
         f"print(_digest(GeneratedWorld({told})))"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(Path(__file__).parent)}
+    paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
+    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, check=True, env=environment
     )

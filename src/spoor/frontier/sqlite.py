@@ -42,7 +42,7 @@ from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 POINTS = ("links begun", "links written", "frontier begun", "frontier written", "frontier saved")
-"""Steps of a flush and of a save, at which `at` is called: a test may end the process there."""
+"""Steps of a flush and of a save, with which `failpoint` is called: a test may end it there."""
 
 _IN_LINKS, _MOVED = 0x7F, 0x80
 """Bits of a link's marks: number of its stored in-links; whether it was redirected."""
@@ -253,10 +253,8 @@ class SqliteFrontier(MemoryFrontier):
         return url
 
     def _redirected_to(self, link: LinkId) -> str | None:
-        for moved, url in reversed(self._new_moved):
-            if moved == link:
-                return url
-        return self._file.redirected_to(link)
+        newest = (url for moved, url in reversed(self._new_moved) if moved == link)
+        return next(newest, None) or self._file.redirected_to(link)
 
     def _link_row(self, link: LinkId) -> tuple[str, LinkId, int]:
         """(URL before redirects, parent, depth)."""

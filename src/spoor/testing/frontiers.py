@@ -12,7 +12,7 @@ import numpy as np
 
 from spoor.errors import CallerError, SpoorError
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Frontier
+from spoor.protocols import Frontier, HostClocks
 from spoor.types import NO_PARENT, Anchor, Link, LinkId
 from spoor.web.urls import host as host_of
 
@@ -50,6 +50,20 @@ def check_frontier(make: Make, *, walks: int = 60, steps: int = 120, seed: int =
             calls = _shorter(make, calls, delay, per_host)
             check_calls(make, calls, delay=delay, per_host=per_host)
     check_draws(make)
+
+
+def check_live_frontier(make: Make, *, walks: int = 12, steps: int = 120, seed: int = 0) -> None:
+    """Check that a live crawl can use a frontier, made as `make(delay=…, per_host=…)`: it has
+    `configure` and `hosts`, and configured it keeps the laws of `check_frontier`, also where it is
+    saved in the state of a run and loaded into a new one. Raises AssertionError as that does."""
+
+    def configured(*, delay: float, per_host: int) -> Frontier:
+        frontier = make(delay=delay + 5.0, per_host=per_host + 3)
+        assert isinstance(frontier, HostClocks), "configure() or hosts() is missing"
+        frontier.configure(delay=delay, per_host=per_host)
+        return frontier
+
+    check_frontier(configured, walks=walks, steps=steps, seed=seed)
 
 
 def check_calls(make: Make, calls: Sequence[Call], *, delay: float, per_host: int) -> None:
@@ -142,6 +156,12 @@ class _Model:
                 target.seen.append((link.anchor.text, parent))
                 shown.append((index, number, new))
         return shown
+
+    def rows(self) -> list[tuple[str, int, int]]:
+        """(host, open links, requests in flight) of each host with a link."""
+        opened = Counter(self.targets[link].host for link in self.in_state("open"))
+        known = dict.fromkeys(target.host for target in self.targets)
+        return [(name, opened[name], self.host(name).in_flight) for name in known]
 
     def in_state(self, state: str) -> list[LinkId]:
         return [link for link, target in enumerate(self.targets) if target.state == state]
@@ -402,6 +422,13 @@ class _Walk:
             else:
                 first = target.seen[: len(seen)]
                 _demand(bool(seen) and seen == first, f"in-links({link}) are {seen}, not {first}")
+        if isinstance(frontier, HostClocks):
+            expected_rows = model.rows()
+            names = {name for name, *_ in expected_rows}
+            rows = [row[:3] for row in frontier.hosts() if row[0] in names]
+            _demand(
+                sorted(rows) == sorted(expected_rows), f"hosts() are {rows}, not {expected_rows}"
+            )
         for name, host in model.hosts.items():
             _demand(frontier.delay(name) == host.delay, f"delay({name!r}) is not {host.delay}")
         if not model.due(now):

@@ -30,6 +30,7 @@ from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
 from spoor.web.page import parse
 from spoor.web.urls import Joiner
+from spoor.worlds.vocabulary import COMMON, TOPICS, TREES, VAGUE
 
 FILE = "web.toml"
 SECTION = 16
@@ -40,45 +41,6 @@ GRAPH_LIMIT = 300_000
 MOST_PAGES = 1_000_000_000
 
 TRAPS = ("calendar", "session", "facets")
-
-TOPICS: Mapping[str, str] = {
-    "pottery": "kiln glaze clay wheel stoneware porcelain firing slip raku earthenware potter "
-    "bisque celadon throwing vessel ceramic",
-    "astronomy": "telescope comet galaxy orbit nebula eclipse planet asteroid quasar meteor "
-    "observatory aurora supernova lens parallax moon",
-    "sailing": "mast rudder keel harbour regatta sail anchor tide buoy jib helm dinghy spinnaker "
-    "mooring crew wind",
-    "baking": "dough sourdough crust oven yeast flour proofing loaf rye starter crumb knead "
-    "brioche levain batard pastry",
-    "gardening": "compost seedling orchard pruning mulch perennial trellis greenhouse soil bulb "
-    "hedge graft weeding tomato pollinator lawn",
-    "chess": "bishop gambit endgame knight castling pawn opening rook checkmate tournament queen "
-    "zugzwang fianchetto clock rating sacrifice",
-    "geology": "basalt fault sediment magma quartz glacier erosion fossil stratum granite mineral "
-    "volcano tectonic gneiss limestone moraine",
-    "beekeeping": "hive queen nectar honey swarm apiary brood comb drone pollen smoker varroa "
-    "worker forage wax colony",
-    "weaving": "loom warp weft shuttle heddle twill tapestry yarn selvedge linen wool treadle "
-    "spindle dye pattern cloth",
-    "cycling": "derailleur saddle peloton sprocket chain gear handlebar wheelset brake climb "
-    "sprint tyre cadence frame touring gravel",
-    "cinema": "montage director reel projector screenplay lens scene actor festival editing noir "
-    "documentary sequel studio matinee camera",
-    "railways": "locomotive signal timetable junction platform gauge carriage sleeper freight "
-    "tunnel steam viaduct conductor branch station siding",
-}
-"""Topic → its vocabulary; our own words."""
-
-_COMMON = (
-    "people often say that this page has more about it than others and we keep some notes here for "
-    "readers who want to know what comes next while many things remain open to everyone"
-).split()
-_VAGUE = ("read more", "here", "this page", "details", "see also", "next", "more", "link")
-_TREES = (
-    "alder ash aspen beech birch cedar cherry chestnut cypress elder elm fir hazel hemlock hickory "
-    "holly juniper larch laurel lime maple oak olive pear pine plum poplar rowan spruce walnut "
-    "willow yew"
-).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +127,8 @@ class GeneratedWorld:
 
     def host_name(self, host: int) -> str:
         """`alder.example`, …, `yew.example`, `alder2.example`, …"""
-        round_, index = divmod(host, len(_TREES))
-        return f"{_TREES[index]}{round_ + 1 if round_ else ''}.example"
+        round_, index = divmod(host, len(TREES))
+        return f"{TREES[index]}{round_ + 1 if round_ else ''}.example"
 
     def host_of(self, page: int) -> int:
         return page % self.settings.hosts
@@ -330,14 +292,14 @@ class GeneratedWorld:
     def _paragraphs(self, page: int, links: list[int], draws: np.random.Generator) -> list[str]:
         vocabulary = self._vocabulary[self.topic_of(page)]
         noise = draws.random(len(links))
-        vague = draws.integers(len(_VAGUE), size=len(links))
+        vague = draws.integers(len(VAGUE), size=len(links))
         each = max(4, self.settings.words // max(1, len(links)))
         out = []
         for index, other in enumerate(links or [-1]):
             kinds = draws.random(each)
             picks = draws.integers(1 << 30, size=each).tolist()
             words = [
-                vocabulary[pick % len(vocabulary)] if kind < 0.35 else _COMMON[pick % len(_COMMON)]
+                vocabulary[pick % len(vocabulary)] if kind < 0.35 else COMMON[pick % len(COMMON)]
                 for kind, pick in zip(kinds.tolist(), picks, strict=True)
             ]
             text = " ".join(words)
@@ -346,7 +308,7 @@ class GeneratedWorld:
                 continue
             anchor = self._anchor(other)
             if noise[index] < self.settings.anchor_noise:
-                anchor = _VAGUE[vague[index]]
+                anchor = VAGUE[vague[index]]
             half = text.rfind(" ", 0, len(text) // 2 + 1)
             link = f'<a href="{html.escape(self.url_of(other))}">{anchor}</a>'
             out.append(f"<p>{text[:half]} {link} {text[half:]}</p>")

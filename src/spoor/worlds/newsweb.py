@@ -19,7 +19,8 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.worlds.evolving import EvolvingWorld, Version
-from spoor.worlds.generated import TOPICS, checked_settings
+from spoor.worlds.generated import checked_settings
+from spoor.worlds.vocabulary import TOPICS
 
 EPOCH = 1_600_000_000.0
 HOUR = 3600.0
