@@ -5,7 +5,9 @@ laws below, which any author can run on a plug-in.
 
 Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
 
-1. Each Choice is learned from exactly once, and each fetched page is judged exactly once.
+1. Each Choice is learned from exactly once, and each fetched page is judged once at arrival: from
+   that its policy learns. Newer verdicts of its judge are revisions, numbered from 1 without a gap;
+   each is passed once to a policy that can take it. What a person said of a page stays.
 2. A host never gets more requests at a time than its limit allows, and never before its delay is
    over.
 3. `Policy.learn` may be called in any order of the Choices, with many fetches in flight.
@@ -141,8 +143,8 @@ class Relearns(Protocol):
     """A policy that can take back what it learned from a judgement."""
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        """A person judged a page differently that this policy had learned from. May be called at
-        any time."""
+        """A person, or the judge itself, judged a page differently that this policy had learned
+        from. May be called at any time."""
         ...
 
 
@@ -342,9 +344,10 @@ class Rejudges(Protocol):
         """(`page.url`, newest judgement) of pages whose score or relevance is another now than this
         judge said last; each page once, in the order in which they were judged first.
 
-        The crawl calls it at set points, and never else: after 16 pages, whenever there are twice
-        as many as at the last call (at the latest 1,000 pages later), at once after a label, and
-        at the end. So it may take the time of judging every page that the judge has kept.
+        The crawl calls it at set points: after 16 pages, whenever there are twice as many as at the
+        last call (at the latest 1,000 pages later, or an eighth of all), before the next choice
+        after a label, and at the end. So it may take the time of judging every page that the judge
+        has kept. Tiny changes of a score are better kept until they add up: each costs a row.
         """
         ...
 

@@ -357,6 +357,22 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """A newer verdict of the judge on a page that was judged before."""
+
+    number: int
+    """From 1 in the order of the crawl."""
+    ticket: int
+    """Of the page's fetch."""
+    link: LinkId
+    url: str
+    """Of the page."""
+    before: Judgement
+    """What the judge said last, without its reasons."""
+    after: Judgement
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of one Choice; the policy learns from it exactly once."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rejudging import Warming
 from spoor import judges, registry
 from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
@@ -86,6 +87,9 @@ MORE: dict[str, Callable[[], Judge]] = {
     "given frequencies": lambda: TfIdf(
         [TEXT], frequencies=DocumentFrequencies(), learning=False, threshold=0.05
     ),
+    "one that judges anew": Warming,
+    "one of several that judges anew": lambda: WeightedSum([Warming(), Not(Warming())], [1, 2]),
+    "one asked that judges anew": lambda: Llm(asked, Warming(), budget=20.0),
 }
 
 

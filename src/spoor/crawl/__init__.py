@@ -1,5 +1,6 @@
 """The crawl as a pure object: no I/O, no clock, no hidden randomness."""
 
-from spoor.crawl.crawl import FORMAT, Counts, Crawl
+from spoor.crawl.crawl import FORMAT, Crawl
+from spoor.crawl.flight import Counts
 
 __all__ = ["FORMAT", "Counts", "Crawl"]

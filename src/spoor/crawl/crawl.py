@@ -14,11 +14,12 @@ waits for the host's delay; the policy still learns from its Choice once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from spoor.crawl.flight import Counts, Flight
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
 from spoor.crawl.shard_links import ShardLinks
+from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
@@ -28,8 +29,10 @@ from spoor.protocols import (
     LookAhead,
     Outbox,
     Policy,
+    Rejudges,
     Relearns,
     Stateful,
+    TakesLabels,
     UsesOpenLinks,
 )
 from spoor.types import (
@@ -49,6 +52,7 @@ from spoor.types import (
     Page,
     Redirected,
     Reply,
+    Revision,
     Sleep,
     Starved,
     State,
@@ -59,34 +63,6 @@ FORMAT = 3
 
 _SKIPS = 256
 """Links that one call of `next` may skip, so that no call takes long."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """What happened so far."""
-
-    requests: int = 0
-    """All requests that the driver was asked for: pages, failures, redirects, retries."""
-    pages: int = 0
-    relevant: int = 0
-    failed: int = 0
-    """Choices that ended without a page."""
-    reward: float = 0.0
-    expanded: int = 0
-    skipped: int = 0
-    """Choices that the link filter rejected."""
-
-
-@dataclass(slots=True)
-class _Flight:
-    """A ticket in flight."""
-
-    link: LinkId
-    choice: Choice
-    attempt: int = 1
-    hops: int = 0
-    flying: bool = True
-    """False while it waits in the frontier for its next request."""
 
 
 class Crawl:
@@ -130,12 +106,15 @@ class Crawl:
         self._link_filter = link_filter
         self.outbox = outbox
         self._shard_links = None if outbox is None else ShardLinks(outbox, frontier)
-        self._flights: dict[int, _Flight] = {}
+        self._flights: dict[int, Flight] = {}
         self._by_link: dict[LinkId, int] = {}
         self._next_ticket = 0
         self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
+        self._verdicts = Verdicts(judge, self._find) if isinstance(judge, Rejudges) else None
+        self.on_revisions: Callable[[Sequence[Revision]], None] = lambda revisions: None
+        """Called with the newer verdicts of the judge, within a call of the driver."""
         if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
 
@@ -155,6 +134,8 @@ class Crawl:
     def next(self, now: float) -> NextStep:
         """The next step. `now`: seconds of any clock that never goes back."""
         skipped = 0
+        if self._verdicts is not None and self._verdicts.labelled:
+            self.revise()
         while True:
             if self._is_over():
                 return self._finish()
@@ -202,25 +183,49 @@ class Crawl:
             self._held[flight.link] = (reply.page, judgement.score)
         else:
             self._enter(reply.page, flight.link, judgement.score)
-        return self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
+        outcome = self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
+        if self._verdicts is not None:
+            self._verdicts.note(flight.link, reply.ticket, judgement)
+            if self._verdicts.due(counts.pages):
+                self.revise()
+        return outcome
 
     # -- what a driver may also want
 
     def relabel(self, url: str, before: Judgement, after: Judgement) -> None:
         """Replace the judgement `before` of a fetched page by a person's judgement, `after`; the
-        driver keeps the judgements. The policy relearns if it can, before its next choice.
+        driver keeps the judgements. The policy relearns if it can, and so does the judge, which
+        then judges other pages anew before the next choice.
 
         Raises CallerError for an unknown URL.
         """
         link = self.frontier.find(url)
         if link is None:
             raise CallerError(f"{url} cannot be judged again: it is not known")
+        self._judged_anew(link, before, after)
+        if isinstance(self.judge, TakesLabels):
+            call_plugin(self.judge, "label", self.judge.label, url, after.relevant)
+        if self._verdicts is not None:
+            self._verdicts.label(link, after)
+
+    def revise(self) -> None:
+        """Take the judge's newer verdicts, if it has any since the last time. `next` and `receive`
+        do so by themselves at set points; a driver that leaves a crawl before its end does it."""
+        if self._verdicts is not None and (found := self._verdicts.revise(self.counts.pages)):
+            for revision in found:
+                self._judged_anew(revision.link, revision.before, revision.after)
+            self.on_revisions(found)
+
+    def _judged_anew(self, link: LinkId, before: Judgement, after: Judgement) -> None:
         self.counts.relevant += after.relevant - before.relevant
         self.counts.reward += after.reward - before.reward
         if link in self._held:
             self._held[link] = (self._held[link][0], after.score)
-        if isinstance(self.policy, Relearns):
+        if isinstance(self.policy, Relearns) and before != after:
             self._call("relearn", self.policy.relearn, link, before, after)
+
+    def _find(self, url: str) -> LinkId | None:
+        return self.frontier.find(url)
 
     def enter(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
@@ -259,6 +264,11 @@ class Crawl:
             self._stopped = reason
 
     @property
+    def revisions(self) -> int:
+        """How often the judge has judged a page anew."""
+        return 0 if self._verdicts is None else self._verdicts.revisions
+
+    @property
     def in_flight(self) -> int:
         """Tickets in flight, including those that wait for another request."""
         return len(self._flights)
@@ -294,24 +304,14 @@ class Crawl:
             "next_ticket": self._next_ticket,
             "stopped": self._stopped,
             "held": held,
-            "flights": [
-                {
-                    "ticket": ticket,
-                    "link": flight.link,
-                    "probability": flight.choice.probability,
-                    "why": [list(reason) for reason in flight.choice.why],
-                    "attempt": flight.attempt,
-                    "hops": flight.hops,
-                    "flying": flight.flying,
-                }
-                for ticket, flight in self._flights.items()
-            ],
+            "flights": [flight.row(ticket) for ticket, flight in self._flights.items()],
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
             "link_filter": None if self._link_filter is None else self._link_filter.save(),
             "outbox": None if self.outbox is None else self.outbox.save(),
             **sent,
+            **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
         }
 
     def load(self, state: State) -> None:
@@ -327,6 +327,13 @@ class Crawl:
         self.frontier.load(state["frontier"])
         if isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
+        if self._verdicts is not None:
+            if "verdicts" not in state:
+                raise InputError(
+                    "the judge of the saved crawl never judged a page anew, as this one does; "
+                    "go on with the version and topic that began it"
+                )
+            self._verdicts.load(state["verdicts"])
         if self._link_filter is not None:
             self._link_filter.load(state["link_filter"])
         if self.outbox is not None:
@@ -341,12 +348,7 @@ class Crawl:
             int(link): (revive_page(held["page"]), held["score"])
             for link, held in state["held"].items()
         }
-        self._flights = {}
-        for row in state["flights"]:
-            why = tuple((str(feature), float(share)) for feature, share in row["why"])
-            choice = Choice(row["link"], row["probability"], why)
-            flight = _Flight(row["link"], choice, row["attempt"], row["hops"], row["flying"])
-            self._flights[row["ticket"]] = flight
+        self._flights = {row["ticket"]: Flight.of(row) for row in state["flights"]}
         self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
@@ -367,7 +369,7 @@ class Crawl:
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
         ticket = self._ticket()
-        self._flights[ticket] = _Flight(choice.link, choice)
+        self._flights[ticket] = Flight(choice.link, choice)
         self._by_link[choice.link] = ticket
         self.counts.requests += 1
         return Fetch(ticket, url, host, choice)
@@ -396,6 +398,8 @@ class Crawl:
         return self.pages is not None and self.counts.pages + len(self._flights) >= self.pages
 
     def _finish(self) -> Finished:
+        if self.outbox is None:  # a shard may go on whenever another one sends links
+            self.revise()
         if self._stopped is not None:
             return Finished(self._stopped)
         if self.pages is not None and self.counts.pages >= self.pages:
@@ -416,7 +420,7 @@ class Crawl:
         self.counts.requests += 1
         return Fetch(ticket, url, host, flight.choice, flight.attempt)
 
-    def _redirected(self, reply: Redirected, flight: _Flight, now: float) -> Outcome | Deferred:
+    def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         flight.hops += 1
         if flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
@@ -437,7 +441,7 @@ class Crawl:
             )
         return self._end_without_page(failed, flight)
 
-    def _failed(self, reply: Failed, flight: _Flight, now: float) -> Outcome | Deferred:
+    def _failed(self, reply: Failed, flight: Flight, now: float) -> Outcome | Deferred:
         url = self.frontier.url(flight.link)
         if reply.transient and flight.attempt - flight.hops < self._attempts and not self._stopped:
             wait = self._backoff * 2.0 ** (flight.attempt - flight.hops - 1)
@@ -448,15 +452,15 @@ class Crawl:
         self.frontier.settle(flight.link, now)
         return self._end_without_page(reply, flight)
 
-    def _end_without_page(self, reply: Failed, flight: _Flight) -> Outcome:
+    def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
         self._end_flight(reply.ticket, flight)
         self.counts.failed += 1
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 
-    def _park(self, flight: _Flight) -> None:
+    def _park(self, flight: Flight) -> None:
         flight.flying = False
 
-    def _end_flight(self, ticket: int, flight: _Flight) -> None:
+    def _end_flight(self, ticket: int, flight: Flight) -> None:
         del self._flights[ticket], self._by_link[flight.link]
 
     def _enter(self, page: Page, parent: LinkId, score: float) -> None:

@@ -36,10 +36,15 @@ def choose(policy: Policy, offer: Offer) -> Choice:
 
 def judge_page(judge: Judge, page: Page) -> Judgement:
     """The judge's judgement of a page, checked."""
-    judgement = call_plugin(judge, "judge", judge.judge, page)
-    if not isinstance(judgement, Judgement):
-        raise PluginError(judge, "judge", f"returned {judgement!r}, not a Judgement")
-    if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
-        problem = f"returned score {judgement.score}, reward {judgement.reward} for {page.url}"
-        raise PluginError(judge, "judge", f"{problem}; a score lies in [0, 1]")
+    judgement: Judgement = call_plugin(judge, "judge", judge.judge, page)
+    check_judgement(judge, "judge", page.url, judgement)
     return judgement
+
+
+def check_judgement(judge: object, name: str, url: str, judgement: object) -> None:
+    """Check what the method `name` of a judge says of a page."""
+    if not isinstance(judgement, Judgement):
+        raise PluginError(judge, name, f"returned {judgement!r}, not a Judgement")
+    if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
+        problem = f"returned score {judgement.score}, reward {judgement.reward} for {url}"
+        raise PluginError(judge, name, f"{problem}; a score lies in [0, 1]")

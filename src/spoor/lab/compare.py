@@ -20,7 +20,6 @@ from scipy.stats import false_discovery_control, permutation_test
 
 from spoor.errors import InputError
 from spoor.lab.intervals import CONFIDENCE, RESAMPLES, interval
-from spoor.lab.reports.report import Key, report_of
 from spoor.lab.results import Results, contender_of
 from spoor.registry import nearest
 
@@ -29,8 +28,12 @@ PAIRS = ("crawl", "site", "seed")
 
 CORRECTIONS = ("holm", "fdr", "none")
 
+MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found", "shards": "found"}
+"""What is compared by default, by the kind of an experiment."""
+
 LESS_IS_BETTER = ("requests_to", "age_hours", "delay_hours", "seconds", "cpu_seconds", "peak_rss")
 
+Key = tuple[str, ...]
 Units = Mapping[Key, Mapping[str, float]]
 """Pair → contender → value."""
 
@@ -126,11 +129,11 @@ def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
     has its mean in each seed's pair."""
     measured: dict[Key, dict[str, dict[int, list[float]]]] = {}
     for item in results:
-        pair = report_of(item).pair
         for row in item.rows:
             number = value(row, measure)
             if number is not None:
-                seeds = measured.setdefault(pair(row, by), {}).setdefault(contender_of(row), {})
+                key = _key(row, by)
+                seeds = measured.setdefault(key, {}).setdefault(contender_of(row), {})
                 seeds.setdefault(int(row["seed"]), []).append(number)
     if by == "seed" or len(measured) == 1:
         return _by_seed(measured)
@@ -141,6 +144,15 @@ def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
         }
         for key, contenders in measured.items()
     }
+
+
+def _key(row: Mapping[str, Any], by: str) -> Key:
+    if "fleet" in row:
+        return (str(row["web"]),)
+    if "topic" in row and "task" in row:
+        return (str(row["topic"]),)
+    place = (str(row["web"]), str(row.get("site") or row["root"]))
+    return place if by == "site" else (*place, str(row["target"]))
 
 
 def _by_seed(measured: Mapping[Key, Mapping[str, Mapping[int, Sequence[float]]]]) -> Units:
@@ -316,7 +328,7 @@ def matrix(
 
 
 def _measure(results: Sequence[Results], measure: str) -> tuple[str, bool]:
-    measure = measure or report_of(results[0]).measure
+    measure = measure or MEASURE[results[0].kind]
     check_measure(results, measure)
     return measure, measure.startswith(LESS_IS_BETTER)
 

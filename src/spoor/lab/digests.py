@@ -17,8 +17,7 @@ NOT_RUN = (
     *("__main__", "cli", "http", "integrations", "live", "notebook", "runs", "testing", "views"),
     "lab",
 )
-"""Parts of Spoor that no cell runs: a change of them leaves finished cells as they are.
-tests/unit/test_digests.py follows the imports."""
+"""Parts of Spoor that no cell runs: a change of them leaves finished cells as they are."""
 
 OF_KIND = {
     "fleets": ("simulation/fleets.py",),

@@ -120,7 +120,7 @@ def joint(folder: Path, experiments: Sequence[Results], content: Table) -> Page:
     blocks: list[Block] = []
     kinds = {item.kind for item in experiments}
     if kinds == {"harvest"} and len(experiments) > 1:
-        blocks += matrix_blocks(experiments, report_of(experiments[0]).measure)
+        blocks += matrix_blocks(experiments, compare.MEASURE["harvest"])
     for item in experiments:
         blocks += [Heading(item.title), Prose(item.about), *figures_of(item, pictures=True)]
     title = content.get("title") or folder.resolve().name.replace("-", " ").capitalize()

@@ -68,6 +68,7 @@ class LiveCrawl:
         self._recent: deque[bool] = deque(maxlen=self._rule.settings.window)
         """Verdicts on the last pages of this process."""
         self._harvest = Harvest(folder.verdicts())
+        self._revisions = engine.revisions
         self._driver: HttpDriver | None = None
         self._rule_applied = False
         self.crawl = engine
@@ -211,6 +212,7 @@ class LiveCrawl:
             listening.cancel()
         self.folder.note("stopped", reason)
         if reason != "aborted":
+            self.journal.revise(self.now())
             self._checkpoint()
         return reason
 
@@ -234,7 +236,13 @@ class LiveCrawl:
             if changed is not None:
                 self.journal.relabel(url, *changed, self.now())
         self.commit()
-        self._harvest = Harvest(self.folder.verdicts())
+        self._count_again()
+
+    def _count_again(self) -> None:
+        """Verdicts on pages that were counted are others now; all are committed."""
+        verdicts = self.folder.verdicts()
+        self._harvest = Harvest(verdicts)
+        self._recent.extend(verdicts[len(verdicts) - len(self._recent) :])
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
@@ -261,6 +269,9 @@ class LiveCrawl:
             self._checkpoint()
         else:
             self.journal.commit()
+        if self._revisions != self.crawl.revisions:
+            self._revisions = self.crawl.revisions
+            self._count_again()
         # Only what is durable is shown.
         steps, self._steps = self._steps, []
         if self.on_step is not None:
@@ -290,6 +301,7 @@ class LiveCrawl:
             "stopped_because": reason,
             "fetched": counts.pages,
             "found": counts.relevant,
+            "judged_anew": self.crawl.revisions,
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,

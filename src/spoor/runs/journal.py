@@ -36,6 +36,7 @@ from spoor.types import (
     Page,
     Redirected,
     Reply,
+    Revision,
     State,
 )
 from spoor.web.exchange import Exchange, Source
@@ -82,6 +83,10 @@ class Journal:
         self._place: Place | None = None
         self._joiner = Joiner()
         self._compressor = _compressor()
+        self._revised: list[Revision] = []
+        """Newer verdicts that the call under way brought."""
+        if isinstance(crawl, Crawl):
+            crawl.on_revisions = self._revised.extend
 
     # -- the calls of a driver
 
@@ -92,6 +97,7 @@ class Journal:
             self._events.append(["fetch", now, answer.ticket, answer.url])
         elif not self._events or self._events[-1] != ["idle", now]:
             self._events.append(["idle", now])
+        self._note_revisions(now)
         return answer
 
     def record(self, fetch: Fetch, exchange: Exchange) -> None:
@@ -122,6 +128,7 @@ class Journal:
                     row.append([place.file, place.offset, place.length])
             values = [reply.ticket, reply.seconds, reply.size, _score(step)]
             self._events.append(["page", now, *values, row])
+        self._note_revisions(now)
         self._folder.failpoint("reply received")
         return step
 
@@ -129,6 +136,19 @@ class Journal:
         """As the crawl's."""
         self._crawl.relabel(url, before, after)
         self._events.append(label_event(url, before, after, now))
+
+    def revise(self, now: float) -> None:
+        """As the crawl's."""
+        self._crawl.revise()
+        if self._revised:
+            self._events.append(["revise", now])
+            self._note_revisions(now)
+
+    def _note_revisions(self, now: float) -> None:
+        if self._revised:
+            self._events.append(["revised", now, _revision_rows(self._revised)])
+            self._folder.revise(self._revised, self._crawl.counts.pages)
+            self._revised.clear()
 
     def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
         """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
@@ -237,6 +257,12 @@ class Journal:
         elif kind == "label":
             _, url, before, after = values
             self._crawl.relabel(url, Judgement(*before), Judgement(*after))
+        elif kind == "revise":
+            self._crawl.revise()
+        elif kind == "revised":
+            revised = _revision_rows(self._revised)
+            self._revised.clear()
+            self._same("judged pages anew as", revised, values[1])
         elif kind == "page":
             now, ticket, seconds, size, score = values
             page = self._page(row) if isinstance(row, list) else revive_page(row)
@@ -269,8 +295,26 @@ class Journal:
 
 def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Event:
     """A call of `relabel`."""
-    rows = [[one.score, one.relevant, one.reward] for one in (before, after)]
-    return ["label", now, url, *rows]
+    return ["label", now, url, *_verdict_rows(before, after)]
+
+
+def verdicts_of(event: Event) -> Iterator[tuple[str, Judgement, Judgement]]:
+    """(URL, before, after) of the newer verdicts in an event: a label, or revisions."""
+    kind, _, *values = event
+    rows = values[0] if kind == "revised" else [[0, 0, *values]] if kind == "label" else ()
+    for *_, url, before, after in rows:
+        yield url, Judgement(*before), Judgement(*after)
+
+
+def _revision_rows(revisions: Sequence[Revision]) -> list[list[Any]]:
+    return [
+        [one.number, one.ticket, one.url, *_verdict_rows(one.before, one.after)]
+        for one in revisions
+    ]
+
+
+def _verdict_rows(*judgements: Judgement) -> list[list[float]]:
+    return [[one.score, one.relevant, one.reward] for one in judgements]
 
 
 def events_of(entry: bytes) -> list[Event]:

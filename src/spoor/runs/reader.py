@@ -303,13 +303,14 @@ class Run:
         """The state of its shards as the coordinator wrote it last; None without shards."""
         return shards.read_status(self.path)
 
-    def revision(self) -> tuple[int, int, int]:
-        """Three numbers, of which one grows with the state of shards, with each checkpoint, and
-        with labels that are taken in."""
+    def revision(self) -> tuple[int, int, int, int]:
+        """Four numbers, of which one grows with the state of shards, with each checkpoint, with
+        newer verdicts of the judge, and with labels that are taken in."""
         status = int((self.shard_status() or {"at": 0})["at"])
         with self._read() as db:
             newest = db.execute("SELECT coalesce(sum(generation), 0) FROM checkpoints").fetchone()
-        return status, int(newest[0]), self._labels_end()
+            revised = 0 if self.in_shards else int(noted(db, "revised") or 0)
+        return status, int(newest[0]), revised, self._labels_end()
 
     def labels(self) -> dict[str, bool]:
         """URL → relevant, as people labelled pages; those that were taken in."""

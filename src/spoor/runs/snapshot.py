@@ -22,7 +22,7 @@ from spoor.protocols import Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
-from spoor.runs.journal import events_of
+from spoor.runs.journal import events_of, verdicts_of
 from spoor.runs.lock import is_running
 from spoor.runs.rows import Why
 from spoor.runs.schema import read_settings
@@ -116,7 +116,7 @@ class Checkpoint:
     """Unix seconds."""
     state: dict[str, Any]
     labels: Sequence[tuple[str, Judgement, Judgement]]
-    """(URL, before, after) of the labels of its pages since."""
+    """(URL, before, after) of the labels and newer verdicts of its pages since."""
 
     def frontier(self, after: ExitStack) -> LiveFrontier | None:
         """A frontier to load the state into, with room for any number of requests to a host; None
@@ -151,13 +151,13 @@ def last_checkpoint(path: Path) -> Checkpoint | None:
         if row is None:
             return None
         query = "SELECT events FROM journal WHERE seq > ? ORDER BY seq"
-        labelled = noted(db, "labels") is not None
-        entries = db.execute(query, (row["seq"],)).fetchall() if labelled else []
+        changed = noted(db, "labels") is not None or noted(db, "revised") is not None
+        entries = db.execute(query, (row["seq"],)).fetchall() if changed else []
     labels = [
-        (event[2], Judgement(*event[3]), Judgement(*event[4]))
+        changed
         for (entry,) in entries
         for event in events_of(entry)
-        if event[0] == "label"
+        for changed in verdicts_of(event)
     ]
     state = unpack(row["state"], source=f"{path / files.DATABASE}")
     return Checkpoint(path, row["time"], state, labels)

@@ -13,9 +13,8 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from spoor.runs.database import noted
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
+from spoor.runs.pending_rows import PendingRows
 from spoor.runs.recovery import (
     check_database,
     committed,
@@ -49,7 +49,7 @@ from spoor.runs.schema import (
     write_settings,
 )
 from spoor.settings import Settings, user_agent
-from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, State
+from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
@@ -78,18 +78,6 @@ POINTS = (
 )
 """Steps of opening, of a commit and of a checkpoint, passed to the writer's `at` when they are
 reached: where a test may end the process."""
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Rows since the last commit."""
-
-    pages: list[tuple[Any, ...]] = field(default_factory=list)
-    failures: list[tuple[Any, ...]] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)
-    labels: list[tuple[float, int, str, int]] = field(default_factory=list)
-    """(score, relevant, why, seq) of pages that a person judged otherwise."""
-    notes: dict[str, str] = field(default_factory=dict)
 
 
 class RunWriter:
@@ -130,7 +118,7 @@ class RunWriter:
             except OSError as error:
                 raise self._unwritable(error.strerror) from error
             undo.pop_all()
-        self._rows = _Rows()
+        self._rows = PendingRows()
         self._place: Place | None = None
         self._after = 0
         self.closing: list[Callable[[], None]] = []
@@ -266,8 +254,8 @@ class RunWriter:
         return labels
 
     def relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
-        """Judge a page that was committed otherwise: (before, after); None where there is none, or
-        its judgement stays. Durable with the next commit."""
+        """A person's verdict on a page that was committed: (before, after); None where there is
+        none, or where a person has said the same. Durable with the next commit."""
         row = self._db.execute(
             "SELECT seq, score, relevant, why FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1",
             (url,),
@@ -279,13 +267,19 @@ class RunWriter:
             if new[-1] == seq:
                 score, was, why, _ = new
         after = Judgement(float(relevant), relevant, float(relevant))
-        if (score, bool(was)) == (after.score, relevant):
+        reasons = json.loads(why)
+        said = any(reason[0] == _PERSON for reason in reasons)
+        if (score, bool(was)) == (after.score, relevant) and said:
             return None
         before = Judgement(score, bool(was), float(was))
-        reasons = [reason for reason in json.loads(why) if reason[0] != _PERSON]
+        reasons = [reason for reason in reasons if reason[0] != _PERSON]
         reasons.insert(0, [_PERSON, round(after.score - score, 4)])
         self._rows.labels.append((after.score, int(relevant), json.dumps(reasons), seq))
         return before, after
+
+    def revise(self, revisions: Sequence[Revision], pages: int) -> None:
+        """Newer verdicts on pages, after so many pages. Durable with the next commit."""
+        self._rows.revise(revisions, pages)
 
     # -- writing
 
@@ -391,24 +385,7 @@ class RunWriter:
                 ends.warc |= self._warc.ends
             self.failpoint("warc synced")
             with db:
-                for table, columns, new in (
-                    ("pages", 19, rows.pages),
-                    ("failures", 8, rows.failures),
-                ):
-                    if not new:
-                        continue
-                    first = getattr(ends, table) + 1
-                    marks = ", ".join("?" * columns)
-                    db.executemany(
-                        f"INSERT INTO {table} VALUES ({marks})",
-                        [(seq, *row) for seq, row in enumerate(new, first)],
-                    )
-                    setattr(ends, table, first - 1 + len(new))
-                if rows.labels:
-                    relabelled = "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE seq = ?"
-                    db.executemany(relabelled, rows.labels)
-                if rows.notes:
-                    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.notes.items())
+                rows.write(db, ends)
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))
@@ -421,8 +398,8 @@ class RunWriter:
                 self.failpoint("rows written")
             self.failpoint("committed")
             write_mark(self._mark, ends.seq)
-            self._rows = _Rows()
-            if rows.labels:
+            self._rows = PendingRows()
+            if rows.changes_results:
                 self._results.close()
                 mend_results(self.path, self._db)
                 self._results = (self.path / files.RELEVANT).open("a", encoding="utf-8")

@@ -117,7 +117,6 @@ def simulate_shards(
     `every`: rounds between two exchanges. `by` and `draw`: which division of the hosts.
     """
     web = prepare(setup) if web is None else web
-    judge = judge_of(setup.targets)
     pages = setup.pages or web.reachable
     roots = [web.root] if seeds is None else seeds
     owner = division(by, draw)
@@ -126,6 +125,7 @@ def simulate_shards(
         rng = np.random.default_rng([setup.seed, outbox.number])
         task = Task(rng, setup.topic or Topic(), graph=None)
         policy: Policy = registry.build("policies", setup.policy, task, settings=dict(setup.params))
+        judge = judge_of(setup.targets)  # each shard has one of its own, as processes do
         return split_crawl(policy, judge, MemoryFrontier(delay=setup.delay), outbox, roots)
 
     start = time.process_time()

@@ -11,7 +11,7 @@ import numpy as np
 
 from spoor.errors import SpoorError
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Judge, Stateful
+from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.testing.small_worlds import random_web
 from spoor.types import Anchor, Judgement, Link, Page
 
@@ -21,8 +21,10 @@ def check_judge(factory: Callable[..., Any], *arguments: Any, **settings: Any) -
 
     For every page it returns a score in [0, 1], relevant or not, a finite reward, and reasons in
     words; it never raises; it judges the same pages in the same way; without `save` it does not
-    depend on earlier pages, with `save` it continues from a saved state. Raises AssertionError with
-    the law that it broke. Takes about a second.
+    depend on earlier pages, with `save` it continues from a saved state. One with `revise` has
+    `save`, too; it judges anew only pages that it has judged, each once, in the same way after a
+    load, and says nothing twice. Raises AssertionError with the law that it broke. Takes about a
+    second.
     """
 
     def make() -> Judge:
@@ -33,6 +35,8 @@ def check_judge(factory: Callable[..., Any], *arguments: Any, **settings: Any) -
     try:
         first = [_judged(make(), page) for page in pages]
         _check_sequence(make, pages, first)
+        if isinstance(make(), Rejudges):
+            _check_revisions(make, pages)
     except AssertionError as error:
         raise AssertionError(f"{type(make()).__name__}: {error}") from None
 
@@ -59,6 +63,11 @@ def _judged(judge: Judge, page: Page) -> Judgement:
         number = isinstance(value, float | int) and math.isfinite(value)
         _demand(number, f"{where}: {what} is {value!r}, not a finite number")
     _demand(0.0 <= result.score <= 1.0, f"{where}: score {result.score} does not lie in [0, 1]")
+    _check_reasons(result, where)
+    return result
+
+
+def _check_reasons(result: Judgement, where: str) -> None:
     good = isinstance(result.why, tuple) and all(
         isinstance(reason, str) and bool(reason.strip()) and math.isfinite(share)
         for reason, share in result.why
@@ -69,7 +78,6 @@ def _judged(judge: Judge, page: Page) -> Judgement:
         has_reason,
         f"{where}: score {result.score}, relevant {result.relevant}, and no word why",
     )
-    return result
 
 
 def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Judgement]) -> None:
@@ -99,6 +107,34 @@ def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Ju
         _demand(
             rest == judgements[at:], f"saved and loaded after {at} pages, it judges differently"
         )
+
+
+def _check_revisions(make: Callable[[], Judge], pages: list[Page]) -> None:
+    judge, again = make(), make()
+    _demand(isinstance(judge, Stateful), "it has revise, and no save")
+    assert isinstance(judge, Rejudges)
+    assert isinstance(judge, Stateful)
+    assert isinstance(again, Rejudges)
+    assert isinstance(again, Stateful)
+    seen: set[str] = set()
+    at = [len(pages) // 2, len(pages)]
+    for first, last in zip([0, *at[:-1]], at, strict=True):
+        for page in pages[first:last]:
+            judge.judge(page)
+            seen.add(page.url)
+        if isinstance(judge, TakesLabels):
+            judge.label(pages[first].url, True)
+            judge.label("http://nowhere.example/never-seen", False)
+        again.load(unpack(pack(judge.save())))
+        revised = list(judge.revise())
+        _demand(list(again.revise()) == revised, "loaded, it judges anew in another way")
+        urls = [url for url, _ in revised]
+        _demand(len(set(urls)) == len(urls), "revise has a page twice")
+        _demand(seen.issuperset(urls), "revise has a page that was not judged")
+        for url, judgement in revised:
+            _demand(0.0 <= judgement.score <= 1.0, f"{url}: score {judgement.score} not in [0, 1]")
+            _check_reasons(judgement, f"{url} judged anew")
+        _demand(not judge.revise(), "revise says the same again, without a page or label between")
 
 
 def _demand(holds: bool, sentence: str) -> None:

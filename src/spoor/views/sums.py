@@ -65,7 +65,7 @@ class Sums:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._clear()
-        self._labels_end = 0
+        self._judged_anew = 0, 0
         self.labels: dict[str, bool] = {}
         """URL → the last label of a person."""
         self.refresh()
@@ -86,10 +86,10 @@ class Sums:
         failures, and the revision of the run."""
         with self.run.at_once():
             revision = self.run.revision()
-            # A new label may change the judgement of a page that was read; rows of shards are in
-            # the order of time, so that late ones may be in between.
-            if revision[-1] != self._labels_end:
-                self._labels_end, self.labels = revision[-1], self.run.labels()
+            # A new label, or the judge itself, may change the verdict on a page that was read; rows
+            # of shards are in the order of time, so that late ones may be in between.
+            if revision[-2:] != self._judged_anew:
+                self._judged_anew, self.labels = revision[-2:], self.run.labels()
                 self._clear()
             elif self.run.in_shards:
                 self._clear()

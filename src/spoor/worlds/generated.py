@@ -30,6 +30,7 @@ from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
 from spoor.web.page import parse
 from spoor.web.urls import Joiner
+from spoor.worlds.targets import target_pages
 from spoor.worlds.vocabulary import COMMON, TOPICS, TREES, VAGUE
 
 FILE = "web.toml"
@@ -414,9 +415,7 @@ class GeneratedWorld:
             )
         mask = np.zeros(self.settings.pages, dtype=bool)
         if targets is not None:
-            mask = np.fromiter(
-                (targets.judge(page).relevant for page in self.pages()), bool, self.settings.pages
-            )
+            mask = target_pages(targets, self.pages(), self.settings.pages)
         urls = [self.url_of(page) for page in range(self.settings.pages)]
         return WebGraph(urls, *self._arcs, mask)
 

@@ -32,6 +32,7 @@ from spoor.worlds.store import (
     place_of,
 )
 from spoor.worlds.store_rows import Anchors, unpack_words
+from spoor.worlds.targets import target_pages
 
 Mask = NDArray[np.bool_]
 
@@ -398,9 +399,7 @@ class RecordedWorld:
 
     def _relevant(self, judge: Judge) -> Mask:
         """Which pages of `graph` this judge calls relevant."""
-        return np.fromiter(
-            (judge.judge(page).relevant for page in self.pages()), dtype=bool, count=len(self)
-        )
+        return target_pages(judge, self.pages(), len(self))
 
     def graph(self, targets: Judge | Mask | None = None) -> WebGraph:
         """The pages of the world and their links among themselves, each target of a page once and

@@ -159,6 +159,8 @@ class Scheduler(BaseScheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         self._receive_ended()
+        self._guard(self.crawl.revise)
+        self._count()
         if self._timer is not None:
             self._timer.cancel()
         if self._folder is not None and self._crawler.spider is not None:
@@ -325,11 +327,16 @@ class Scheduler(BaseScheduler):
 
     def _receive(self, reply: Reply) -> object:
         answer = self._guard(self.crawl.receive, reply, self._now())
+        self._count()
+        return answer
+
+    def _count(self) -> None:
         counts, stats = self.crawl.counts, self._crawler.stats
         stats.set_value("spoor/pages", counts.pages)
         stats.set_value("spoor/relevant", counts.relevant)
         stats.set_value("spoor/failed", counts.failed)
-        return answer
+        if self.crawl.revisions:
+            stats.set_value("spoor/judged_anew", self.crawl.revisions)
 
     def _url_of(self, request: Request) -> str | None:
         """The canonical URL of a request that its URL identifies; None for any other."""

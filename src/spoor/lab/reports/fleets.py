@@ -81,14 +81,7 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
     yield Picture(slug(f"{name} {web}"), pictures(mine)[name], figure["caption"])
 
 
-REPORT = Report(
-    blocks,
-    summary,
-    figures,
-    "share_found",
-    pair=lambda row, by: (str(row["web"]),),
-    paired=False,
-)
+REPORT = Report(blocks, summary, figures, paired=False)
 
 
 # ---------------------------------------------------------------- tables

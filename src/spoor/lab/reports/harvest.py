@@ -247,4 +247,4 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
 
 
 MEASURE = "auc"
-REPORT = Report(blocks, summary, figures, MEASURE)
+REPORT = Report(blocks, summary, figures)

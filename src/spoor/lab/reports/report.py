@@ -10,14 +10,6 @@ from typing import Any
 from spoor.lab.pages import Block, Grid, Heading, Page, Picture
 from spoor.lab.results import Cells, Results
 
-Key = tuple[str, ...]
-
-
-def by_crawl(row: Mapping[str, Any], by: str) -> Key:
-    """Crawls are paired by web, site and target; where `by` is `site`, by web and site."""
-    place = (str(row["web"]), str(row.get("site") or row["root"]))
-    return place if by == "site" else (*place, str(row["target"]))
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -29,10 +21,6 @@ class Report:
     """The main tables, for a terminal."""
     figures: Callable[[Results, Cells, Mapping[str, Any]], Iterator[Picture]]
     """Pictures of some rows, as a `[[figures]]` table of a paper's page asks for."""
-    measure: str
-    """What contenders are compared by where nothing else is asked for."""
-    pair: Callable[[Mapping[str, Any], str], Key] = by_crawl
-    """(row, by) → the pair that a cell belongs to."""
     target_key: str = "target"
     """Key of the rows by which a claim about a `target` selects them."""
     paired: bool = True

@@ -61,7 +61,7 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
         yield Picture(slug(web), picture(mine, web), f"{figure['caption']}: {web}")
 
 
-REPORT = Report(blocks, summary, figures, "found")
+REPORT = Report(blocks, summary, figures)
 
 
 def harvest(rows: Cells) -> Grid:

@@ -46,14 +46,7 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
         yield Picture(slug(f"{name} {topic}"), pictures(mine)[name], caption)
 
 
-REPORT = Report(
-    blocks,
-    summary,
-    figures,
-    MEASURE,
-    pair=lambda row, by: (str(row["topic"]),),
-    target_key="topic",
-)
+REPORT = Report(blocks, summary, figures, target_key="topic")
 
 
 # ---------------------------------------------------------------- the table

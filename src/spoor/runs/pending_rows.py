@@ -1,0 +1,61 @@
+"""Rows of a run that the next commit makes durable."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spoor.runs.recovery import Ends
+from spoor.types import Revision
+
+
+@dataclass(slots=True)
+class PendingRows:
+    """Rows since the last commit."""
+
+    pages: list[tuple[Any, ...]] = field(default_factory=list)
+    failures: list[tuple[Any, ...]] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    revisions: dict[int, tuple[float, int, str]] = field(default_factory=dict)
+    """Ticket of a page → (score, relevant, why), as its judge judged it anew."""
+    labels: list[tuple[float, int, str, int]] = field(default_factory=list)
+    """(score, relevant, why, seq) of pages that a person judged."""
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def changes_results(self) -> bool:
+        """Whether results that were written may be wrong now."""
+        return bool(self.labels or self.revisions)
+
+    def revise(self, revisions: Sequence[Revision], pages: int) -> None:
+        """Newer verdicts of the judge, after so many pages."""
+        for one in revisions:
+            head = f"judged anew after {pages} pages, was {one.before.score:.3f}"
+            why = [[head, 0.0], *([reason, round(share, 4)] for reason, share in one.after.why)]
+            verdict = one.after.score, int(one.after.relevant), json.dumps(why)
+            self.revisions[one.ticket] = verdict
+        self.notes["revised"] = str(revisions[-1].number)
+
+    def write(self, db: sqlite3.Connection, ends: Ends) -> None:
+        """Into the database, within the transaction of a commit, whose `ends` move on."""
+        for table, columns, new in (("pages", 19, self.pages), ("failures", 8, self.failures)):
+            if not new:
+                continue
+            first = getattr(ends, table) + 1
+            marks = ", ".join("?" * columns)
+            db.executemany(
+                f"INSERT INTO {table} VALUES ({marks})",
+                [(seq, *row) for seq, row in enumerate(new, first)],
+            )
+            setattr(ends, table, first - 1 + len(new))
+        update = "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE"
+        if self.revisions:
+            rows = [(*verdict, ticket) for ticket, verdict in self.revisions.items()]
+            db.executemany(f"{update} ticket = ?", rows)
+        if self.labels:
+            db.executemany(f"{update} seq = ?", self.labels)
+        if self.notes:
+            db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
