@@ -16,7 +16,20 @@ from spoor.errors import InputError, SpoorError
 
 COMMANDS = (
     *("demo", "crawl", "watch", "label", "replay"),
-    *("train", "explain", "ui", "export", "lab", "web", "topic", "policies", "settings"),
+    *(
+        "train",
+        "explain",
+        "ui",
+        "show",
+        "search",
+        "export",
+        "forget",
+        "lab",
+        "web",
+        "topic",
+        "policies",
+        "settings",
+    ),
 )
 """Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
 

@@ -42,6 +42,9 @@ NEWS = "news.jsonl"
 FEED = "feed.xml"
 """The newest of them, as RSS."""
 
+SEARCH = "search.db"
+"""Words of the documents, for `spoor search` (SQLite); made when it is first asked for."""
+
 SHARDS = "shards.json"
 """The state of each shard of a run in shards, for whoever looks on."""
 
@@ -54,7 +57,20 @@ MOST_BYTES = 1 << 26
 _SHARD = "shard-"
 _RECOVERED = "recovered-"
 _ARCHIVE = re.compile(rf"({_SHARD}[0-9]+/)?{WARC}(-[0-9]{{5,}})?\.warc\.gz")
-_OWN = (SETTINGS, DATABASE, LOCK, RELEVANT, LABELS, FRONTIER, ANSWERS, NEWS, FEED, SHARDS, REPORT)
+_OWN = (
+    SETTINGS,
+    DATABASE,
+    LOCK,
+    RELEVANT,
+    LABELS,
+    FRONTIER,
+    ANSWERS,
+    NEWS,
+    FEED,
+    SEARCH,
+    SHARDS,
+    REPORT,
+)
 
 
 def is_run(path: Path) -> bool:

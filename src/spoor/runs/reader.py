@@ -30,6 +30,7 @@ from spoor.runs.near_copies import near_copies
 from spoor.runs.passages import PassageScores
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.schema import read_settings
+from spoor.runs.search import Found, search
 from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.runs.writer import RunWriter
@@ -47,9 +48,9 @@ CHUNK = 1_000
 class Run:
     """A run in its folder; one in shards reads as one.
 
-    Each call reads what is there at that moment; those within `at_once` read the same. Only `label`
-    and `export` write. Raises InputError, at once or later, where there is no run, where it is of
-    another format, or where it cannot be read.
+    Each call reads what is there at that moment; those within `at_once` read the same. Only
+    `label`, `export` and, for its index, `search` write. Raises InputError, at once or later, where
+    there is no run, where it is of another format, or where it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -137,6 +138,11 @@ class Run:
         """The document of a canonical URL; None where it was not fetched."""
         row = self.page(url)
         return None if row is None else RunDocument(self.path, row, self._passage_scores())
+
+    def search(self, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
+        """The documents that hold all `words`, best first (`spoor.runs.search.search`). Raises
+        InputError where there is no word."""
+        return search(self, words, limit=limit, everything=everything)
 
     def _passage_scores(self) -> PassageScores:
         try:

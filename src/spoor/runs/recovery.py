@@ -10,7 +10,7 @@ import os
 import shlex
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -73,10 +73,23 @@ def committed(path: Path, db: sqlite3.Connection) -> Ends:
         if not isinstance(end, int) or end < 0:
             raise damaged(path, f"{name} cannot end at {end!r}")
     for table, rows in (("pages", pages), ("failures", failures)):
-        stored = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
-        if stored != (rows, rows):
+        gone = forgotten(db, table)
+        count, last = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
+        if count + gone != rows or (last != rows and not gone):
             raise damaged(path, f"its table {table} does not hold the {rows} rows committed")
     return Ends(seq, pages, failures, warc)
+
+
+def forgotten(db: sqlite3.Connection, table: str) -> int:
+    """How many rows of a table were taken out of it (`spoor.runs.forget`)."""
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (f"forgotten {table}",)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def swapped_archives(db: sqlite3.Connection) -> list[str]:
+    """Files of the archive of which one is to replace another; none where that was completed."""
+    row = db.execute("SELECT value FROM meta WHERE name = 'swapped'").fetchone()
+    return [] if row is None else [str(name) for name in json.loads(row[0])]
 
 
 def read_mark(path: Path) -> int:
@@ -113,9 +126,13 @@ def check_log(path: Path, mark: int, db: sqlite3.Connection) -> None:
         )
 
 
-def cut_archives(path: Path, ends: Mapping[str, int]) -> list[Path]:
+def cut_archives(path: Path, ends: Mapping[str, int], swapped: Collection[str] = ()) -> list[Path]:
     """Cut the archive back to the last commit: what came after it will be fetched again. Records
-    that are whole are kept aside, in the files returned."""
+    that are whole are kept aside, in the files returned; not those of files that were `swapped`
+    for others when pages were forgotten."""
+    for name in swapped:
+        if name not in ends:
+            files.archive_at(path, name).unlink(missing_ok=True)
     aside = [
         _keep_aside(file, ends.get(file.name, 0))
         for file in files.archives(path)

@@ -37,6 +37,7 @@ from spoor.runs.recovery import (
     open_mark,
     refuse_leftovers,
     result_line,
+    swapped_archives,
     write_mark,
 )
 from spoor.runs.schema import (
@@ -168,7 +169,7 @@ class RunWriter:
             raise damaged(path, str(error)) from error
         if in_file != known:
             write_settings(path, known)
-        self.recovered = cut_archives(path, self._ends.warc)
+        self.recovered = cut_archives(path, self._ends.warc, swapped_archives(self._db))
         """Files into which records were put that the last commit knows nothing of."""
         self.failpoint("warc cut")
         mend_results(path, self._db)

@@ -71,7 +71,7 @@ class Sums:
         self.refresh()
 
     def _clear(self) -> None:
-        self.pages = self.failed = 0
+        self._last = self.failed = 0
         """Rows that were read."""
         self.relevant = bytearray()
         """Of each page: 1 or 0."""
@@ -93,7 +93,7 @@ class Sums:
                 self._clear()
             elif self.run.in_shards:
                 self._clear()
-            for seq, number, url, host, score, relevant, seconds in self.run.outcomes(self.pages):
+            for seq, number, url, host, score, relevant, seconds in self.run.outcomes(self._last):
                 self._add(seq, number, url, host, score, relevant, seconds or 0.0)
             for row in self.run.failures(self.failed):
                 self.failed = row.seq
@@ -113,7 +113,7 @@ class Sums:
         relevant: int,
         seconds: float,
     ) -> None:
-        self.pages = seq
+        self._last = seq
         self.relevant.append(relevant)
         row = self.hosts.setdefault(host, Host(host))
         row.pages += 1
@@ -126,6 +126,11 @@ class Sums:
         if relevant:
             push = heapq.heappush if len(self._best) < BEST else heapq.heappushpop
             push(self._best, (score, -seq, number))
+
+    @property
+    def pages(self) -> int:
+        """Pages that were read."""
+        return len(self.relevant)
 
     @property
     def best(self) -> list[int]:

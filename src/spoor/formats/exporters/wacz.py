@@ -38,7 +38,7 @@ SORTED_AT_ONCE = 50_000
 
 _PIECE = 1 << 18
 
-_ARCHIVE = "data.warc.gz"
+ARCHIVE = "data.warc.gz"
 _WWW = re.compile(r"^www\d*\.")
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
 """ZIP knows no time before."""
@@ -53,7 +53,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         file = undo.enter_context(ZipFile(path, "w", ZIP_STORED, allowZip64=True))
         pages = undo.enter_context((beside / "pages").open("w+b"))
         lines = _Sorted(beside)
-        with _entry(file, f"archive/{_ARCHIVE}", parts, compress=False) as out:
+        with _entry(file, f"archive/{ARCHIVE}", parts, compress=False) as out:
             count, first, latest = _archive(rows, out, pages, lines, options)
         with _entry(file, "indexes/index.cdx.gz", parts, compress=False) as out:
             blocks = list(_blocks(lines.merged(), out))
@@ -215,7 +215,7 @@ def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> bytes:
         "digest": digest,
         "length": str(length),
         "offset": str(offset),
-        "filename": _ARCHIVE,
+        "filename": ARCHIVE,
     }
     return f"{surt(url)} {_stamp(about.get('warc-date', ''))} {json.dumps(value)}\n".encode()
 

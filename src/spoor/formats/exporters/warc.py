@@ -45,6 +45,17 @@ def records(row: Row, options: Options) -> Iterator[tuple[bytes, bytes]]:
         raise InputError(f"{archive} is damaged at {offset} ({error})") from error
 
 
+def members(archive: Path) -> Iterator[tuple[int, bytes, bytes]]:
+    """(offset, gzip member, first bytes of what is in it) of all records of an archive. Raises
+    OSError, EOFError and zlib.error where it is damaged."""
+    with archive.open("rb") as source:
+        offset, end = 0, archive.stat().st_size
+        while offset < end:
+            head, member = _member(source, offset)
+            yield offset, member, head
+            offset += len(member)
+
+
 def first_record(archive: Path) -> bytes:
     """The record that says who wrote an archive; empty where it has none. Raises InputError."""
     try:

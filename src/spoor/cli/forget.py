@@ -1,0 +1,49 @@
+"""`spoor forget`: takes pages out of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.cli.options import AsJson
+from spoor.display import shown
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(forget)
+
+
+def forget(
+    run: Annotated[Path, typer.Argument(help="Folder of a run that is not going on.")],
+    urls: Annotated[list[str], typer.Argument(metavar="URL...", help="Pages of the run.")],
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(help="An export outside of RUN to take them out of, too; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the pages URL… out of RUN: rows, archive, results, labels, and exports in its folder."""
+    from spoor.runs import forget as forgetting
+    from spoor.views.report import write_report
+
+    told = forgetting.forget(run, urls, exports=export or ())
+    write_report(run)
+    if as_json:
+        typer.echo(json.dumps(asdict(told)))
+        return
+    typer.echo(
+        f"taken out: {told.pages} pages, {told.failures} failures, {told.records} records of the "
+        f"archive, {told.labels} labels"
+    )
+    for name, count in told.exports.items():
+        typer.echo(f"  {shown(name)}: {count} taken out")
+    for url in told.not_found:
+        typer.echo(f"  nothing was there of {shown(url)}")
+    typer.echo(
+        "left: that these addresses were asked for (they are not fetched again) and lie on paths "
+        "to others; what the policy learned; exports elsewhere (--export FILE)"
+    )

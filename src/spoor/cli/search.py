@@ -1,0 +1,47 @@
+"""`spoor search`: finds words in what a run fetched."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.cli.options import AsJson
+from spoor.display import shown
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(search)
+
+
+def search(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
+    words: Annotated[str, typer.Argument(help='All of them are looked for; "a phrase" as one.')],
+    top: Annotated[int, typer.Option(min=1, max=1_000, help="Documents to print.")] = 10,
+    relevant: Annotated[
+        bool, typer.Option("--relevant", help="Only among the relevant documents.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the documents of RUN that hold WORDS, best first."""
+    from spoor.runs.reader import Run
+
+    found = Run(run).search(words, limit=top, everything=not relevant)
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found]))
+        return
+    if not found:
+        typer.echo("nothing holds all of these words")
+    for one in found:
+        verdict = "relevant" if one.relevant else "not relevant"
+        typer.echo(f"{shown(one.title) or '(no title)'}  ({verdict}, {one.score:.2f})")
+        typer.echo(f"  {shown(one.url)}")
+        pieces = [typer.style(text, bold=True) if hit else text for text, hit in _safe(one.snippet)]
+        typer.echo(f"  {' '.join(pieces)}")
+
+
+def _safe(snippet: tuple[tuple[str, bool], ...]) -> list[tuple[str, bool]]:
+    return [(shown(text), hit) for text, hit in snippet]

@@ -1,0 +1,43 @@
+"""`spoor show`: prints one document of a run as Markdown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spoor.errors import InputError
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(show)
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
+    url: Annotated[str, typer.Argument(help="A document of the run.")],
+    plain: Annotated[
+        bool, typer.Option("--plain", help="As it is written, also at a terminal.")
+    ] = False,
+) -> None:
+    """Print the document URL of RUN as Markdown."""
+    from spoor.runs.reader import Run
+    from spoor.views.document import as_lines
+    from spoor.web.urls import canonical
+
+    try:
+        document = Run(run).document(canonical(url))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if document is None:
+        raise InputError(f"{run} has no document {url}; its documents are those that were fetched")
+    text = "\n".join(as_lines(document))
+    if plain or not sys.stdout.isatty():
+        typer.echo(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text, hyperlinks=False))

@@ -1,0 +1,278 @@
+"""Takes pages out of a run: rows, archive, results, labels, the index of searches, and exports that
+lie in its folder.
+
+The archive is written anew, without the records of these pages, under a name that was not used
+before; one transaction then takes the rows out and names the new files, and the old ones are
+deleted. Whenever the process dies, the run opens: before that transaction with all pages, after it
+without them, and what is left over of the files goes at the next opening.
+
+What stays, since nothing could be undone by taking it out: that the URL was asked for, so that the
+crawl does not fetch it again; that it lies on the path to other pages; and what the policy learned.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.files import sync_folder
+from spoor.formats.export import FORMS
+from spoor.formats.exporters.removal import remove, warc_without
+from spoor.formats.exporters.target import LIST
+from spoor.runs import files, shards
+from spoor.runs.journal import events_of
+from spoor.runs.lock import Lock
+from spoor.runs.recovery import forgotten, mend_results
+from spoor.runs.schema import read_settings
+from spoor.runs.snapshot import parts
+from spoor.runs.writer import RunWriter
+from spoor.web.urls import canonical
+
+POINTS = ("archive written", "swap noted", "archive named", "committed", "old deleted", "done")
+"""Steps, passed to `failpoint` when they are reached: where a test may end the process."""
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """What was taken out."""
+
+    pages: int = 0
+    failures: int = 0
+    records: int = 0
+    """Of the archive."""
+    labels: int = 0
+    """Lines of people."""
+    exports: dict[str, int] = field(default_factory=dict)
+    """File or folder → rows, records or files taken out."""
+    not_found: list[str] = field(default_factory=list)
+    """URLs of which the run had nothing."""
+
+
+def forget(
+    path: Path,
+    urls: Sequence[str],
+    *,
+    exports: Sequence[Path] = (),
+    failpoint: Callable[[str], None] = lambda step: None,
+) -> Forgotten:
+    """Take the pages of these URLs out of a run that no process holds, and out of the `exports`
+    that are named and those that lie in its folder.
+
+    Raises InputError for what is no URL, where the run is held by another process, was ended in the
+    middle (its journal needs the pages: go on with it once), or cannot be written. Costs reading
+    and writing each archive that holds one of the pages.
+    """
+    try:
+        wanted = {canonical(url) for url in urls}
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    told = Forgotten()
+    found: set[str] = set()
+    for part in parts(path):
+        _recover(part)
+        with Lock(part) as lock:
+            lock.hold()
+            found |= _forget(part, wanted, told, failpoint)
+    told.labels = _blank_labels(path, wanted)
+    if path not in parts(path):
+        shards.write_results(path)
+    for folder in {path, *parts(path)}:
+        for end in ("", "-journal", "-wal", "-shm"):
+            (folder / f"{files.SEARCH}{end}").unlink(missing_ok=True)
+    for export, form in [*_exports(path), *((one, _form(one)) for one in exports)]:
+        count = remove(export, form, wanted)
+        if count:
+            told.exports[str(export)] = count
+    told.not_found = sorted(wanted - found)
+    failpoint("done")
+    return told
+
+
+def _recover(path: Path) -> None:
+    """Bring a run back to its last commit."""
+    RunWriter(path, replace(read_settings(path), warc=False)).close()
+
+
+def _forget(
+    path: Path, urls: Collection[str], told: Forgotten, failpoint: Callable[[str], None]
+) -> set[str]:
+    marks = ", ".join("?" * len(urls))
+    with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
+        for pragma in ("synchronous=FULL", "secure_delete=ON", "wal_autocheckpoint=0"):
+            db.execute(f"PRAGMA {pragma}")
+        _refuse_open_journal(path, db)
+        found = {
+            url
+            for table in ("pages", "failures")
+            for (url,) in db.execute(f"SELECT url FROM {table} WHERE url IN ({marks})", tuple(urls))
+        }
+        ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
+        new = _rewrite(path, urls, ends, told)
+        failpoint("archive written")
+        if new:
+            names = [name for pair in new.items() for name in (pair[0], pair[1][0])]
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('swapped', ?)", (json.dumps(names),))
+            failpoint("swap noted")
+            for name, *_ in new.values():
+                _part(path, name).rename(path / name)
+            sync_folder(path)
+            failpoint("archive named")
+        db.execute("BEGIN IMMEDIATE")
+        for old, (name, size, dropped) in new.items():
+            _move(db, old, name, dropped)
+            del ends[old]
+            ends[name] = size
+        db.execute("UPDATE ends SET warc = ?", (json.dumps(ends),))
+        for table in ("pages", "failures"):
+            gone = db.execute(f"DELETE FROM {table} WHERE url IN ({marks})", tuple(urls)).rowcount
+            setattr(told, table, getattr(told, table) + gone)
+            note = (f"forgotten {table}", str(forgotten(db, table) + gone))
+            if gone:
+                db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", note)
+        newest = "(SELECT max(generation) FROM checkpoints)"
+        db.execute(f"DELETE FROM checkpoints WHERE generation < {newest}")
+        db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
+        db.execute("COMMIT")
+        failpoint("committed")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        for old in new:
+            (path / old).unlink(missing_ok=True)
+        sync_folder(path)
+        failpoint("old deleted")
+        db.execute("DELETE FROM meta WHERE name = 'swapped'")
+        mend_results(path, db)
+        _rewrite_recovered(path, urls, told)
+    return found
+
+
+def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
+    """Raises InputError where pages were fetched since the newest checkpoint: going on needs them
+    as they were."""
+    row = db.execute("SELECT coalesce(max(seq), 0) FROM checkpoints").fetchone()
+    rows = db.execute("SELECT events FROM journal WHERE seq > ?", (row[0],))
+    if any(event[0] in ("page", "call") for (entry,) in rows for event in events_of(entry)):
+        raise InputError(
+            f"the last process of {path} was ended in the middle; give its command again and let "
+            "it end, then forget"
+        )
+
+
+def _rewrite(
+    path: Path, urls: Collection[str], ends: dict[str, int], told: Forgotten
+) -> dict[str, tuple[str, int, list[tuple[int, int]]]]:
+    """Write each archive that has records of these URLs anew, beside itself: old name → new name,
+    size, and what was left out."""
+    for leftover in path.glob("forgetting-*.part"):
+        leftover.unlink()
+    new: dict[str, tuple[str, int, list[tuple[int, int]]]] = {}
+    number = max([_number(file.name) for file in files.archives(path)], default=0)
+    for file in files.archives(path):
+        if file.name not in ends:
+            continue
+        name = files.archive(number + 1)
+        part = _part(path, name)
+        try:
+            dropped = warc_without(file, part, urls)
+            if not dropped:
+                part.unlink()
+                continue
+            with part.open("rb") as written:
+                os.fsync(written.fileno())
+        except (OSError, EOFError, zlib.error) as error:
+            part.unlink(missing_ok=True)
+            raise InputError(f"cannot write {file} anew: {error}") from error
+        number += 1
+        told.records += len(dropped)
+        new[file.name] = (name, part.stat().st_size, dropped)
+    return new
+
+
+def _rewrite_recovered(path: Path, urls: Collection[str], told: Forgotten) -> None:
+    """Do the same with records that were kept aside: no row names a place in these files."""
+    for file in path.glob(f"recovered-{files.WARC}*.warc.gz"):
+        with suppress(InputError):
+            told.records += remove(file, "warc", urls)
+
+
+def _part(path: Path, name: str) -> Path:
+    return path / f"forgetting-{name}.part"
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix(files.WARC).removesuffix(".warc.gz").lstrip("-")
+    return int(digits) if digits.isdigit() else 0
+
+
+def _move(db: sqlite3.Connection, old: str, new: str, dropped: Sequence[tuple[int, int]]) -> None:
+    """Make the rows of an archive name their places in the new one."""
+    starts = [offset for offset, _ in dropped]
+    before = [0]
+    for _, length in dropped:
+        before.append(before[-1] + length)
+
+    def moved(offset: int) -> int:
+        return offset - before[bisect_left(starts, offset)]
+
+    db.create_function("moved", 1, moved, deterministic=True)
+    db.execute(
+        "UPDATE pages SET warc_file = ?, warc_offset = moved(warc_offset) WHERE warc_file = ?",
+        (new, old),
+    )
+
+
+def _blank_labels(path: Path, urls: Collection[str]) -> int:
+    """Overwrite the labels of these pages with blanks: how far labels were read stays right."""
+    count = 0
+    for folder in {path, *parts(path)}:
+        file = files.labels(folder)
+        if folder != path and file == files.labels(path):
+            continue
+        try:
+            opened = os.fdopen(files.open_own(file, os.O_RDWR), "r+b")
+        except FileNotFoundError:
+            continue
+        with opened:
+            start = 0
+            for line in opened.read(files.MOST_BYTES).splitlines(keepends=True):
+                with suppress(ValueError, LookupError, TypeError, RecursionError):
+                    if json.loads(line)["url"] in urls:
+                        os.pwrite(opened.fileno(), b" " * (len(line.rstrip(b"\n"))), start)
+                        count += 1
+                start += len(line)
+            os.fsync(opened.fileno())
+    return count
+
+
+def _exports(path: Path) -> list[tuple[Path, str]]:
+    """The exports that lie in the run's folder, with their form."""
+    found = []
+    for entry in sorted(path.iterdir()):
+        if entry.is_symlink() or files.is_own(entry.name) or entry in files.shards(path):
+            continue
+        form = _form_by_name(entry)
+        if form is not None:
+            found.append((entry, form))
+    return found
+
+
+def _form(path: Path) -> str:
+    form = _form_by_name(path) if path.exists() else None
+    if form is None:
+        raise InputError(f"{path} is no export that pages can be taken out of")
+    return form
+
+
+def _form_by_name(path: Path) -> str | None:
+    if path.is_dir():
+        return "markdown" if (path / LIST).is_file() else None
+    by_ending = sorted(FORMS.items(), key=lambda item: -len(item[1].suffix))
+    endings = ((name, form.suffix) for name, form in by_ending if form.suffix)
+    return next((name for name, suffix in endings if path.name.endswith(suffix)), None)

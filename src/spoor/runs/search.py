@@ -1,0 +1,172 @@
+"""Search in what a run fetched: an index (SQLite FTS5), made when it is first asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from spoor.errors import InputError
+from spoor.runs import files
+from spoor.runs.selection import Selection
+
+if TYPE_CHECKING:
+    from spoor.runs.reader import Run
+
+MOST_CHARACTERS = 200_000
+"""Of one document that are searched."""
+
+MOST_WORDS = 32
+"""Of a search."""
+
+BATCH = 500
+"""Documents that are added in one transaction: a search that is ended goes on there."""
+
+_WORD = re.compile(r'"[^"]+"|[^\s"]+')
+
+_TABLES = (
+    "CREATE TABLE known (number INTEGER PRIMARY KEY)",
+    "CREATE VIRTUAL TABLE words USING fts5(title, text, tokenize='porter unicode61')",
+)
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document that a search found."""
+
+    number: int
+    """`PageRow.number`."""
+    url: str
+    title: str
+    score: float
+    """Of the judge, in [0, 1]."""
+    relevant: bool
+    snippet: tuple[tuple[str, bool], ...]
+    """Pieces of its text around the words; whether each is one of them."""
+
+
+def search(run: Run, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
+    """The documents that hold all `words`, best first (BM25, words of the title count thrice); a
+    phrase stands in double quotes.
+
+    The first search reads every document; later ones add what was fetched since. The index lies in
+    the run's folder, or, where that cannot be written, in one that is deleted again. Raises
+    InputError where there is no word, or the folder cannot be read.
+    """
+    query = _query(words)
+    found: list[Found] = []
+    with _index(run) as db:
+        _add(run, db)
+        rows = db.execute(
+            "SELECT rowid, snippet(words, 1, char(1), char(2), '…', 24) AS part FROM words"
+            " WHERE words MATCH ? ORDER BY bm25(words, 3.0, 1.0), rowid",
+            (query,),
+        )
+        while len(found) < limit and (part := rows.fetchmany(200)):
+            pages = {page.number: page for page in run.numbered([number for number, _ in part])}
+            found += [
+                Found(number, page.url, page.title, page.score, page.relevant, _pieces(text))
+                for number, text in part
+                if (page := pages.get(number)) is not None and (everything or page.relevant)
+            ]
+    return found[:limit]
+
+
+def _query(words: str) -> str:
+    parts = [part.strip('"').replace('"', " ") for part in _WORD.findall(words)[:MOST_WORDS]]
+    parts = [part for part in parts if re.search(r"\w", part)]
+    if not parts:
+        raise InputError(f"{words!r} has no word to search for")
+    return " ".join(f'"{part}"' for part in parts)
+
+
+def _pieces(part: str) -> tuple[tuple[str, bool], ...]:
+    pieces: list[tuple[str, bool]] = []
+    for index, piece in enumerate(re.split("\x01|\x02", part)):
+        text = " ".join(piece.split())
+        if text:
+            pieces.append((text, index % 2 == 1))
+    return tuple(pieces)
+
+
+@contextmanager
+def _index(run: Run) -> Iterator[sqlite3.Connection]:
+    file = run.path / files.SEARCH
+    try:
+        if not os.access(run.path, os.W_OK):
+            with TemporaryDirectory(prefix="spoor-") as folder, closing(_open(f"{folder}/s")) as db:
+                yield db
+            return
+        files.refuse_links(run.path)
+        with closing(_opened_or_new(file)) as db:
+            yield db
+    except sqlite3.Error as error:
+        raise InputError(f"{file} cannot be used ({error}); delete it") from error
+
+
+def _opened_or_new(file: Path) -> sqlite3.Connection:
+    """The index in a file; one that is damaged, of another version, or not made by a run is made
+    anew, since nothing is lost with it."""
+    if file.exists():
+        with suppress(sqlite3.Error):
+            db = _open(file)
+            if _is_ours(db):
+                return db
+            db.close()
+        for leftover in (file, *(file.with_name(f"{file.name}{end}") for end in ("-journal",))):
+            leftover.unlink(missing_ok=True)
+    return _open(file)
+
+
+def _open(file: Path | str) -> sqlite3.Connection:
+    db = sqlite3.connect(file, isolation_level=None, timeout=60)
+    try:
+        db.execute("PRAGMA trusted_schema=OFF")
+        db.execute("PRAGMA cache_size=-16000")
+        if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            db.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version={_VERSION}")
+            db.execute("COMMIT")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _is_ours(db: sqlite3.Connection) -> bool:
+    """Whether its tables are those of `_TABLES`, and FTS5 finds no fault in them."""
+    if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+        return False
+    made = {row[0] for row in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    own = {sql for sql in made if not re.match(r"CREATE TABLE 'words_\w+'\(", sql)}
+    return own == {*_TABLES} and db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+
+
+def _add(run: Run, db: sqlite3.Connection) -> None:
+    """Add the documents that are not in the index yet."""
+    count = 0
+    for document in run.select(Selection(everything=True)):
+        number = document.row.number
+        if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
+            continue
+        text = document.text[:MOST_CHARACTERS].replace("\x01", " ").replace("\x02", " ")
+        if not db.in_transaction:
+            db.execute("BEGIN IMMEDIATE")
+        added = db.execute("INSERT OR IGNORE INTO known VALUES (?)", (number,)).rowcount
+        if added:
+            row = (number, document.title, text)
+            db.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", row)
+        count += 1
+        if count % BATCH == 0:
+            db.execute("COMMIT")
+    if db.in_transaction:
+        db.execute("COMMIT")

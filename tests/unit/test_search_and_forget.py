@@ -1,0 +1,199 @@
+"""Found by words, shown, and taken out again: what is forgotten is nowhere in the folder, and a run
+opens whenever the process that took it out died."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zipfile
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
+
+from loopback import Asked, Loopback, beside, page, reply
+from spoor.cli.main import run
+from spoor.errors import InputError
+from spoor.runs import files, forget
+from spoor.runs.lock import BusyError, Lock
+from spoor.runs.reader import Run
+from spoor.runs.schema import read_settings
+from spoor.runs.search import search
+from spoor.runs.writer import RunWriter
+
+pytestmark = pytest.mark.server
+
+SEED = "http://pots.example/"
+SECRET = "xylophagous"
+GONE = f"{SEED}3"
+
+
+def answer(asked: Asked) -> bytes:
+    pages = {"/": page(*(f"/{at}" for at in range(6)), text="Home"), "/robots.txt": reply("", 404)}
+    if asked.path in pages:
+        return pages[asked.path]
+    number = asked.path[1:]
+    secret = SECRET if number == "3" else f"harmless{number}"
+    words = " ".join(f"kiln{number}x{at}" for at in range(40))
+    body = f"<h1>About {secret} kilns</h1><p>Never fire a {secret} kiln in rain. {words}</p>"
+    return reply(f"<title>{secret} kiln {number}</title>{body}")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("forget") / "run"
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", SEED, "--topic", "kiln", "--out", str(out), "--pages", "20", "--delay"]
+        command += ["0", "--connect-to", f"127.0.0.1:{server.port}", "--json"]
+        assert run(command) == 0
+    return out
+
+
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    """A run of its own."""
+    return shutil.copytree(made, tmp_path / "run")
+
+
+def test_a_search_finds_words_and_phrases(
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    opened = Run(path)
+    (found,) = search(opened, f"{SECRET} kilns")
+    assert (found.url, found.title) == (GONE, f"{SECRET} kiln 3")
+    assert (SECRET, True) in found.snippet
+    assert [one.url for one in search(opened, f'"fire a {SECRET}"')] == [GONE]
+    assert search(opened, f'"rain {SECRET}"') == []
+    assert len(search(opened, "kiln", limit=4)) == 4
+    assert {one.relevant for one in search(opened, "kiln", everything=False)} == {True}
+    with pytest.raises(InputError, match="no word"):
+        search(opened, '" (')
+    # An index that is damaged, or not ours, is made anew.
+    for data in (b"damaged", (path / files.DATABASE).read_bytes()):
+        (path / files.SEARCH).write_bytes(data)
+        assert [one.url for one in search(opened, SECRET)] == [GONE]
+    assert run(["search", str(path), SECRET, "--json"]) == 0
+    assert [row["url"] for row in json.loads(capsys.readouterr().out)] == [GONE]
+    assert run(["show", str(path), GONE]) == 0
+    assert capsys.readouterr().out.startswith(f"# About {SECRET} kilns\n")
+    assert run(["show", str(path), f"{SEED}none"]) == 2
+
+
+def holds(path: Path) -> list[str]:
+    """Files below a folder in which the secret stands, packed or not."""
+    found = []
+    for file in (one for one in path.rglob("*") if one.is_file()):
+        data = file.read_bytes()
+        if file.name.endswith(".gz"):
+            data = unpacked(data)
+        if SECRET.encode() in data:
+            found.append(file.name)
+    return found
+
+
+def unpacked(data: bytes) -> bytes:
+    out = b""
+    while data:
+        decoder = zlib.decompressobj(wbits=31)
+        out += decoder.decompress(data)
+        data = decoder.unused_data
+    return out
+
+
+EXPORTS = (
+    "a.jsonl",
+    "a.csv",
+    "a.ndjson",
+    "a.warc.gz",
+    "a.wacz",
+    "a.sqlite",
+    "a.passages.jsonl",
+    "md",
+)
+
+
+def test_what_is_forgotten_is_nowhere(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in EXPORTS:
+        assert run(["export", str(path), str(path / name), "--all", "--with", "text"]) == 0
+    assert run(["export", str(path), str(tmp_path / "b.jsonl"), "--all", "--text"]) == 0
+    Run(path).label(GONE, False)
+    search(Run(path), SECRET)
+    before = {one.url: (one.bytes, one.score) for one in Run(path).documents(everything=True)}
+    capsys.readouterr()
+    command = ["forget", str(path), GONE, f"{SEED}none", "--export", str(tmp_path / "b.jsonl")]
+    assert run([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["pages"], told["records"], told["labels"]) == (1, 3, 1)
+    assert told["not_found"] == [f"{SEED}none"]
+    assert {Path(name).name for name in told["exports"]} == {*EXPORTS, "b.jsonl"}
+    # The state of the policy may hold words that it learned; all else is gone.
+    assert holds(tmp_path) in ([], ["state.db"])
+    after = {one.url: (one.bytes, one.score) for one in Run(path).documents(everything=True)}
+    assert after == {url: value for url, value in before.items() if url != GONE}
+    assert GONE not in (path / files.RELEVANT).read_text()
+    with closing(sqlite3.connect(path / "a.sqlite")) as db:
+        assert db.execute("SELECT count(*) FROM pages").fetchone()[0] == len(after)
+        query = "SELECT count(*) FROM search WHERE search MATCH ?"
+        assert db.execute(query, (SECRET,)).fetchone()[0] == 0
+    with zipfile.ZipFile(path / "a.wacz") as file:
+        pages = [json.loads(line) for line in file.read("pages/pages.jsonl").splitlines()][1:]
+        (tmp_path / "wacz.warc.gz").write_bytes(file.read("archive/data.warc.gz"))
+    assert {one["url"] for one in pages} == after.keys()
+    for archive in (*files.archives(path), path / "a.warc.gz", tmp_path / "wacz.warc.gz"):
+        with archive.open("rb") as stream:
+            urls = [
+                one.rec_headers.get_header("WARC-Target-URI") for one in ArchiveIterator(stream)
+            ]
+        assert GONE not in urls
+        assert urls.count(f"{SEED}4") == 3
+    # It opens, and goes on without fetching the page again.
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", SEED, "--topic", "kiln", "--out", str(path), "--pages", "20"]
+        command += ["--delay", "0", "--connect-to", f"127.0.0.1:{server.port}", "--json"]
+        assert run(command) == 0
+    assert server.pages == []
+    assert GONE not in {one.url for one in Run(path).documents(everything=True)}
+
+
+class _EndedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", forget.POINTS)
+def test_it_may_end_anywhere(path: Path, step: str) -> None:
+    def end(reached: str) -> None:
+        if reached == step:
+            raise _EndedError
+
+    before = {one.url for one in Run(path).documents(everything=True)}
+    with pytest.raises(_EndedError):
+        forget.forget(path, [GONE], failpoint=end)
+    RunWriter(path, read_settings(path)).close()
+    assert not list(path.glob("recovered-*")), "nothing is kept aside of what goes"
+    documents = {one.url: one for one in Run(path).documents(everything=True)}
+    committed = forget.POINTS.index(step) >= forget.POINTS.index("committed")
+    assert documents.keys() == before - ({GONE} if committed else set())
+    assert all(one.archived for one in documents.values())
+    again = forget.forget(path, [GONE])
+    assert again.pages == (not committed)
+    # What the policy learned stays, and may be words.
+    assert set(holds(path)) <= {"state.db", "report.html"}
+    assert not list(path.glob("forgetting-*"))
+
+
+def test_what_cannot_be_forgotten_now(path: Path) -> None:
+    with Lock(path) as lock:
+        lock.hold()
+        with pytest.raises(BusyError):
+            forget.forget(path, [GONE])
+    with pytest.raises(InputError, match="no address"):
+        forget.forget(path, ["no address"])
+    with pytest.raises(InputError, match="no export"):
+        forget.forget(path, [GONE], exports=[path / "none.jsonl"])
