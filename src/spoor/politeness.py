@@ -270,3 +270,163 @@ class RequestLimits:
             turn = group.waiting.popleft()
             turn.entered += 1
             self._enter_next(turn, now)
+
+
+# ---------------------------------------------------------------- slow hosts
+
+
+PATIENCE = 2.0
+"""Seconds of a request after which it counts as slow."""
+FIRST_CHANCE = 1.5
+"""Seconds that a host has for its first answer where others wait; twice as many after each request
+that it did not answer in them."""
+LONGEST_REST = 300.0
+_REST = 30.0
+"""A host that kept others waiting is left alone for so many times as long as it did."""
+
+
+@dataclass(slots=True)
+class _Request:
+    host: str
+    since: float
+    """When it began to count."""
+    sent: float | None = None
+    """Since when it waits for its host, and not for a delay to pass."""
+    waited: float = 0.0
+    """Seconds that it waited for its host before."""
+    slow: bool = False
+
+
+class RequestSlots:
+    """Which requests in flight hold one of `limit` slots.
+
+    A request that is slow holds none: one that is older than `patience` seconds, or that waits for
+    the address of its host. So hosts that never answer keep no other waiting. There are up to
+    `limit` slow ones besides. Once half of these places are taken, requests to hosts that never
+    answered in time are among them from the start; once all are, the slow request is given up that
+    had its time (`FIRST_CHANCE`), and its host is left alone for a while that grows with what it
+    cost. Where no place is wanted, a slow host has all the time of the settings.
+
+    Pure: times are seconds by any clock that never goes back. Each call takes O(limit) at most.
+    """
+
+    def __init__(self, limit: int, *, patience: float | None = None) -> None:
+        self.limit = limit
+        self._patience = PATIENCE if patience is None else patience
+        self._requests: dict[int, _Request] = {}
+        self._answered: set[str] = set()
+        """Hosts whose last answer came in time."""
+        self._misses: dict[str, int] = {}
+        """Host → requests, less those answered since, that it let wait while others wanted its
+        place."""
+        self._slow = 0
+
+    def begin(self, ticket: int, host: str, now: float) -> None:
+        """A request is in flight from now on."""
+        request = self._requests[ticket] = _Request(host, now)
+        self._join(request)
+
+    def _join(self, request: _Request) -> None:
+        if self._crowded and request.host not in self._answered:
+            self._make_slow(request)
+
+    def _make_slow(self, request: _Request) -> None:
+        self._slow += not request.slow
+        request.slow = True
+
+    @property
+    def _crowded(self) -> bool:
+        return 2 * self._slow >= self.limit
+
+    @property
+    def _full(self) -> bool:
+        return 4 * self._slow >= 3 * self.limit
+
+    def look_up(self, ticket: int, now: float) -> None:
+        """It waits for the address of its host; `found` is due."""
+        request = self._requests[ticket]
+        self._make_slow(request)
+        request.sent = now
+
+    def found(self, ticket: int, now: float) -> None:
+        """Its address is known, and it counts anew."""
+        self.receive(ticket, now)
+        request = self._requests[ticket]
+        self._slow -= request.slow
+        request.slow, request.since = False, now
+        self._join(request)
+
+    def send(self, ticket: int, now: float) -> None:
+        """It is sent, and waits for its host."""
+        if (request := self._requests.get(ticket)) is not None:
+            request.sent = now
+
+    def receive(self, ticket: int, now: float) -> None:
+        """It waits for its host no more."""
+        request = self._requests.get(ticket)
+        if request is not None and request.sent is not None:
+            request.waited += now - request.sent
+            request.sent = None
+
+    def end(self, ticket: int, *, answered: bool) -> float:
+        """It is in flight no more, and was `answered` or not in its time. Seconds for which its
+        host is to be left alone."""
+        full = self._full
+        request = self._requests.pop(ticket)
+        self._slow -= request.slow
+        host, waited = request.host, request.waited
+        misses = self._misses.get(host, 0)
+        if answered and waited <= self._patience:
+            self._answered.add(host)
+            if misses > 1:
+                self._misses[host] = misses - 1
+            else:
+                self._misses.pop(host, None)
+            return 0.0
+        self._answered.discard(host)
+        if not full:
+            return 0.0
+        self._misses[host] = misses + 1
+        return min(_REST * waited, LONGEST_REST)
+
+    def free(self, now: float) -> int:
+        """How many requests may begin."""
+        for request in self._requests.values():
+            if not request.slow and now - request.since > self._patience:
+                self._make_slow(request)
+        total = len(self._requests)
+        return min(self.limit - (total - self._slow), 2 * self.limit - total)
+
+    def overdue(self, now: float) -> list[int]:
+        """Requests to give up, so that others have a chance: where three quarters of the places of
+        slow ones are taken, those that had their time, the longest first, until half of them are
+        free."""
+        if not self._full:
+            return []
+        spare = self._slow - self.limit // 2
+        over = [
+            (self._until(request) - now, ticket)
+            for ticket, request in self._requests.items()
+            if request.slow and request.sent is not None and self._until(request) <= now
+        ]
+        return [ticket for _, ticket in sorted(over)[:spare]]
+
+    def _until(self, request: _Request) -> float:
+        """When it had its time."""
+        assert request.sent is not None
+        return request.sent + FIRST_CHANCE * 2.0 ** min(self._misses.get(request.host, 0), 16)
+
+    def next_change(self, now: float) -> float | None:
+        """When to ask again, if nothing happens before; None for never."""
+        times = [
+            request.since + self._patience
+            for request in self._requests.values()
+            if not request.slow
+        ]
+        if self._full:
+            times += [
+                self._until(request)
+                for request in self._requests.values()
+                if request.slow and request.sent is not None
+            ]
+        return max(now, min(times)) if times else None

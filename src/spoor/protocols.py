@@ -282,6 +282,21 @@ class HostClocks(Protocol):
         ...
 
 
+@runtime_checkable
+class BoundsSlowHosts(Protocol):
+    """A frontier that offers hosts which may not answer only while few requests wait for such
+    hosts."""
+
+    def bound_slow_hosts(self, limit: int) -> None:
+        """At most `limit` requests at a time to hosts that have not answered yet, or answered late
+        (0: no limit)."""
+        ...
+
+    def no_answer(self, link: LinkId) -> None:
+        """The host did not answer the request for this link in its time; `settle` follows."""
+        ...
+
+
 class LiveFrontier(Frontier, HostClocks, Protocol):
     """The frontier of a live crawl."""
 
@@ -488,7 +503,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         FallsBack,
     ),
     Judge: (Stateful, KeepsAnswers, Rejudges, TakesLabels),
-    Frontier: (HostClocks, OnDisk),
+    Frontier: (HostClocks, OnDisk, BoundsSlowHosts),
     World: (Changing,),
 }
 """Protocol → optional protocols that a plug-in of this kind may have too. Callers check them with

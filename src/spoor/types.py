@@ -320,6 +320,12 @@ class Failed:
     """Seconds that the host asked for."""
     seconds: float = 0.0
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether the host did not answer in its time, or let nobody know what its robots.txt
+        says."""
+        return self.transient and self.kind in ("timeout", "robots")
+
 
 Reply = Fetched | Redirected | Failed
 

@@ -39,7 +39,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> Any:
         raise AssertionError("bad input got as far as the network")
 
-    monkeypatch.setattr(gate, "ThreadedResolver", refuse)
+    monkeypatch.setattr(gate, "Names", refuse)
 
 
 @pytest.fixture

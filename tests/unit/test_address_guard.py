@@ -89,7 +89,7 @@ async def crawled(known: Mapping[str, list[str]], seeds: list[str], **settings: 
     """What came of each request of a crawl whose names are resolved by a table."""
     steps: Steps = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gates, "ThreadedResolver", lambda: Table(known))
+        patch.setattr(gates, "Names", lambda: Table(known))
         import numpy as np
 
         engine = Crawl(

@@ -23,6 +23,7 @@ from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
+    BoundsSlowHosts,
     Frontier,
     Judge,
     LinkFilter,
@@ -443,6 +444,8 @@ class Crawl:
 
     def _failed(self, reply: Failed, flight: Flight, now: float) -> Outcome | Deferred:
         url = self.frontier.url(flight.link)
+        if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
+            self.frontier.no_answer(flight.link)
         if reply.transient and flight.attempt - flight.hops < self._attempts and not self._stopped:
             wait = self._backoff * 2.0 ** (flight.attempt - flight.hops - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))

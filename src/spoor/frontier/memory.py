@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Collection, Iterator, MutableSequence, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from spoor.errors import CallerError
+from spoor.frontier.slow_hosts import SlowHosts, answered
 from spoor.learn.state import link_row, revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
@@ -21,6 +22,15 @@ from spoor.web.urls import host as host_of
 OPEN, TAKEN, WAITING, DONE = range(4)
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
+
+
+@dataclass(slots=True, eq=False)
+class _Ready:
+    """Hosts that are free and have open links, in the order in which they became so (a set's order
+    is not stable), and the number of these links."""
+
+    hosts: dict[str, None] = field(default_factory=dict)
+    links: int = 0
 
 
 @dataclass(slots=True)
@@ -36,6 +46,11 @@ class _Host:
     free_at: float = -np.inf
     waiting: list[LinkId] = field(default_factory=list)
     """Links that are due for another request, but the host was busy."""
+    ready: _Ready | None = None
+    """Where it is listed while it is free and has open links."""
+    trust: int = 0
+    misses: int = 0
+    """See `spoor.frontier.slow_hosts`."""
 
 
 class _HostsOf(Protocol):
@@ -71,11 +86,14 @@ class MemoryFrontier:
         self._open: MutableSequence[LinkId] = self._numbers()
         self._positions = array("q")
         self._host_positions = array("q")
-        # Hosts that are free and have open links, in insertion order (a set's order is not stable).
-        self._ready: dict[str, None] = {}
-        self._offered = 0
+        self._slow = SlowHosts()
+        self._proven = _Ready()
+        self._unproven = _Ready()
+        """Those that may not answer: offered while few requests wait for such hosts."""
         self._later: list[tuple[float, str]] = []
         self._due: list[tuple[float, LinkId]] = []
+        self._withheld: list[tuple[float, LinkId]] = []
+        """Links that are due, of hosts that may not be asked now."""
         self._offer = _MemoryOffer(self)
 
     def _numbers(self) -> MutableSequence[LinkId]:
@@ -137,8 +155,8 @@ class MemoryFrontier:
         self._open.append(link)
         self._host_positions[link] = len(host.open)
         host.open.append(link)
-        if host.name in self._ready:
-            self._offered += 1
+        if host.ready is not None:
+            host.ready.links += 1
         elif len(host.open) == 1:
             self._schedule(host)
 
@@ -156,10 +174,11 @@ class MemoryFrontier:
             if last != link:
                 links[position] = last
                 positions[last] = position
-        if host.name in self._ready:
-            self._offered -= 1
+        if host.ready is not None:
+            host.ready.links -= 1
             if not host.open:
-                del self._ready[host.name]
+                del host.ready.hosts[host.name]
+                host.ready = None
 
     # -- hosts and their clocks
 
@@ -174,33 +193,73 @@ class MemoryFrontier:
         if host.open:
             heapq.heappush(self._later, (host.free_at, host.name))
 
+    def _make_ready(self, host: _Host) -> None:
+        host.ready = self._proven if self._slow.proven(host) else self._unproven
+        host.ready.hosts[host.name] = None
+        host.ready.links += len(host.open)
+
     def _unready(self, host: _Host) -> None:
-        if host.name in self._ready:
-            del self._ready[host.name]
-            self._offered -= len(host.open)
+        if host.ready is not None:
+            del host.ready.hosts[host.name]
+            host.ready.links -= len(host.open)
+            host.ready = None
 
     def _wake(self, now: float) -> None:
         later = self._later
         while later and later[0][0] <= now:
             free_at, name = heapq.heappop(later)
             host = self._hosts[name]
-            stale = host.free_at != free_at or name in self._ready or not host.open
+            stale = host.free_at != free_at or host.ready is not None or not host.open
             if not stale and not (self._per_host and host.in_flight >= self._per_host):
-                self._ready[name] = None
-                self._offered += len(host.open)
+                self._make_ready(host)
 
     def configure(self, *, delay: float, per_host: int) -> None:
         """Change the politeness, as if the frontier were made with it and loaded: known hosts keep
         their delay until `pace`."""
         self._delay, self._per_host = delay, per_host
 
+    def bound_slow_hosts(self, limit: int) -> None:
+        """At most so many requests at a time to hosts that may not answer (0: no limit)."""
+        if limit == self._slow.limit:
+            return
+        self._slow.limit = limit
+        for name in [*self._proven.hosts, *self._unproven.hosts]:
+            host = self._hosts[name]
+            self._unready(host)
+            self._make_ready(host)
+
+    def _answered(self, host: _Host, *, in_time: bool) -> None:
+        answered(host, in_time=in_time)
+        if host.ready is not None:
+            self._unready(host)
+            self._make_ready(host)
+
+    def no_answer(self, link: LinkId) -> None:
+        """The request that a link was taken for gets no answer."""
+        if self._slow.miss(link):
+            self._answered(self._hosts_of[link], in_time=False)
+
+    def _note_late(self, now: float) -> None:
+        for link in self._slow.late(now):
+            self._answered(self._hosts_of[link], in_time=False)
+
     def offer(self, now: float) -> _MemoryOffer:
+        if self._slow.limit:
+            self._note_late(now)
         self._wake(now)
         return self._offer
 
     def due(self, now: float) -> LinkId | None:
-        while self._due and self._due[0][0] <= now:
-            _, link = heapq.heappop(self._due)
+        if self._slow.limit:
+            self._note_late(now)
+        while True:
+            due, withheld = self._due, self._withheld
+            if withheld and self._slow.open and (not due or withheld[0] <= due[0]):
+                due = withheld
+            if not due or due[0][0] > now:
+                return None
+            entry = heapq.heappop(due)
+            link = entry[1]
             if self._state[link] != WAITING:
                 continue  # it was taken before
             host = self._hosts_of[link]
@@ -208,12 +267,13 @@ class MemoryFrontier:
                 host.waiting.append(link)
             elif host.free_at > now:
                 heapq.heappush(self._due, (host.free_at, link))
-            else:
+            elif self._slow.open or self._slow.proven(host):
                 return link
-        return None
+            else:
+                heapq.heappush(self._withheld, entry)
 
     def next_ready(self, now: float) -> float | None:
-        if self._ready:
+        if self._proven.hosts or (self._unproven.hosts and self._slow.open):
             return now
         times = []
         while self._later:
@@ -229,6 +289,8 @@ class MemoryFrontier:
         return max(now, min(times)) if times else None
 
     def next_due(self, now: float) -> float | None:
+        if self._withheld and self._slow.open:
+            return now
         return max(now, self._due[0][0]) if self._due else None
 
     def _busy(self, host: _Host) -> bool:
@@ -259,6 +321,8 @@ class MemoryFrontier:
         self._state[link] = TAKEN
         host = self._hosts_of[link]
         host.in_flight += 1
+        if self._slow.limit:
+            self._slow.begin(link, host, now)
         if host.delay or self._busy(host):
             host.free_at = max(host.free_at, now + host.delay)
             self._unready(host)
@@ -266,7 +330,8 @@ class MemoryFrontier:
         return self.url(link), host.name
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
-        self._end_request(link, now)
+        # Asked again at once: it was the process that ended, and the host is not to blame.
+        self._end_request(link, now, judge=retry_at != now)
         if retry_at is None:
             self._done(link)
         else:
@@ -305,12 +370,16 @@ class MemoryFrontier:
         self._ids[url] = link
         self._urls[link] = url
 
-    def _end_request(self, link: LinkId, now: float) -> None:
+    def _end_request(self, link: LinkId, now: float, *, judge: bool = True) -> None:
         if self._state[link] != TAKEN:
             raise CallerError(f"link {link} is not taken")
         host = self._hosts_of[link]
         host.in_flight -= 1
-        if host.name in self._ready:
+        if self._slow.limit:
+            in_time = self._slow.end(link, now)
+            if judge and in_time is not None:
+                self._answered(host, in_time=in_time)
+        if host.ready is not None:
             return
         if self._per_host == 1:
             host.free_at = max(host.free_at, now + host.delay)
@@ -373,7 +442,7 @@ class MemoryFrontier:
         # After a redirect two URLs name one link, and two links may have the same URL.
         plain = {url: link for link, url in enumerate(self._urls)}
         aliases = sorted(set(self._ids.items()) - set(plain.items()))
-        return {
+        state: dict[str, Any] = {
             "urls": list(self._urls),
             "aliases": [list(alias) for alias in aliases],
             "state": np.frombuffer(bytes(self._state), dtype=np.uint8),
@@ -382,7 +451,7 @@ class MemoryFrontier:
             "open": np.array(self._open, dtype=np.int64),
             "due": [list(entry) for entry in self._due],
             "later": [list(entry) for entry in self._later],
-            "ready": list(self._ready),
+            "ready": list(self._proven.hosts),
             "hosts": [
                 [h.name, h.delay, h.in_flight, h.free_at if np.isfinite(h.free_at) else None]
                 for h in self._hosts.values()
@@ -391,6 +460,31 @@ class MemoryFrontier:
             "host_waiting": [list(h.waiting) for h in self._hosts.values()],
             "seen": [[link, [_row(seen) for seen in rows]] for link, rows in self._seen.items()],
         }
+        if self._slow.limit:
+            state["slow"] = self._slow_state() | {
+                "unproven": list(self._unproven.hosts),
+                "trust": [[h.trust, h.misses] for h in self._hosts.values()],
+            }
+        return state
+
+    def _slow_state(self) -> dict[str, Any]:
+        """What is known of slow hosts, less what is kept by host."""
+        withheld = [list(entry) for entry in self._withheld]
+        return {"requests": self._slow.save(), "withheld": withheld}
+
+    def _load_slow(self, state: Mapping[str, Any]) -> None:
+        self._slow.load(state["requests"])
+        self._withheld = [(time, link) for time, link in state["withheld"]]
+
+    def _list_ready(self, proven: Iterable[str], unproven: Iterable[str]) -> None:
+        """Restore the hosts that are free, in this order."""
+        self._proven, self._unproven = _Ready(), _Ready()
+        for ready, names in ((self._proven, proven), (self._unproven, unproven)):
+            for name in names:
+                host = self._hosts[name]
+                host.ready = ready
+                ready.hosts[name] = None
+                ready.links += len(host.open)
 
     def load(self, state: State) -> None:
         self._urls = list(state["urls"])
@@ -416,8 +510,13 @@ class MemoryFrontier:
         for host in self._hosts.values():
             for position, link in enumerate(host.open):
                 self._host_positions[link] = position
-        self._ready = dict.fromkeys(state["ready"])
-        self._offered = sum(len(self._hosts[name].open) for name in self._ready)
+        slow = state.get("slow")
+        self._slow, self._withheld = SlowHosts(), []
+        if slow is not None:
+            self._load_slow(slow)
+            for host, known in zip(self._hosts.values(), slow["trust"], strict=True):
+                host.trust, host.misses = known
+        self._list_ready(state["ready"], () if slow is None else slow["unproven"])
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
         self._seen = {link: [_revive(row) for row in rows] for link, rows in state["seen"]}
@@ -433,8 +532,27 @@ def _revive(row: Sequence[Any]) -> Seen:
     return (revive_link(link),), 0, parent, parent_score, depth, first
 
 
+class _Both(Collection[str]):
+    """The hosts of two lists, which share none."""
+
+    __slots__ = ("_first", "_second")
+
+    def __init__(self, first: dict[str, None], second: dict[str, None]) -> None:
+        self._first, self._second = first, second
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._first
+        yield from self._second
+
+    def __contains__(self, host: object) -> bool:
+        return host in self._first or host in self._second
+
+
 class _MemoryOffer:
-    """The open links of the hosts that are free."""
+    """The open links of the hosts that are free and may be asked."""
 
     __slots__ = ("_frontier",)
 
@@ -442,39 +560,48 @@ class _MemoryOffer:
         self._frontier = frontier
 
     def __len__(self) -> int:
-        return self._frontier._offered
+        frontier = self._frontier
+        unproven = frontier._unproven.links
+        return frontier._proven.links + (unproven if unproven and frontier._slow.open else 0)
 
     def __contains__(self, link: object) -> bool:
         frontier = self._frontier
-        return (
-            isinstance(link, int)
-            and 0 <= link < len(frontier._state)
-            and frontier._state[link] == OPEN
-            and frontier._hosts_of[link].name in frontier._ready
-        )
+        if not isinstance(link, int) or not 0 <= link < len(frontier._state):
+            return False
+        if frontier._state[link] != OPEN:
+            return False
+        return self._offers(frontier._hosts_of[link])
+
+    def _offers(self, host: _Host) -> bool:
+        frontier, ready = self._frontier, host.ready
+        return ready is frontier._proven or (ready is frontier._unproven and frontier._slow.open)
 
     def hosts(self) -> Collection[str]:
-        return self._frontier._ready.keys()
+        frontier = self._frontier
+        proven, unproven = frontier._proven.hosts, frontier._unproven.hosts
+        if not unproven or not frontier._slow.open:
+            return proven.keys()
+        return _Both(proven, unproven) if proven else unproven.keys()
 
     def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
         frontier = self._frontier
-        size = frontier._offered
+        size = len(self)
         if k >= size:
-            return [link for name in frontier._ready for link in frontier._hosts[name].open]
+            return [link for name in self.hosts() for link in frontier._hosts[name].open]
         if size * 4 < len(frontier._open) or k * 2 > size:
             return self._draw_by_host(rng, k)
         # Most open links are on offer: draw from all of them, and drop those that are not.
         drawn: dict[LinkId, None] = {}
         while len(drawn) < k:
             link = frontier._open[int(rng.integers(len(frontier._open)))]
-            if frontier._hosts_of[link].name in frontier._ready:
+            if self._offers(frontier._hosts_of[link]):
                 drawn[link] = None
         return list(drawn)
 
     def _draw_by_host(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
         """O(free hosts + k), for few free hosts or many links."""
         frontier = self._frontier
-        hosts = [frontier._hosts[name].open for name in frontier._ready]
+        hosts = [frontier._hosts[name].open for name in self.hosts()]
         ends = np.cumsum([len(links) for links in hosts])
         places = rng.choice(int(ends[-1]), size=k, replace=False)
         owners = np.searchsorted(ends, places, side="right")

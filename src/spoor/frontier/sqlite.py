@@ -328,14 +328,14 @@ class SqliteFrontier(MemoryFrontier):
         """Everything in memory, as arrays."""
         hosts = self._hosts
         waiting = [(host.number, link) for host in self._by_number for link in host.waiting]
-        return {
+        columns: dict[str, Column] = {
             "state": self._state,
             "marks": self._marks,
             "host": self._host_numbers.numbers,
             "open": as_array(self._open),
             "at host": self._host_positions,
             "prints": self._prints,
-            "ready": array("i", (hosts[name].number for name in self._ready)),
+            "ready": array("i", (hosts[name].number for name in self._proven.hosts)),
             "later at": array("d", (time for time, _ in self._later)),
             "later": array("i", (hosts[name].number for _, name in self._later)),
             "due at": array("d", (time for time, _ in self._due)),
@@ -345,6 +345,14 @@ class SqliteFrontier(MemoryFrontier):
             "free at": array("d", (float(host.free_at) for host in self._by_number)),
             "waiting": array("i", (number for pair in waiting for number in pair)),
         }
+        if self._slow.limit:
+            columns |= {
+                "slow": bytearray(json.dumps(self._slow_state()).encode()),
+                "unproven": array("i", (hosts[name].number for name in self._unproven.hosts)),
+                "trust": array("i", (host.trust for host in self._by_number)),
+                "misses": array("i", (host.misses for host in self._by_number)),
+            }
+        return columns
 
     def _write_generation(self, digests: ArrayDigests, columns: Mapping[str, Column]) -> None:
         self._failpoint("frontier begun")
@@ -437,9 +445,16 @@ class SqliteFrontier(MemoryFrontier):
         self._open = opened = array("i")
         opened.frombytes(column("open"))
         self._list_all_open(np.frombuffer(opened, dtype="i4"), count)
-        ready = numbers("ready")
-        self._ready = dict.fromkeys(names[number] for number in ready)
-        self._offered = sum(len(self._by_number[number].open) for number in ready)
+        unproven: list[int] = []
+        if "slow" in arrays:
+            self._load_slow(json.loads(column("slow")))
+            unproven = numbers("unproven")
+            trusts, misses = numbers("trust"), numbers("misses")
+            for host, trust, late in zip(self._by_number, trusts, misses, strict=True):
+                host.trust, host.misses = trust, late
+        self._list_ready(
+            (names[number] for number in numbers("ready")), (names[number] for number in unproven)
+        )
         prints = column("prints")
         self._prints_dropped = count * 8 // CHUNK
         self._prints.frombytes(prints[self._prints_dropped * CHUNK :])
@@ -473,8 +488,12 @@ class SqliteFrontier(MemoryFrontier):
                 self._host_positions[link] = position
         self._open = array("i", state["open"].tolist())
         self._list_all_open(np.frombuffer(self._open, dtype="i4"), len(urls))
-        self._ready = dict.fromkeys(state["ready"])
-        self._offered = sum(len(self._hosts[name].open) for name in self._ready)
+        slow = state.get("slow")
+        if slow is not None:
+            self._load_slow(slow)
+            for host, known in zip(self._by_number, slow["trust"], strict=True):
+                host.trust, host.misses = known
+        self._list_ready(state["ready"], () if slow is None else slow["unproven"])
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
         self._marks = bytearray(len(urls))

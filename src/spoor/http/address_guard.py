@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
 
+from spoor.http.names import Names
 from spoor.setting import endpoint, is_address, normal_host
 from spoor.settings import Settings
 
@@ -77,7 +78,7 @@ class AddressGuard(AbstractResolver):
             address, port = self._connect_to
             return [_result(host, address, port)]
         if self._resolver is None:
-            self._resolver = ThreadedResolver()
+            self._resolver = Names()
         found = await self._resolver.resolve(host, port, family)
         if normal_host(host) in self._names:
             self._open |= {normal_host(result["host"]) for result in found}
@@ -87,10 +88,26 @@ class AddressGuard(AbstractResolver):
             raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
         return public
 
+    def knows(self, host: str) -> bool:
+        """Whether the addresses of a host, with its port if it has one, need no look-up now."""
+        if self._connect_to is not None:
+            return True
+        name = _name_of(host)
+        if is_address(name) or self._resolver is None:
+            return is_address(name)
+        knows = getattr(self._resolver, "knows", None)
+        return knows is None or bool(knows(name))
+
+    async def look_up(self, host: str) -> None:
+        """Wait until the addresses of a host, with its port if it has one, are known, or that it
+        has none."""
+        with suppress(OSError):
+            await self.resolve(_name_of(host))
+
     async def address_of(self, host: str) -> str:
         """Where a host is, its port left out; the host itself where nobody knows. The first address
         of a name, asked for once in a run."""
-        name = normal_host(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
+        name = _name_of(host)
         if not is_address(name) and name not in self._found:
             try:
                 found = sorted(normal_host(result["host"]) for result in await self.resolve(name))
@@ -117,6 +134,11 @@ class AddressGuard(AbstractResolver):
     async def close(self) -> None:
         if self._resolver is not None:
             await self._resolver.close()
+
+
+def _name_of(host: str) -> str:
+    """A host without its port."""
+    return normal_host(host.partition("]")[0] if host[:1] == "[" else host.partition(":")[0])
 
 
 def _result(name: str, address: str, port: int) -> ResolveResult:

@@ -48,7 +48,7 @@ class Client:
             limit=0,
             resolver=address_guard,
             socket_factory=address_guard.socket,
-            ttl_dns_cache=300,
+            use_dns_cache=False,  # the resolver keeps what it found
             keepalive_timeout=KEEP,
             ssl=settings.verify_tls,
         )

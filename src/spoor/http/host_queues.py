@@ -6,38 +6,76 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from spoor.politeness import RequestLimits, Turn
+from spoor.politeness import RequestLimits, RequestSlots, Turn
 
 
 class HostQueues:
-    """Holds requests back as `limits` say.
+    """Holds requests back as `limits` say, and gives up those that `slots` wants back.
 
     A crawl keeps its own hosts apart: the limit per host is for what it does not see, a robots.txt
     that is redirected to another host. `address_of` gives the address of a host. A request that
     waits here is in flight for its crawl.
     """
 
-    def __init__(self, limits: RequestLimits, address_of: Callable[[str], Awaitable[str]]) -> None:
+    def __init__(
+        self,
+        limits: RequestLimits,
+        address_of: Callable[[str], Awaitable[str]],
+        slots: RequestSlots,
+    ) -> None:
         self._limits = limits
+        self._slots = slots
+        self._waits: dict[int, asyncio.Timeout] = {}
+        """Ticket → its wait for its host."""
         self._address_of = address_of
         self._begin: dict[Turn, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
     @asynccontextmanager
-    async def turn(self, host: str, delay: float) -> AsyncIterator[None]:
-        """One request to a host (with its port, if it has one), whose delay is so many seconds."""
+    async def turn(self, ticket: int, host: str, delay: float) -> AsyncIterator[None]:
+        """One request to a host (with its port, if it has one), whose delay is so many seconds.
+        Raises TimeoutError where it is given up."""
         address = await self._address_of(host) if self._limits.per_address else ""
         turn = self._limits.ask(host, delay, self._loop.time(), address)
         self._begin[turn] = begin = self._loop.create_future()
         self._admit()
         try:
             await begin
-            yield
+            self._slots.send(ticket, self._loop.time())
+            async with self._wait(ticket):
+                yield
         finally:
+            self._slots.receive(ticket, self._loop.time())
             self._begin.pop(turn, None)
             self._limits.end(turn, self._loop.time())
             self._admit()
+
+    @asynccontextmanager
+    async def look_up(self, ticket: int, most: float) -> AsyncIterator[None]:
+        """The address of a request's host is looked up, for `most` seconds. Raises TimeoutError."""
+        self._slots.look_up(ticket, self._loop.time())
+        try:
+            async with asyncio.timeout(most), self._wait(ticket):
+                yield
+        except BaseException:
+            self._slots.receive(ticket, self._loop.time())
+            raise
+        self._slots.found(ticket, self._loop.time())
+
+    @asynccontextmanager
+    async def _wait(self, ticket: int) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(None) as self._waits[ticket]:
+                yield
+        finally:
+            del self._waits[ticket]
+
+    def give_up(self) -> None:
+        """End the requests that had their time, where others want their places."""
+        now = self._loop.time()
+        for ticket in self._slots.overdue(now):
+            self._waits[ticket].reschedule(now)
 
     def _admit(self) -> None:
         turns, again = self._limits.admit(self._loop.time())

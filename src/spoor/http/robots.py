@@ -54,7 +54,7 @@ class RobotsFetcher:
             known = self._cache.rules(origin, now)
             if known is not None:
                 return known
-            fetched = await self._fetch(origin)
+            fetched = await self._fetch(origin, fetch.ticket)
             assert fetched.rules is not None
             rules = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
         self._locks.pop(origin, None)
@@ -66,14 +66,14 @@ class RobotsFetcher:
             await asyncio.sleep(delay)
         return rules
 
-    async def _fetch(self, origin: str) -> RobotsFetch:
+    async def _fetch(self, origin: str, ticket: int) -> RobotsFetch:
         """Raises BlockedAddressError: what may not be connected to has no rules to wait for."""
         fetch = RobotsFetch(origin, self._agent)
         while fetch.rules is None:
             self.requests += 1
             name = host(fetch.url)
             try:
-                async with self._queues.turn(name, self._crawl.frontier.delay(name)):
+                async with self._queues.turn(ticket, name, self._crawl.frontier.delay(name)):
                     # One byte more, so that a file that was cut is known to be.
                     exchange = await self._client.get(fetch.url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:

@@ -23,7 +23,7 @@ from spoor.http.host_queues import HostQueues
 from spoor.http.replies import may_take_long, reply_of
 from spoor.http.robots import RobotsFetcher
 from spoor.live.clock import CrawlClock
-from spoor.politeness import RequestLimits, RobotsCache, origin_of
+from spoor.politeness import RequestLimits, RequestSlots, RobotsCache, origin_of
 from spoor.protocols import Engine
 from spoor.settings import Settings
 from spoor.types import (
@@ -93,11 +93,17 @@ class HttpDriver:
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._slots = RequestSlots(settings.in_flight)
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
         self._wake = asyncio.Event()
         self._stopped: str | None = None
         self._deadline = 0.0
         self._fault: BaseException | None = None
+
+    @staticmethod
+    def _time() -> float:
+        """By the event loop."""
+        return asyncio.get_running_loop().time()
 
     def stop(self, reason: str) -> None:
         """Request nothing new. Wait for what is in flight, at most `GRACE` seconds; what is left is
@@ -137,7 +143,8 @@ class HttpDriver:
             per_domain=settings.per_domain,
             per_address=settings.per_address,
         )
-        self._queues = HostQueues(limits, address_guard.address_of)
+        self._address_guard = address_guard
+        self._queues = HostQueues(limits, address_guard.address_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
             self.crawl,
@@ -163,7 +170,9 @@ class HttpDriver:
                 self._receive(*self._arrived.popleft())
             until = None if self._stopped is None else self._deadline
             over, chosen = self._over(), list[Fetch]()
-            free = 0 if self._stopped is not None else self.settings.in_flight - len(self._tasks)
+            # Nobody is sent away while nothing else wants the place.
+            self._queues.give_up()
+            free = 0 if self._stopped is not None else self._slots.free(self._time())
             while len(chosen) < free:
                 answer = self.crawl.next(self._clock())
                 if isinstance(answer, Finished):
@@ -180,8 +189,9 @@ class HttpDriver:
                 raise self._fault
             if over:
                 return over
-            self._turn_at = asyncio.get_running_loop().time() + self._gather
+            self._turn_at = self._time() + self._gather
             for fetch in chosen:
+                self._slots.begin(fetch.ticket, fetch.host, self._time())
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
                 task.add_done_callback(self._request_ended)
@@ -210,12 +220,16 @@ class HttpDriver:
         self._wake.clear()
         if self._arrived:
             self._next_turn()
-        if until is None:
+        change = self._slots.next_change(self._time())
+        if until is None and change is None:
             await self._wake.wait()
             return
-        wait = max(0.0, until - self._clock()) + 0.001
+        waits = [] if until is None else [until - self._clock()]
+        if change is not None:
+            waits.append(change - self._time())
+        wait = max(0.0, min(waits)) + 0.001
         if self._tasks:
-            wait = max(wait, self._turn_at - asyncio.get_running_loop().time())
+            wait = max(wait, self._turn_at - self._time())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await self._wake.wait()
@@ -254,10 +268,17 @@ class HttpDriver:
             return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
         return reply_of(fetch.ticket, exchange, limit, self._joiner, now, parse)
 
+    async def _look_up(self, fetch: Fetch) -> None:
+        """The address of the host, which may take long: meanwhile the request holds no slot."""
+        if not self._address_guard.knows(fetch.host):
+            async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
+                await self._address_guard.look_up(fetch.host)
+
     async def _exchange(self, fetch: Fetch) -> None:
         reply: Reply
         exchange: Exchange | None = None
         try:
+            await self._look_up(fetch)
             rules = ALLOW_ALL if self._fetcher is None else await self._fetcher.rules(fetch)
             if rules is DISALLOW_ALL:
                 origin = origin_of(fetch.url)
@@ -282,13 +303,19 @@ class HttpDriver:
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except Exception as error:
             reply = failure(fetch.ticket, error)
+        answered = not (isinstance(reply, Failed) and reply.unanswered)
+        rest = self._slots.end(fetch.ticket, answered=answered)
+        if rest:
+            self.crawl.frontier.hold(fetch.host, self._clock() + rest)
         self._arrived.append((fetch, reply, exchange))
 
     async def _get(self, fetch: Fetch, rules: Rules) -> Exchange:
         """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         accept = ("*",) if is_sitemap else self.settings.accept
-        async with self._queues.turn(fetch.host, self.crawl.frontier.delay(fetch.host)):
+        async with self._queues.turn(
+            fetch.ticket, fetch.host, self.crawl.frontier.delay(fetch.host)
+        ):
             exchange = await self._client.get(fetch.url, self._wall(), accept=accept)
         if not self.settings.sitemaps:
             return exchange

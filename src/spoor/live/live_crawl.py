@@ -23,7 +23,15 @@ from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.stop_rule import StopRule
-from spoor.protocols import Engine, FallsBack, HostClocks, KeepsAnswers, OnDisk, UsesOpenLinks
+from spoor.protocols import (
+    BoundsSlowHosts,
+    Engine,
+    FallsBack,
+    HostClocks,
+    KeepsAnswers,
+    OnDisk,
+    UsesOpenLinks,
+)
 from spoor.runs import files
 from spoor.runs.assemble import BUILT_IN_FRONTIERS
 from spoor.runs.journal import Journal
@@ -125,6 +133,8 @@ class LiveCrawl:
         frontier = self.crawl.frontier
         assert isinstance(frontier, HostClocks)
         frontier.configure(delay=settings.delay, per_host=settings.per_host)
+        if isinstance(frontier, BoundsSlowHosts):
+            frontier.bound_slow_hosts(settings.in_flight)
         outbox = self.crawl.outbox
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
 

@@ -1,0 +1,109 @@
+"""Which hosts answer in time, and how many requests wait for hosts that may not. Pure.
+
+A host is *proven* while it answers each request in time. One that never answered, or whose last
+answers were late, may hold a request for as long as it likes; so there are at most `limit` requests
+at a time to such hosts, however many of them there are, and the frontier offers only proven hosts
+meanwhile. A host that is late once needs 8 answers in time to be proven again, then 16, 32, ….
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, Protocol
+
+from spoor.types import LinkId
+
+PATIENCE = 2.0
+"""Seconds after which an answer is late. For the first one of a host its delay comes on top, which
+passes between its robots.txt and its first page."""
+
+_ANSWERS = 8
+_MISSES = 12
+"""Late answers that are counted: the number of answers doubles with each."""
+
+
+class HostRecord(Protocol):
+    """What a frontier keeps of a host."""
+
+    delay: float
+    trust: int
+    """Above 0: it is proven. Each answer in time adds 1, up to 1."""
+    misses: int
+    """Late answers so far."""
+
+
+class SlowHosts:
+    """The requests in flight, by link, and which of them are to hosts that may not answer.
+
+    `limit` 0 bounds nothing. Times are seconds by the frontier's clock.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self._deadlines: dict[LinkId, float] = {}
+        """Of requests in flight that are not late."""
+        self._heap: list[tuple[float, LinkId]] = []
+        self._risky: dict[LinkId, None] = {}
+
+    @property
+    def open(self) -> bool:
+        """Whether a host that is not proven may be asked."""
+        return not self.limit or len(self._risky) < self.limit
+
+    def proven(self, host: HostRecord) -> bool:
+        return not self.limit or host.trust > 0
+
+    def begin(self, link: LinkId, host: HostRecord, now: float) -> None:
+        """A request begins."""
+        new = not host.trust and not host.misses
+        deadline = now + PATIENCE + (host.delay if new else 0.0)
+        self._deadlines[link] = deadline
+        heapq.heappush(self._heap, (deadline, link))
+        if host.trust <= 0:
+            self._risky[link] = None
+
+    def late(self, now: float) -> list[LinkId]:
+        """Requests in flight that became late since the last call; `missed` is due for the hosts of
+        each."""
+        late = []
+        while self._heap and self._heap[0][0] < now:
+            deadline, link = heapq.heappop(self._heap)
+            if self._deadlines.get(link) == deadline:
+                del self._deadlines[link]
+                self._risky[link] = None
+                late.append(link)
+        return late
+
+    def miss(self, link: LinkId) -> bool:
+        """A request gets no answer; whether that was not known."""
+        return self._deadlines.pop(link, None) is not None
+
+    def end(self, link: LinkId, now: float) -> bool | None:
+        """A request has ended: whether its host answered in time; None where that is known already,
+        or it began before anybody counted."""
+        self._risky.pop(link, None)
+        deadline = self._deadlines.pop(link, None)
+        return None if deadline is None else now <= deadline
+
+    def save(self) -> dict[str, Any]:
+        return {
+            "limit": self.limit,
+            "deadlines": [list(entry) for entry in self._deadlines.items()],
+            "heap": [list(entry) for entry in self._heap],
+            "risky": list(self._risky),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.limit = state["limit"]
+        self._deadlines = dict(state["deadlines"])
+        self._heap = [(deadline, link) for deadline, link in state["heap"]]
+        self._risky = dict.fromkeys(state["risky"])
+
+
+def answered(host: HostRecord, *, in_time: bool) -> None:
+    """Note an answer of a host, or that it is late."""
+    if in_time:
+        host.trust = min(host.trust + 1, 1)
+    else:
+        host.trust = 1 - (_ANSWERS << host.misses)
+        host.misses = min(host.misses + 1, _MISSES)
