@@ -130,7 +130,7 @@ def crawl(port: int, seconds: float, delay: float, kind: str, bad: int, *, first
 
         asyncio.run(go())
         folder.close()
-        hold = getattr(run, "longest_hold", lambda: None)()
+        hold = getattr(getattr(run, "loop_watch", None), "longest", None)
     late = sum(seconds * 2 / 3 < one <= seconds for one in at) / (seconds / 3)
     told = {"pages": len(at), "late": late, "found": sorted(firsts.values()), "hold": hold}
     print(json.dumps(told), flush=True)

@@ -124,7 +124,9 @@ class Settings:
     per_address: int = setting(
         0, POLITENESS, "Requests to an address at a time; 0: no limit.", ge=0, commands=("crawl",)
     )
-    in_flight: int = setting(16, POLITENESS, "Requests in flight in all.", ge=1)
+    in_flight: int = setting(
+        16, POLITENESS, "Requests in flight; as many may wait for slow hosts.", ge=1
+    )
     frontier: str = setting(
         "auto",
         PROCESS,

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
+import socket
+import threading
 from itertools import count
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from loopback import ADDRESS, Asked, Loopback, page, reply
+from spoor import politeness
 from spoor.crawl import Crawl
+from spoor.frontier import slow_hosts
 from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
+from spoor.http.names import Names
 from spoor.judges.keywords import Keywords
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import RequestSlots
-from spoor.types import Failed, Fetch, Fetched, Page, Sleep, Task
+from spoor.settings import Settings
+from spoor.types import Deferred, Failed, Fetch, Fetched, Link, Outcome, Page, Sleep, Task
 
 GOOD, BAD = 8, "bad"
-SECONDS = 120.0
+SECONDS = 60.0
 IN_FLIGHT = 16
 
 
 def pages_of_good_hosts(
     bad: int, *, first: bool, answer: float = 30.0, per_host: int = 1, slots: int = IN_FLIGHT
 ) -> int:
-    """Pages that good hosts, which answer in .3 s, give in two minutes beside so many that take
+    """Pages that good hosts, which answer in .3 s, give in a minute beside so many that take
     `answer` seconds, all of whose links are known. `first`: theirs were found first."""
     frontier = MemoryFrontier(delay=1.0, per_host=per_host)
     frontier.bound_slow_hosts(slots)
@@ -75,9 +87,231 @@ def pages_of_good_hosts(
     return pages
 
 
-@pytest.mark.parametrize("answer", [30.0, 25.0])
-@pytest.mark.parametrize("bad", [10, 200, 1000])
-def test_slow_hosts_leave_the_others_their_rate(bad: int, answer: float) -> None:
-    alone = pages_of_good_hosts(0, first=False)
-    beside = pages_of_good_hosts(bad, first=False, answer=answer)
+@pytest.mark.parametrize(
+    ("bad", "answer", "per_host"), [(10, 30.0, 1), (200, 25.0, 1), (200, 30.0, 4), (1000, 30.0, 1)]
+)
+def test_slow_hosts_leave_the_others_their_rate(bad: int, answer: float, per_host: int) -> None:
+    alone = pages_of_good_hosts(0, first=False, per_host=per_host)
+    beside = pages_of_good_hosts(bad, first=False, answer=answer, per_host=per_host)
     assert beside >= 0.9 * alone
+
+
+def test_hosts_that_come_after_slow_ones_have_their_turn() -> None:
+    assert pages_of_good_hosts(200, first=True) > 0
+
+
+# ---------------------------------------------------------------- the frontier
+
+
+def play(frontier: MemoryFrontier, seed: int, steps: int) -> list[Any]:
+    """Random requests of a frontier, some of which are answered late or not at all."""
+    rng = np.random.default_rng(seed)
+    seen: list[Any] = []
+    taken: list[int] = []
+    now = 0.0
+    for step in range(steps):
+        now += float(rng.exponential(0.7))
+        link = frontier.due(now)
+        if link is None and len(offer := frontier.offer(now)):
+            link = min(offer.draw(np.random.default_rng(step), 1))
+            assert link in offer
+            assert frontier._hosts_of[link].name in offer.hosts()
+        if link is not None and rng.random() < 0.8:
+            frontier.take(link, now)
+            taken.append(link)
+        elif taken:
+            done = taken.pop(int(rng.integers(len(taken))))
+            if rng.random() < 0.3:
+                frontier.no_answer(done)
+            frontier.settle(done, now, now + 5.0 if rng.random() < 0.4 else None)
+        risky = len(frontier._slow._risky)
+        seen.append((link, len(frontier.offer(now)), sorted(frontier.offer(now).hosts()), risky))
+        seen.append((frontier.next_ready(now), frontier.next_due(now)))
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_frontiers_bound_slow_hosts_alike_and_go_on_alike(tmp_path: Path, seed: int) -> None:
+    links = [Link(f"http://h{n % 9}.example/{n}") for n in range(120)]
+
+    def made(frontier: MemoryFrontier) -> MemoryFrontier:
+        frontier.bound_slow_hosts(3)
+        frontier.add(links, -1, 0.0, 0)
+        return frontier
+
+    memory = made(MemoryFrontier(delay=1.0, per_host=2))
+    disk = SqliteFrontier(tmp_path / "a", delay=1.0, per_host=2)
+    made(disk)
+    played = play(memory, seed, 80)
+    assert play(disk, seed, 80) == played
+    again = MemoryFrontier(delay=1.0, per_host=2)
+    again.load(memory.save())
+    moved = SqliteFrontier(tmp_path / "b", delay=1.0, per_host=2)
+    moved.load(memory.save())
+    state = disk.save()
+    disk.close()
+    reopened = SqliteFrontier(tmp_path / "a", delay=1.0, per_host=2)
+    reopened.load(state)
+    assert again.save().keys() == memory.save().keys()
+    for frontier in (again, moved, reopened):
+        # What is in flight comes back in the new process, which blames nobody for it.
+        for link in [link for link, state in enumerate(frontier._state) if state == 1]:
+            frontier.settle(link, 100.0, 100.0)
+    expected = play(again, seed + 100, 80)
+    for disk in (moved, reopened):
+        assert play(disk, seed + 100, 80) == expected
+        disk.close()
+
+
+def test_a_host_that_was_late_is_not_proven_by_one_answer() -> None:
+    frontier = MemoryFrontier()
+    frontier.bound_slow_hosts(1)
+    frontier.add([Link(f"http://a.example/{n}") for n in range(40)], -1, 0.0, 0)
+    late = [True, *[False] * 7, True]
+    proven = []
+    for link, is_late in enumerate([*late, *[False] * 17]):
+        frontier.take(link, 10.0 * link)
+        frontier.settle(link, 10.0 * link + (slow_hosts.PATIENCE + 1.0 if is_late else 0.1))
+        proven.append(frontier._hosts["a.example"].trust > 0)
+    assert proven.index(True) == 9 + 15
+
+
+# ---------------------------------------------------------------- live
+
+
+def crawled(server: Loopback, seeds: list[str], enough: int, **settings: Any) -> list[str]:
+    """URLs of pages of a crawl that ends after so many."""
+    got: list[str] = []
+
+    def step(fetch: Fetch, done: Outcome | Deferred) -> None:
+        if isinstance(done, Outcome) and isinstance(done.reply, Fetched):
+            got.append(fetch.url)
+            if len(got) == enough:
+                driver.abort("enough")
+
+    frontier = MemoryFrontier(delay=0.0, per_host=1)
+    one = Settings(delay=0.0, in_flight=4, timeout=300.0, **settings)
+    frontier.bound_slow_hosts(one.in_flight)
+    engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
+    engine.seed(seeds)
+    driver = HttpDriver(engine, one, on_step=step)
+
+    async def go() -> None:
+        async with asyncio.timeout(60.0):
+            await driver.run()
+
+    asyncio.run(go())
+    return got
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(politeness, "PATIENCE", 0.2)
+    monkeypatch.setattr(politeness, "FIRST_CHANCE", 0.3)
+    monkeypatch.setattr(slow_hosts, "PATIENCE", 0.2)
+
+
+@pytest.mark.server
+def test_good_pages_come_in_beside_hosts_that_never_answer(impatient: None) -> None:
+    """Four slots; the first twenty hosts hold each request for ever."""
+
+    over = asyncio.Event()
+
+    async def forever() -> Any:
+        await over.wait()
+        yield b""
+
+    def answer(asked: Asked) -> Any:
+        if asked.host.startswith(BAD):
+            return forever()
+        if asked.path == "/robots.txt":
+            return reply("", media="text/plain")
+        return page(*[f"/{n}" for n in range(30)])
+
+    server = Loopback(answer)
+
+    async def served() -> list[str]:
+        async with server.serving():
+            seeds = [f"http://{BAD}{n}.example/" for n in range(20)] + ["http://good.example/"]
+            got = await asyncio.to_thread(
+                crawled, server, seeds, 25, connect_to=f"{ADDRESS}:{server.port}"
+            )
+            over.set()
+            held = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*held, return_exceptions=True)
+            return got
+
+    got = asyncio.run(served())
+    assert len(got) == 25
+    assert all(url.startswith("http://good.example/") for url in got)
+
+
+@pytest.mark.server
+def test_names_that_nobody_looks_up_hold_nothing(
+    impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = threading.Event()
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        if host.startswith(BAD):
+            never.wait()
+            raise socket.gaierror(socket.EAI_AGAIN, "gone")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    server = Loopback(lambda asked: page(*[f"/{n}" for n in range(30)]))
+
+    async def served() -> list[str]:
+        async with server.serving():
+            seeds = [f"http://{BAD}{n}.example/" for n in range(20)]
+            seeds.append(f"http://good.example:{server.port}/")
+            names = ("good.example", *[f"{BAD}{n}.example" for n in range(20)])
+            return await asyncio.to_thread(
+                crawled, server, seeds, 25, allow_private=names, robots=False
+            )
+
+    try:
+        assert len(asyncio.run(served())) == 25
+    finally:
+        never.set()
+
+
+def test_look_ups_have_a_bound_and_old_addresses_serve_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    going = threading.Event()
+    going.set()
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        asked.append(host)
+        going.wait()
+        if host == "none":
+            raise socket.gaierror(socket.EAI_NONAME, "none")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    async def go() -> None:
+        names = Names(look_ups=2, keep=0.0)
+        first, second = await asyncio.gather(names.resolve("a", 80), names.resolve("a", 81))
+        assert [first[0]["port"], second[0]["port"], asked] == [80, 81, ["a"]]
+        for _ in range(2):
+            with pytest.raises(OSError, match="none"):
+                await names.resolve("none")
+        assert asked == ["a", "none"], "that there is none is known for a while"
+        going.clear()
+        monkeypatch.setattr("spoor.http.names._FRESH", 0.01)
+        assert (await names.resolve("a"))[0]["host"] == ADDRESS, "the old one"
+        waiting = [asyncio.create_task(names.resolve(name)) for name in ("b", "c", "d")]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting[1].cancel()
+        waiting[2].cancel()
+        await asyncio.sleep(0)
+        going.set()
+        assert (await waiting[0])[0]["host"] == ADDRESS
+        assert "c" not in asked, "nobody waits for it"
+        await names.close()
+
+    asyncio.run(go())

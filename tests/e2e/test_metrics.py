@@ -70,6 +70,7 @@ def test_prometheus_reads_a_crawl_that_runs(tmp_path: Path, capsys: Capture) -> 
         assert found["spoor_in_flight"] == 1
         assert found["spoor_open_links"] == 0
         assert found["spoor_budget_pages"] == 9
+        assert 0.0 <= found["spoor_loop_hold_seconds"] < 60.0
         assert found["spoor_body_bytes_total"] > 80
         assert found["process_resident_memory_bytes"] > 1e6
         assert found["spoor_download_seconds_bucket le=+Inf"] == 3

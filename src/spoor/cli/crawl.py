@@ -54,17 +54,22 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.cli.live_screen import screen
         from spoor.live.live_crawl import LiveCrawl
+        from spoor.live.loop_watch import LoopWatch
         from spoor.live.metrics import Download, crawl_metrics, exporters
         from spoor.runs.assemble import make_crawl
         from spoor.views.report import write_report
 
         engine = make_crawl(settings)
-        exporting = exporters(lambda: crawl_metrics(engine), settings.metrics, settings.otel)
+        watch = LoopWatch()
+        exporting = exporters(
+            lambda: crawl_metrics(engine, watch.longest), settings.metrics, settings.otel
+        )
         for exporter in exporting:
             after.callback(exporter.close)
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings)))
         run = LiveCrawl(folder, engine)
+        run.loop_watch = watch
         # Standard output is for the JSON; a terminal still shows the progress.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
 

@@ -22,6 +22,7 @@ from spoor.http import failures
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
+from spoor.live.loop_watch import LoopWatch
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import (
     BoundsSlowHosts,
@@ -85,6 +86,7 @@ class LiveCrawl:
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
+        self.loop_watch = LoopWatch()
         self.now = CrawlClock()
         """Seconds by the crawl's clock."""
         self.on_step = on_step
@@ -216,9 +218,11 @@ class LiveCrawl:
         stop_on_signals(driver, self.on_interrupt)
         self.folder.note("stopped", "")
         listening = asyncio.create_task(self._listen(driver))
+        self.loop_watch.start()
         try:
             reason = (await driver.run()).reason
         finally:
+            self.loop_watch.stop()
             listening.cancel()
         self.folder.note("stopped", reason)
         if reason != "aborted":

@@ -32,6 +32,7 @@ GAUGES = {
     "open_links": "Links that may be chosen",
     "in_flight": "Links that were chosen and are waited for",
     "budget_pages": "Pages that the run may fetch; 0: no limit",
+    "loop_hold_seconds": "Longest time that the event loop was held, in this process",
 }
 OF_SHARDS = {
     "pages": ("pages", "Pages fetched by each shard", True),
@@ -76,10 +77,11 @@ Read = Callable[[], Sequence[Metric]]
 """The metrics of a crawl as they are now: always the same ones."""
 
 
-def crawl_metrics(crawl: Crawl) -> list[Metric]:
-    """Those of a crawl in one process."""
+def crawl_metrics(crawl: Crawl, longest_hold: float) -> list[Metric]:
+    """Those of a crawl in one process, whose event loop was held for so many seconds at most."""
     values = {name: getattr(crawl.counts, name) for name in COUNTERS}
-    return _of_run(values, crawl.frontier.open_count, crawl.in_flight, crawl.pages or 0)
+    open_count = crawl.frontier.open_count
+    return _of_run(values, open_count, crawl.in_flight, crawl.pages or 0, longest_hold)
 
 
 def shard_metrics(coordinator: Coordinator, now: float) -> list[Metric]:
@@ -91,7 +93,8 @@ def shard_metrics(coordinator: Coordinator, now: float) -> list[Metric]:
 
     values = {name: total(name) for name in COUNTERS}
     budget = coordinator.page_budget.budget
-    metrics = _of_run(values, total("open"), total("in_flight"), budget)
+    hold = max((member.last_report.get("loop_hold", 0.0) for member in members), default=0.0)
+    metrics = _of_run(values, total("open"), total("in_flight"), budget, hold)
     for name, (key, text, counter) in OF_SHARDS.items():
         metrics += [
             Metric(f"shard.{name}", text, member.last_report.get(key, 0), counter, member.number)

@@ -128,6 +128,7 @@ class Shard:
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
         report["fault"] = self.run.fault
+        report["loop_hold"] = self.run.loop_watch.longest
         report["downloads"], self._downloads = self._downloads, []
         return report
 
