@@ -75,7 +75,9 @@ class HostQueues:
         """End the requests that had their time, where others want their places."""
         now = self._loop.time()
         for ticket in self._slots.overdue(now):
-            self._waits[ticket].reschedule(now)
+            wait = self._waits[ticket]
+            if not wait.expired():
+                wait.reschedule(now)
 
     def _admit(self) -> None:
         turns, again = self._limits.admit(self._loop.time())
