@@ -9,6 +9,8 @@ import re
 import sqlite3
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 import zipfile
 from collections.abc import Iterable
 from contextlib import closing
@@ -27,8 +29,11 @@ from spoor.errors import InputError
 from spoor.formats.exporters.target import safe_name
 from spoor.formats.exporters.wacz import surt
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
+from spoor.http.world_server import serving
 from spoor.runs.near_copies import near_copies
 from spoor.runs.reader import Run
+from spoor.views.live_page import LivePage
+from spoor.views.server import Ui
 
 pytestmark = pytest.mark.server
 
@@ -49,7 +54,8 @@ ARTICLE = f"""<!doctype html><html lang="en-GB"><head><title>Firing a kiln: “c
 </code></pre>
 <div itemscope itemtype="https://schema.org/Product"><b itemprop="name">Cone 6</b></div>
 <p class="price">12 €</p></main></body></html>"""
-TITLES = ["../../x", "CON", "t" * 300, "Kiln", "KILN", '"\u2028---\ntitle: other', "=1+1"]
+SCRIPT = "<script>alert(1)</script> kiln"
+TITLES = [SCRIPT, "../../x", "CON", "t" * 300, "Kiln", "KILN", '"\u2028---\ntitle: other', "=1+1"]
 
 
 def answer(asked: Asked) -> bytes:
@@ -163,7 +169,7 @@ def test_near_copies_and_passages(
         "caption": "Temperatures",
         "rows": [["cone", "degrees"], ["6", "1222"]],
     }
-    assert rows[f"{SEED}3"]["json_ld"] is None
+    assert rows[f"{SEED}4"]["json_ld"] is None
     out = exported(pots, tmp_path / "a.passages.jsonl", "--min-score", "0.5")
     document = spoor.open(pots).document(GUIDE)
     assert document is not None
@@ -195,7 +201,7 @@ def test_sqlite_with_full_text_search(pots: Path, tmp_path: Path) -> None:
         )
         assert json.loads(row["path"]) == list(document.path)
     assert json.loads(stored[GUIDE]["price"]) == ["12 €"]
-    assert stored[f"{SEED}3"]["price"] is None
+    assert stored[f"{SEED}4"]["price"] is None
 
 
 def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
@@ -209,7 +215,7 @@ def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
     assert [*table["fetched_at"]] == [*frame["fetched_at"]]
     guide = table[table["url"] == GUIDE].iloc[0]
     assert (guide["price"], json.loads(guide["tables"])[0]["caption"]) == ("12 €", "Temperatures")
-    assert table[table["url"] == f"{SEED}3"]["price"].isna().all()
+    assert table[table["url"] == f"{SEED}4"]["price"].isna().all()
 
 
 def test_wacz_is_valid_and_holds_what_was_fetched(pots: Path, tmp_path: Path) -> None:
@@ -256,6 +262,36 @@ def test_keys_of_an_index_are_those_of_others() -> None:
         "http://www2.example.co.uk:8080/x",
     ):
         assert surt(url).replace(":8080", "") == theirs(url).replace(":8080", "")
+
+
+def test_a_reader_reads_without_leaving_the_report(pots: Path) -> None:
+    report = (pots / "report.html").read_text("utf-8")
+    assert "Cone six is enough for stoneware." in report
+    assert "return kiln.heat(1222)" in report
+    assert '<th scope="row">text/html</th>' in report
+    live = LivePage(pots, "token")
+    numbers = {one.url: one.row.number for one in Run(pots).documents(everything=True)}
+    assert f'href="document?page={numbers[GUIDE]}"' in live.page("nonce")
+    served = Ui(pots)
+    with beside(lambda: serving(served)):
+        for name, kind in (("document", "text/html"), ("file", "application/octet-stream")):
+            address = f"{served.url}{name}?page={numbers[f'{SEED}0']}"
+            with urllib.request.urlopen(address, timeout=30) as reply:
+                body = reply.read().decode()
+                assert reply.headers.get_content_type() == kind
+                policy = reply.headers["Content-Security-Policy"]
+                assert policy.startswith("default-src 'none'; script-src 'nonce-")
+                assert reply.headers["X-Content-Type-Options"] == "nosniff"
+            if name == "document":
+                assert "<script" not in body
+                assert "&lt;script&gt;alert(1)&lt;/script&gt; kiln" in body
+            else:
+                said = reply.headers["Content-Disposition"]
+                assert re.fullmatch(r'attachment; filename="[a-z0-9-]+\.html"', said)
+                assert body.startswith(f"<title>{SCRIPT}</title>")
+        for asked in ("document?page=99", "file?page=x", "document"):
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(f"{served.url}{asked}", timeout=30)
 
 
 def test_fields_are_what_stands_there_or_nothing() -> None:

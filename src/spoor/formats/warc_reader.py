@@ -8,6 +8,8 @@ stays one page. Where a URL was captured more than once, the latest capture coun
 from __future__ import annotations
 
 import io
+import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -93,6 +95,20 @@ def reply_at(file: Path, offset: int, length: int) -> Archived | None:
     except (OSError, ValueError):
         return None
     return Archived(headers.get("content-type", ""), body)
+
+
+def media_type_at(file: Path, offset: int, length: int) -> str:
+    """The media type that the response at `offset` names; empty where it names none, or is not
+    there. Reads its head only."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            head = zlib.decompressobj(31).decompress(stream.read(min(length, 1 << 13)), 1 << 14)
+    except (OSError, ValueError, zlib.error):
+        return ""
+    http = head.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[0]
+    named = re.search(rb"(?im)^content-type:[ \t]*([\w.+-]+/[\w.+-]+)", http)
+    return named[1].decode("ascii", "replace").lower()[:80] if named else ""
 
 
 def _job(record: WarcRecord, where: str) -> Job | None:

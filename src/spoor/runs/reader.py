@@ -139,6 +139,10 @@ class Run:
         row = self.page(url)
         return None if row is None else RunDocument(self.path, row, self._passage_scores())
 
+    def document_of(self, page: PageRow) -> RunDocument:
+        """The document of a page of this run."""
+        return RunDocument(self.path, page, self._passage_scores())
+
     def search(self, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
         """The documents that hold all `words`, best first (`spoor.runs.search.search`). Raises
         InputError where there is no word."""
@@ -186,6 +190,18 @@ class Run:
         a small part of the cost of `pages`."""
         columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds"
         return self._rows("pages", after, columns)
+
+    def places(self, after: int = 0) -> Iterator[sqlite3.Row]:
+        """(seq, relevant, size, warc_file, warc_offset, warc_length) of the pages after number
+        `after`. Raises InputError for a place that is none."""
+        columns = "seq, relevant, size, warc_file, warc_offset, warc_length"
+        for row in self._rows("pages", after, columns):
+            if row["warc_file"] is not None:
+                files.archive_at(self.path, row["warc_file"])
+            whole = (row["size"], row["warc_offset"] or 0, row["warc_length"] or 0)
+            if not all(isinstance(value, int) and value >= 0 for value in whole):
+                raise InputError(f"row {row['seq']} of the pages is damaged: its place is none")
+            yield row
 
     def verdicts(self) -> list[bool]:
         """Whether each page was judged relevant, in the order of fetching."""

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
-from spoor.display import shown
+from spoor.display import masked, printable, shown
 from spoor.runs.rows import Why
 from spoor.views.plots import GREY, curves
 
 if TYPE_CHECKING:
+    from spoor.views.preview import Preview
     from spoor.views.report import RunReport
 
 SECTIONS = (
@@ -26,6 +27,7 @@ SECTIONS = (
     ("left", "What is left"),
     ("best", "Best pages"),
     ("recent", "Latest pages"),
+    ("kinds", "Kinds of documents"),
     ("next", "Next links"),
     ("learned", "What it has learned"),
     ("hosts", "Hosts"),
@@ -147,8 +149,30 @@ def environment() -> Environment:
     made.filters["abs"] = abs
     made.filters["signed"] = lambda value: f"{value:+.3g}".replace("-", "−")
     made.filters["count"] = lambda value: f"{value:,}"
+    made.filters["lines"] = _lines
+    made.filters["bytes"] = in_bytes
     made.filters["link"] = lambda url: url if url.startswith(("http://", "https://")) else "#"
     return made
+
+
+def in_bytes(size: int) -> str:
+    """A number of bytes, in the unit that leaves one to three digits."""
+    number = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{number:,.0f} {unit}" if unit == "bytes" or number >= 10 else f"{number:.1f} {unit}"
+
+
+def document_page(document: Preview) -> str:
+    """A page that shows one document: its text only."""
+    return environment().get_template("document.html.jinja").render(document=document)
+
+
+def _lines(text: str) -> Markup:
+    """Text with the lines that it has; each as a reader may see it."""
+    return Markup("\n").join(printable(masked(line)) for line in text.split("\n"))
 
 
 def _shown(value: object) -> object:

@@ -12,8 +12,11 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.errors import InputError
+from spoor.formats.exporters.target import safe_name
+from spoor.runs.documents import RunDocument
 from spoor.runs.snapshot import AHEAD, NEXT, Snapshot
-from spoor.views.html import environment, sections
+from spoor.views.html import document_page, environment, sections
+from spoor.views.preview import ON_ITS_PAGE, preview
 from spoor.views.report import Reporter, RunReport, write_report
 
 SHARE = 0.2
@@ -84,6 +87,29 @@ class LivePage:
         if label.running:
             return f"{noted}: the crawl learns it within a second."
         return f"{noted}: the policy learns it, and the crawl goes by it when it goes on."
+
+    def document(self, number: int) -> str:
+        """The text of the document with this number, as a page. Raises InputError where there is
+        none, or it was not archived."""
+        made = preview(self._document(number), ON_ITS_PAGE)
+        if made is None:
+            raise InputError(f"page {number} is not in the archive")
+        return document_page(made)
+
+    def file(self, number: int) -> tuple[str, bytes]:
+        """A name for the document with this number, and its bytes. Raises InputError as
+        `document`."""
+        document = self._document(number)
+        if not document.archived:
+            raise InputError(f"page {number} is not in the archive")
+        name = safe_name(document.title or document.url, 60).encode("ascii", "ignore").decode()
+        return f"{name.strip('-') or 'page'}-{number}.{document.kind or 'bin'}", document.bytes
+
+    def _document(self, number: int) -> RunDocument:
+        pages = self._run.numbered([number])
+        if not pages:
+            raise InputError(f"this run has no page {number}")
+        return self._run.document_of(pages[0])
 
     def _update(self) -> None:
         """Update changed sections, at most as often as `SHARE` allows."""

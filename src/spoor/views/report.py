@@ -16,6 +16,8 @@ from spoor.runs.reader import Run, policy_learns
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
 from spoor.views.html import render
+from spoor.views.kinds import Kind, Kinds
+from spoor.views.preview import Preview, Previews
 from spoor.views.snippets import Snippet, Snippets
 from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
@@ -56,6 +58,10 @@ class RunReport:
     """Fetched last, newest first; in the live page only."""
     snippets: Mapping[int, Snippet] = field(default_factory=dict)
     """Number of one of the best pages → its snippet."""
+    previews: Mapping[int, Preview] = field(default_factory=dict)
+    """Number of one of the best pages → its text."""
+    kinds: Sequence[Kind] = ()
+    """Media types of all documents."""
     labels: Mapping[str, bool] = field(default_factory=dict)
     """URL → whether a person labelled it as relevant."""
     learns: bool = True
@@ -91,6 +97,8 @@ class Reporter:
         names = (topic.name if topic else "", settings.topic, settings.topic_file)
         self._topic = next(filter(None, names), ", ".join(settings.want))
         self._snippets = Snippets(run, topic)
+        self._previews = Previews(run)
+        self._kinds = Kinds(run)
         self.sums = Sums(run)
 
     def refresh(self) -> tuple[int, ...]:
@@ -124,6 +132,8 @@ class Reporter:
             best=best,
             recent=latest,
             snippets={page.number: self._snippets.of(page) for page in best},
+            previews=self._texts(best) if not recent else {},
+            kinds=self._kinds.refresh(),
             labels=sums.labels,
             learns=policy_learns(settings.policy),
             snapshot=known,
@@ -136,6 +146,10 @@ class Reporter:
             failures=[row for row in failures if row.kind not in REFUSED][:FAILURES],
             settings=flat(replace(settings, folder="").to_dict()),
         )
+
+    def _texts(self, pages: Sequence[PageRow]) -> dict[int, Preview]:
+        made = {page.number: self._previews.of(page) for page in pages}
+        return {number: one for number, one in made.items() if one is not None}
 
 
 def report_of(path: Path, crawl: Crawl | None = None) -> RunReport:

@@ -77,7 +77,7 @@ class Ui:
         if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
             return _refused(404, "open the address that `spoor ui` printed")
         method = "POST" if name == "label" else "GET"
-        if name not in ("", "news", "label"):
+        if name not in ("", "news", "label", "document", "file"):
             return _refused(404, "there is no such page")
         if request.method != method:
             return web.Response(status=405, text=f"by {method} only", headers={"Allow": method})
@@ -86,7 +86,15 @@ class Ui:
         if name == "news":
             have = {part: values[-1] for part, values in parse_qs(request.query_string).items()}
             return _json(await self._ask(self._page.news, have))
-        page = await self._ask(self._page.page, nonce)
+        if name in ("document", "file"):
+            number = request.query.get("page", "")
+            if not number.isascii() or not number.isdigit():
+                return _refused(400, "a document is asked for by its number")
+            if name == "file":
+                return _download(*await self._ask(self._page.file, int(number[:18])))
+            page = await self._ask(self._page.document, int(number[:18]))
+        else:
+            page = await self._ask(self._page.page, nonce)
         return web.Response(text=page, content_type="text/html", charset="utf-8")
 
     async def _label(self, request: web.BaseRequest) -> web.Response:
@@ -114,6 +122,12 @@ class Ui:
     async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
         async with self._lock:
             return await asyncio.to_thread(call, *arguments)
+
+
+def _download(name: str, data: bytes) -> web.Response:
+    """Bytes of a stranger, which the browser keeps as a file and shows to nobody."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return web.Response(body=data, content_type="application/octet-stream", headers=headers)
 
 
 def _json(value: Mapping[str, Any]) -> web.Response:

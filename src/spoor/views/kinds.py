@@ -1,0 +1,51 @@
+"""How many documents of each media type a run has, and their bytes, kept up to date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spoor.formats.warc_reader import media_type_at
+from spoor.runs.reader import Run
+
+AT_ONCE = 5_000
+"""Documents that are looked at in one refresh: a tenth of a millisecond each, and more on a disk
+that turns."""
+
+
+@dataclass(slots=True)
+class Kind:
+    """The sums of one media type."""
+
+    name: str
+    """As the server named it; `unnamed` where it did not."""
+    pages: int = 0
+    relevant: int = 0
+    size: int = 0
+    """Bytes, decompressed."""
+
+
+class Kinds:
+    """Sums over the documents of a run, as far as they were looked at."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._last = 0
+        self._kinds: dict[str, Kind] = {}
+
+    def refresh(self) -> list[Kind]:
+        """Look at new documents; the kinds, those with most documents first."""
+        if self._run.in_shards:  # rows of before come in between
+            self._last, self._kinds = 0, {}
+        for count, row in enumerate(self._run.places(self._last)):
+            if count == AT_ONCE:
+                break
+            self._last = row["seq"]
+            name = "not archived"
+            if row["warc_file"] is not None:
+                place = self._run.path / row["warc_file"]
+                name = media_type_at(place, row["warc_offset"], row["warc_length"]) or "unnamed"
+            kind = self._kinds.setdefault(name, Kind(name))
+            kind.pages += 1
+            kind.relevant += bool(row["relevant"])
+            kind.size += row["size"]
+        return sorted(self._kinds.values(), key=lambda kind: (-kind.pages, kind.name))

@@ -1,0 +1,90 @@
+"""What a report shows of a document: a few thousand characters of its text, never its markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spoor.display import printable
+from spoor.runs.documents import RunDocument
+from spoor.runs.reader import Run
+from spoor.runs.rows import PageRow
+
+IN_REPORT = 12_000
+"""Characters of a document in a report."""
+
+ON_ITS_PAGE = 400_000
+"""Characters of a document on the page that shows nothing else."""
+
+MOST_CACHED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A document as its reader sees it."""
+
+    number: int
+    url: str
+    title: str
+    kind: str
+    facts: Sequence[tuple[str, str]]
+    """Name and value of what it says of itself, and of what was noted."""
+    parts: Sequence[tuple[str, str]]
+    """Kind and text of its parts: `heading`, `paragraph`, `item`, `code`, `table`, `quote`."""
+    more: int
+    """Characters that are left out."""
+    size: int
+    """Bytes, as received."""
+
+
+def preview(document: RunDocument, room: int) -> Preview | None:
+    """A document in at most `room` characters; None where it was not archived."""
+    if not document.archived:
+        return None
+    content = document.content
+    facts = (
+        ("kind", document.kind),
+        ("language", content.language),
+        ("date", content.date),
+        ("author", content.author),
+        ("licence", content.licence),
+        ("note", "; ".join(content.notes)),
+    )
+    parts: list[tuple[str, str]] = []
+    left = room
+    for block in content.blocks:
+        if left <= 0:
+            break
+        parts.append((block.kind, _shown(block.text[:left])))
+        left -= len(block.text)
+    return Preview(
+        document.row.number,
+        document.url,
+        document.title or document.url,
+        document.kind,
+        [(name, printable(value)) for name, value in facts if value],
+        parts,
+        max(0, len(document.text) - room),
+        len(document.bytes),
+    )
+
+
+def _shown(text: str) -> str:
+    """Lines stay lines, all else is printable."""
+    return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
+
+
+class Previews:
+    """Previews of the pages of a run, out of its archive, with a cache."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._made: dict[int, Preview | None] = {}
+
+    def of(self, page: PageRow) -> Preview | None:
+        """The preview of a page; None where it was not archived."""
+        if page.number not in self._made:
+            if len(self._made) >= MOST_CACHED:
+                self._made.clear()
+            self._made[page.number] = preview(self._run.document_of(page), IN_REPORT)
+        return self._made[page.number]
