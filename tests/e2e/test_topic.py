@@ -243,3 +243,31 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
 def answers(folder: Path) -> list[dict[str, Any]]:
     file = folder / "run" / "answers.jsonl"
     return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_a_user_is_told_of_a_wish(
+    served: Logged, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    crawl = ("crawl", WORLD.url_of(0), "--scope", "anywhere", "--pages", "70", *at(served))
+    assert run([*crawl, "--topic", "potery, klin", "--out", "run"]) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("looking for pages about *potery* or *klin*\n")
+    for text in (out, err, Path("run/report.html").read_text()):
+        assert "did you mean pottery, kiln?" in text
+        assert "pages is relevant: they have no word of the topic" in text
+    assert "Looking for pages about *potery* or *klin*." in Path("run/report.html").read_text()
+    told_again = json.loads(told(capsys, *crawl, "--topic", "pottery", "--out", "two", "--json"))
+    advice = told_again["advice"]
+    assert (advice["wish"], advice["known"]) == ("pages about *pottery*", ["pottery"])
+    assert not advice["warning"]
+    page = advice["near"][0]
+    assert any(f"spoor label two {page['url']} " in line for line in advice["lines"])
+
+    tried = told(capsys, "topic", "test", "Find me pages about kilns", *WANTED[:6], *at(served))
+    assert "looking for pages about *kilns*" in tried
+    assert "the pages have 1 of 1 words of the topic" in tried
+    assert "cannot" not in tried
+    capsys.readouterr()
+    assert run([*crawl, "--topic", 'pottery "kiln', "--out", "three"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

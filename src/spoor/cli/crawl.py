@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from spoor.cli.options import AsJson, takes_settings
-from spoor.display import shown
+from spoor.display import printable, shown
 from spoor.runs import files
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome
@@ -84,6 +84,9 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             "stopping: what is in flight comes in; once more ends at once"
         )
         run.on_fault = shown.say
+        run.on_advice = lambda advice: shown.say(*advice.lines(str(path)))
+        if not as_json:
+            say_wish(settings)
         with shown:
             for aside in folder.recovered:
                 shown.say(f"archived after the last commit, and kept aside: {aside}")
@@ -102,6 +105,8 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.views.report import write_report
 
     make_crawl(settings)  # raises InputError for bad settings before a process starts
+    if not as_json:
+        say_wish(settings)
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
         summary = crawl(path, settings, watch=screen.show)
     write_report(path)
@@ -109,6 +114,16 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
         json.dumps(summary) if as_json else describe(summary, path) + describe_shards(summary)
     )
     return summary
+
+
+def say_wish(settings: Settings) -> None:
+    """Show the wish of a crawl back, in plain words."""
+    from spoor.cli.screen import say
+    from spoor.runs.assemble import topic_of_settings
+
+    subject = topic_of_settings(settings)
+    if subject is not None and subject.wish is not None and not settings.want:
+        say(f"looking for {subject.wish}")
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:
@@ -131,6 +146,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
+            *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
             f"  results  {path / files.RELEVANT}",
             f"  report   {path / files.REPORT}",
         ]

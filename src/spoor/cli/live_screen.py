@@ -36,7 +36,7 @@ class Screen(ExitStack):
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         pass
 
-    def say(self, message: str) -> None:
+    def say(self, *lines: str) -> None:
         pass
 
 
@@ -88,8 +88,9 @@ class _Plain(Screen):
             self._last = now
             self.say(self._progress.line(now))
 
-    def say(self, message: str) -> None:
-        say(message)
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            say(line)
 
 
 class _Panel(Screen):
@@ -110,8 +111,8 @@ class _Panel(Screen):
         self.enter_context(self._live)
         return self
 
-    def say(self, message: str) -> None:
-        self._message = shown(message)
+    def say(self, *lines: str) -> None:
+        self._message = "\n".join(map(shown, lines))
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         self._progress.reply_arrived(time.monotonic())

@@ -20,7 +20,7 @@ from spoor.cli.options import (
     flag,
 )
 from spoor.cli.screen import progress
-from spoor.display import shown
+from spoor.display import printable, shown
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ Sources = Annotated[
     list[str] | None,
     typer.Option(help="A URL, file of URLs, page, folder of pages, JSON lines, WARC or web."),
 ]
+
+FEW_PAGES = 5
+"""Pages from which a test warns that none is relevant; twice as many, that nearly all are."""
 
 
 def add(app: typer.Typer) -> None:
@@ -203,6 +206,7 @@ def try_out(
     as_json: AsJson = False,
 ) -> None:
     """Show which pages TOPIC counts as relevant, and why, before a crawl."""
+    from spoor.judges.advice import Advisor
     from spoor.judges.topic import judge_of_topic, read_topic, topic_of
     from spoor.judges.topic_draft import verdicts
     from spoor.protocols import KeepsAnswers
@@ -214,6 +218,16 @@ def try_out(
     with progress("pages", None, quiet=as_json) as done:
         (examples,) = _reader(delay, contact, allow_private, connect_to, 0, done).read(pages)
     rows = verdicts(judge, examples)
+    advisor = Advisor(subject.wish)
+    for example in examples:
+        if example.page is not None:
+            advisor.see(example.page)
+    judged = [row for row in rows if row["relevant"] is not None]
+    advice = advisor.advice(
+        [(row["page"], row["title"], row["score"], row["relevant"]) for row in judged],
+        none_after=FEW_PAGES,
+        nearly_all_after=2 * FEW_PAGES,
+    )
     threshold = getattr(judge, "threshold", None)
     summary = {
         "topic": topic,
@@ -223,6 +237,7 @@ def try_out(
         "relevant": sum(row["relevant"] is True for row in rows),
         "lost": sum(row["relevant"] is None for row in rows),
         "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
+        "advice": advice.as_json(),
     }
     typer.echo(json.dumps(summary) if as_json else describe(summary))
     if summary["lost"]:
@@ -234,6 +249,8 @@ def describe(summary: dict[str, Any]) -> str:
     threshold = summary["threshold"]
     relevant_from = f", relevant from {threshold:g}" if threshold else ""
     lines = [f"{summary['topic']}: {summary['method']}{relevant_from}"]
+    if summary["advice"]["wish"]:
+        lines.append(f"looking for {printable(summary['advice']['wish'])}")
     for row in summary["pages"]:
         if row["relevant"] is None:
             lines.append(f"{'lost':>12}        {shown(row['page'])}: {shown(row['lost'])}")
@@ -247,6 +264,7 @@ def describe(summary: dict[str, Any]) -> str:
             lines.append(f"{'':20} nothing on it speaks for the topic")
     count = len(summary["pages"]) - summary["lost"]
     lines.append(f"{summary['relevant']} of {count} pages would count as relevant")
+    lines += map(printable, summary["advice"]["lines"])
     if summary["judge"]:
         asked = summary["judge"]
         lines.append(

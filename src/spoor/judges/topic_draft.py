@@ -18,9 +18,9 @@ from spoor.distribution import VERSION
 from spoor.errors import InputError
 from spoor.judges.classifier import FEW_PAGES, MIN_SITES, Quality, fit, strongest_words
 from spoor.judges.topic import METHODS, TopicFile, judge_of_topic
-from spoor.protocols import Judge, Stateful
+from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.registry import nearest
-from spoor.types import Page, Topic
+from spoor.types import Judgement, Page, Topic
 
 EXAMPLE_TEXT = 4_000
 """Characters of an example page that a topic file holds."""
@@ -254,17 +254,21 @@ def quality_notes(
 
 def verdicts(judge: Judge, examples: Sequence[Example]) -> list[dict[str, Any]]:
     """The judgement of each page with its reasons; for an example without a page, why it has none.
-    A judge that learns sees all pages once before it judges."""
+    A judge that learns has seen all pages: it judges anew, or it sees them all once before."""
+    newest: dict[str, Judgement] = {}
     if isinstance(judge, Stateful):
         for example in examples:
             if example.page is not None:
-                judge.judge(example.page)
+                newest[example.page.url] = judge.judge(example.page)
+    if isinstance(judge, Rejudges):
+        newest |= judge.revise()
     rows: list[dict[str, Any]] = []
     for example in examples:
         if example.page is None:
             rows.append({"page": example.name, "relevant": None, "lost": example.failure})
             continue
-        judgement = judge.judge(example.page)
+        judges_anew = isinstance(judge, Rejudges)
+        judgement = newest[example.page.url] if judges_anew else judge.judge(example.page)
         why = sorted(judgement.why, key=lambda reason: -reason[1])
         rows.append(
             {

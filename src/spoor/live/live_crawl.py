@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import math
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
+from spoor.judges.advice import Advice, Advisor
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
@@ -34,7 +36,7 @@ from spoor.protocols import (
     UsesOpenLinks,
 )
 from spoor.runs import files
-from spoor.runs.assemble import BUILT_IN_FRONTIERS
+from spoor.runs.assemble import BUILT_IN_FRONTIERS, topic_of_settings
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -45,6 +47,10 @@ CHECKPOINT_SHARE = 0.02
 
 ESTIMATE_EVERY = 10
 """Pages between two estimates of what is left, where a run ends by them."""
+
+FIRST_ADVICE = 20
+"""Pages after which the user is first advised on the topic; then whenever there are twice as
+many, and at the end."""
 
 
 LISTEN_SECONDS = 1.0
@@ -78,6 +84,13 @@ class LiveCrawl:
         """Verdicts on the last pages of this process."""
         self._harvest = Harvest(folder.verdicts())
         self._revisions = engine.revisions
+        self._advisor: Advisor | None = None
+        if engine.outbox is None:
+            subject = topic_of_settings(folder.settings)
+            self._advisor = Advisor(None if subject is None else subject.wish)
+        self._advice = Advice()
+        self._advised_at = FIRST_ADVICE // 2
+        """Pages when the user was advised last."""
         self._driver: HttpDriver | None = None
         self._rule_applied = False
         self.crawl = engine
@@ -95,6 +108,8 @@ class LiveCrawl:
         self.on_fault: Callable[[str], None] = lambda line: None
         """Called once with a line about a policy that failed and was replaced, and about a judge
         whose budget is spent or that gave no answer."""
+        self.on_advice: Callable[[Advice], None] = lambda advice: None
+        """Called with what a user should know of the topic, where that is something new."""
         if isinstance(engine.judge, KeepsAnswers):
             answers = folder.path / files.ANSWERS
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
@@ -227,6 +242,8 @@ class LiveCrawl:
         self.folder.note("stopped", reason)
         if reason != "aborted":
             self.journal.revise(self.now())
+            self.journal.commit()
+            self._advise()
             self._checkpoint()
         return reason
 
@@ -265,6 +282,8 @@ class LiveCrawl:
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
             self._harvest.add(step.judgement.relevant)
+            if self._advisor is not None and step.page is not None:
+                self._advisor.see(step.page)
             due = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
             estimate = self.estimate() if due else None
             reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
@@ -286,11 +305,24 @@ class LiveCrawl:
         if self._revisions != self.crawl.revisions:
             self._revisions = self.crawl.revisions
             self._count_again()
+        if self.crawl.counts.pages >= 2 * self._advised_at:
+            self._advise()
         # Only what is durable is shown.
         steps, self._steps = self._steps, []
         if self.on_step is not None:
             for fetch, step in steps:
                 self.on_step(fetch, step)
+
+    def _advise(self) -> None:
+        """Note what a user should know of the topic, by all that is committed."""
+        self._advised_at = max(self._advised_at, self.crawl.counts.pages)
+        if self._advisor is None:
+            return
+        before, self._advice = self._advice, self._advisor.advice(self.folder.judged())
+        self.folder.note("advice", json.dumps(self._advice.lines(str(self.folder.path))))
+        news = (self._advice.unknown, self._advice.warning[:20])
+        if self._advice.tells and news != (before.unknown, before.warning[:20]):
+            self.on_advice(self._advice)
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
@@ -316,6 +348,7 @@ class LiveCrawl:
             "fetched": counts.pages,
             "found": counts.relevant,
             "judged_anew": self.crawl.revisions,
+            "advice": self._advice.as_json(str(self.folder.path)),
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,

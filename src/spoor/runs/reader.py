@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,14 @@ class Run:
         """The topic in words, where it has one. Raises InputError where its file is gone."""
         source = topic_of_settings(snapshot.settings_of(self.path))
         return None if source is None else source.topic
+
+    def wish(self) -> str:
+        """What its crawl looks for, in plain words; empty where that is no wish, or not known."""
+        with suppress(InputError):
+            source = topic_of_settings(snapshot.settings_of(self.path))
+            if source is not None and source.wish is not None:
+                return str(source.wish)
+        return ""
 
     @property
     def archives(self) -> list[Path]:

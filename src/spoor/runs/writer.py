@@ -238,6 +238,11 @@ class RunWriter:
         """Whether each page committed so far was judged relevant, in order."""
         return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
 
+    def judged(self) -> list[tuple[str, str, float, bool]]:
+        """(URL, title, score, relevant) of each page committed so far, in order."""
+        rows = self._db.execute("SELECT url, title, score, relevant FROM pages ORDER BY seq")
+        return [(url, title, score, bool(relevant)) for url, title, score, relevant in rows]
+
     def has_labels(self) -> bool:
         """Whether there are labels that were not taken in; costs one look at a file's size."""
         try:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from spoor.crawl import Crawl
+from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
@@ -52,6 +55,10 @@ class RunReport:
     caption: str = "Relevant pages found against pages fetched."
     budget: int | None = None
     """Pages."""
+    wish: str = ""
+    """What is looked for, in plain words."""
+    advice: Sequence[str] = ()
+    """Lines on the words of the topic, warnings, and pages to say yes or no to."""
     left: Left | None = None
     best: Sequence[PageRow] = ()
     recent: Sequence[PageRow] = ()
@@ -96,6 +103,7 @@ class Reporter:
             topic = None
         names = (topic.name if topic else "", settings.topic, settings.topic_file)
         self._topic = next(filter(None, names), ", ".join(settings.want))
+        self._wish = shown(run.wish())
         self._snippets = Snippets(run, topic)
         self._previews = Previews(run)
         self._kinds = Kinds(run)
@@ -109,7 +117,7 @@ class Reporter:
         """The report of all rows read so far, and of the last checkpoint."""
         run, sums, settings = self.run, self.sums, self.run.settings
         with run.at_once():
-            budget, stopped = run.budget(), run.noted("stopped")
+            budget, stopped, advice = run.budget(), run.noted("stopped"), run.noted("advice")
             best = run.numbered(sums.best)
             latest = run.latest(RECENT) if recent else []
             if known is not None:
@@ -128,6 +136,8 @@ class Reporter:
             numbers=_numbers(sums, known, budget),
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
+            wish=self._wish,
+            advice=_lines(advice),
             left=left(sums.relevant, known),
             best=best,
             recent=latest,
@@ -164,6 +174,15 @@ def write_report(path: Path, crawl: Crawl | None = None) -> Path:
     target = path / files.REPORT
     write_whole(target, render(report_of(path, crawl)))
     return target
+
+
+def _lines(noted: str) -> list[str]:
+    """The lines of a note; a run may come from a stranger."""
+    with suppress(ValueError, RecursionError):
+        lines = json.loads(noted[:100_000])
+        if isinstance(lines, list):
+            return [shown(line[:2_000]) for line in lines if isinstance(line, str)]
+    return []
 
 
 def _with_clock(host: Host, clock: HostClock | None) -> Host:

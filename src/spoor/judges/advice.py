@@ -1,0 +1,247 @@
+"""What a user is told of a wish, by the pages seen so far: which of its words they have and the
+nearest that they have, pages near the threshold, a warning where nearly all or none is relevant."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+from spoor.judges.wish import Wish
+from spoor.types import Page
+from spoor.web.text import STOP_WORDS, stem, tokens, words_of
+from spoor.web.urls import words as url_words
+
+VOCABULARY_PAGES = 64
+"""Pages whose words are all noted; of later ones only what is still missing is looked for."""
+NONE_AFTER = 60
+"""Pages after which a crawl warns that none is relevant."""
+NEARLY_ALL = 0.8
+"""Share of relevant pages, and of pages with a word, from which they are nearly all."""
+NEARLY_ALL_AFTER = 20
+"""Pages after which a crawl warns of that."""
+_NEAR = 4
+"""Pages near the threshold that are shown."""
+_ALIKE = 0.75
+"""Likeness, in [0, 1], from which a word may be meant by another."""
+_WORDS = 5_000
+"""Words of a page that are looked at."""
+_LATER = 8_000
+"""Characters of a later page in which a missing word is looked for."""
+_MOST_WORDS = 200_000
+"""Words that are noted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearPage:
+    """A page whose verdict a person's word would help most."""
+
+    url: str
+    title: str
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is told."""
+
+    wish: str = ""
+    """In plain words; empty for a topic that is no wish."""
+    pages: int = 0
+    relevant: int = 0
+    known: Sequence[str] = ()
+    """Words of the wish that the pages have."""
+    unknown: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words of the wish that they have not → the nearest that they have, best first."""
+    suggestion: str = ""
+    """The wish with these in their place, as one would type it; empty where there are none."""
+    near: Sequence[NearPage] = ()
+    """Pages near the threshold, on either side."""
+    warning: str = ""
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is something that a user should do."""
+        return bool(self.unknown or self.warning)
+
+    def as_json(self, run: str = "") -> dict[str, Any]:
+        """As JSON values, with `lines`."""
+        return {**asdict(self), "lines": self.lines(run)}
+
+    def lines(self, run: str = "") -> list[str]:
+        """The same for a person; `run`: the folder of the run that labels are for, if any."""
+        lines = []
+        if count := len(self.known) + len(self.unknown):
+            line = f"words    the pages have {len(self.known)} of {count} words of the topic"
+            missing = [
+                f"no *{word}*" + (f" (nearest: {', '.join(nearest)})" if nearest else "")
+                for word, nearest in self.unknown.items()
+            ]
+            lines.append(": ".join([line, ", ".join(missing)] if missing else [line]))
+        if self.suggestion:
+            lines.append(f"         did you mean {self.suggestion}?")
+        if self.warning:
+            lines.append(f"warning  {self.warning}")
+        for page in self.near:
+            verdict, other = ("relevant", "no") if page.relevant else ("not relevant", "yes")
+            line = f"near     {page.url} {page.score:.3f}, {verdict}"
+            lines.append(f"{line}; else: spoor label {run} {page.url} {other}" if run else line)
+        return lines
+
+
+class Advisor:
+    """Looks at the pages of a crawl or test for what to tell of a wish; None: of a topic that has
+    none. Some .5 ms for each of the first pages, then next to nothing."""
+
+    def __init__(self, wish: Wish | None) -> None:
+        self._wish = wish
+        self._forms = {word: _stems(word) for word in wish.words} if wish else {}
+        self._pages = 0
+        self._together = 0
+        """Pages that have all words."""
+        self._having: Counter[str] = Counter()
+        """Word of the wish → pages that have it."""
+        self._vocabulary: Counter[str] = Counter()
+        self._missing: re.Pattern[str] | None = None
+
+    def see(self, page: Page) -> None:
+        """Look at a page."""
+        self._pages += 1
+        if self._pages <= VOCABULARY_PAGES:
+            self._note(page)
+        elif self._missing is not None:
+            text = f"{page.title}\n{page.text[:_LATER]}".lower()
+            if found := self._missing.search(text):
+                self._having[found[0]] += 1
+                self._look_for_missing()
+        if self._pages == VOCABULARY_PAGES:
+            self._look_for_missing()
+
+    def _look_for_missing(self) -> None:
+        missing = [word for word in self._forms if not self._having[word]]
+        every = "|".join(
+            re.escape(word) if _is_unspaced(word) else rf"\b{re.escape(word)}" for word in missing
+        )
+        self._missing = re.compile(every) if missing else None
+
+    def _note(self, page: Page) -> None:
+        url = [word for part in url_words(page.url) for word in part]
+        text = f"{page.title}\n" + "\n".join(page.headings[:100])
+        seen = {*tokens(text[: 8 * _WORDS]), *url, *words_of(page.text).first(_WORDS)}
+        if len(self._vocabulary) < _MOST_WORDS:
+            self._vocabulary.update(seen)
+        if not self._forms:
+            return
+        stems = set(stem(seen))
+        whole = ""
+        present = 0
+        for word, forms in self._forms.items():
+            if _is_unspaced(word):
+                whole = whole or f"{text}\n{page.text[: 8 * _WORDS]}".lower()
+                has = word in whole
+            else:
+                has = stems.issuperset(forms)
+            self._having[word] += has
+            present += has
+        self._together += present == len(self._forms)
+
+    def advice(
+        self,
+        judged: Iterable[tuple[str, str, float, bool]],
+        *,
+        none_after: int = NONE_AFTER,
+        nearly_all_after: int = NEARLY_ALL_AFTER,
+    ) -> Advice:
+        """What to tell, with the newest verdict on each page: (URL, title, score, relevant)."""
+        rows = [NearPage(*row) for row in judged]
+        relevant = sum(row.relevant for row in rows)
+        known = [word for word in self._forms if self._having[word]]
+        unknown = {word: self._nearest(word) for word in self._forms if not self._having[word]}
+        warning = ""
+        if len(rows) >= none_after and not relevant:
+            warning = f"none of {len(rows)} pages is relevant: {self._why_none(known, unknown)}"
+        elif len(rows) >= nearly_all_after and relevant >= NEARLY_ALL * len(rows):
+            warning = f"{relevant} of {len(rows)} pages are relevant, nearly all: {self._why_all()}"
+        return Advice(
+            "" if self._wish is None else str(self._wish),
+            len(rows),
+            relevant,
+            known,
+            unknown,
+            self._suggestion(unknown),
+            _near(rows),
+            warning,
+        )
+
+    def _why_none(self, known: Sequence[str], unknown: Mapping[str, Sequence[str]]) -> str:
+        if not self._forms:
+            return "begin at another page, or describe the topic otherwise"
+        if not known:
+            return "they have no word of the topic; write words that they use"
+        if unknown:
+            return "they lack a word of the topic; leave it out, or put a comma between the words"
+        if not self._together and len(known) > 1:
+            return "no page has all words; put commas between them for any of them"
+        return "they have the words, but are not about them; write fewer or broader words"
+
+    def _why_all(self) -> str:
+        seen = min(self._pages, VOCABULARY_PAGES)
+        common = [
+            f"*{word}*"
+            for word in self._forms
+            if word in STOP_WORDS or self._having[word] >= NEARLY_ALL * seen
+        ]
+        advice = "add a rarer word, a phrase in quotes, or title:"
+        if not common:
+            return f"if that is too many, {advice}"
+        return f"{' and '.join(common)} stand on nearly every page; {advice}"
+
+    def _nearest(self, word: str, most: int = 2) -> Sequence[str]:
+        """The words of the pages that are most like this one."""
+        if len(word) < 4 or _is_unspaced(word):
+            return ()
+        letters, matcher = set(word), SequenceMatcher(b=word)
+        found = []
+        for other, pages in self._vocabulary.items():
+            if abs(len(other) - len(word)) > 2 or len(letters & set(other)) < len(letters) - 2:
+                continue
+            matcher.set_seq1(other)
+            if matcher.quick_ratio() >= _ALIKE and (alike := matcher.ratio()) >= _ALIKE:
+                found.append((-alike, -pages, other))
+        return tuple(other for *_, other in sorted(found)[:most])
+
+    def _suggestion(self, unknown: Mapping[str, Sequence[str]]) -> str:
+        instead = {word: nearest[0] for word, nearest in unknown.items() if nearest}
+        if self._wish is None or not instead:
+            return ""
+        return self._wish.with_words(lambda word: instead.get(word.lower(), word)).query
+
+
+def _near(rows: Sequence[NearPage]) -> Sequence[NearPage]:
+    """The weakest of the relevant pages and the strongest of the others, of those that are not
+    wholly one or the other."""
+    unsure = [row for row in rows if 0.0 < row.score < 1.0]
+    yes = sorted((row for row in unsure if row.relevant), key=lambda row: row.score)
+    no = sorted((row for row in unsure if not row.relevant), key=lambda row: -row.score)
+    half = _NEAR // 2
+    return (*yes[: max(half, _NEAR - len(no))], *no[: max(half, _NEAR - len(yes))])
+
+
+def _stems(word: str) -> frozenset[str]:
+    return frozenset(stem(tokens(word)))
+
+
+def _is_unspaced(word: str) -> bool:
+    """Whether a word has letters of a script that is written without spaces: what is between two
+    spaces is no word there."""
+    return any("\u2e80" <= letter <= "\uffdc" and not _is_hangul(letter) for letter in word) or any(
+        "\u0e00" <= letter <= "\u0eff" or "\u1000" <= letter <= "\u109f" for letter in word
+    )
+
+
+def _is_hangul(letter: str) -> bool:
+    return "\u3130" <= letter <= "\u318f" or "\uac00" <= letter <= "\ud7af"

@@ -1,0 +1,95 @@
+"""What a user is told of a wish by the pages seen."""
+
+from __future__ import annotations
+
+from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor
+from spoor.judges.wish import parse
+from spoor.types import Page
+
+TEXTS = (
+    "Pottery for beginners: a kiln is hot, and the glaze melts on the page.",
+    "The wheel and the clay. More of pottery on the next page.",
+    "数据库安装指南 on the page",
+    "The harbour page: ferries and ropes.",
+)
+
+
+def advised(typed: str, scores: list[float], *, pages: int = 80, none_after: int = 60) -> Advice:
+    """Of pages with these texts in turn; relevant from .5."""
+    advisor = Advisor(parse(typed) if typed else None)
+    rows = []
+    for at in range(pages):
+        url = f"http://pots.example/{at}"
+        advisor.see(Page(url, title=f"Part {at}", text=TEXTS[at % len(TEXTS)]))
+        score = scores[at % len(scores)]
+        rows.append((url, f"Part {at}", score, score >= 0.5))
+    return advisor.advice(rows, none_after=none_after)
+
+
+def test_words_that_the_pages_have_not_and_the_nearest() -> None:
+    advice = advised("potery, klin", [0.0])
+    assert advice.unknown == {"potery": ("pottery",), "klin": ("kiln",)}
+    assert advice.suggestion == "pottery, kiln"
+    assert advice.warning.startswith("none of 80 pages is relevant: they have no word of the topic")
+    assert advice.tells
+    assert advice.lines()[:2] == [
+        "words    the pages have 0 of 2 words of the topic: no *potery* (nearest: pottery), "
+        "no *klin* (nearest: kiln)",
+        "         did you mean pottery, kiln?",
+    ]
+    assert (
+        advised('"potery kiln" -klin lang:de', [0.0]).suggestion == '"pottery kiln" -klin lang:de'
+    )
+
+
+def test_forms_and_scripts_of_words_are_known() -> None:
+    advice = advised("kilns, beginner, 安装, 陶芸", [0.9, 0.1])
+    assert list(advice.known) == ["kilns", "beginner", "安装"]
+    assert advice.unknown == {"陶芸": ()}
+    assert advice.suggestion == ""
+    assert not advice.warning
+
+
+def test_a_word_that_comes_late_is_known() -> None:
+    advisor = Advisor(parse("lighthouse, 灯台"))
+    for at in range(VOCABULARY_PAGES + 5):
+        advisor.see(Page(f"http://x.example/{at}", text="nothing of it"))
+    assert set(advisor.advice([]).unknown) == {"lighthouse", "灯台"}
+    advisor.see(Page("http://x.example/late", title="Lighthouses", text="灯台の歴史"))
+    assert set(advisor.advice([]).unknown) == {"灯台"}
+    advisor.see(Page("http://x.example/later", text="灯台の歴史"))
+    assert not advisor.advice([]).unknown
+
+
+def test_a_warning_says_why_nothing_is_found() -> None:
+    together = advised("kiln wheel", [0.2]).warning
+    assert "no page has all words; put commas between them" in together
+    assert "they lack a word" in advised("kiln zeppelin", [0.2]).warning
+    assert "write fewer or broader words" in advised("kiln glaze", [0.2]).warning
+    assert "describe the topic otherwise" in advised("", [0.2]).warning
+    assert not advised("kiln wheel", [0.2], pages=40).warning
+    assert advised("kiln wheel", [0.2], pages=5, none_after=5).warning
+
+
+def test_a_warning_where_nearly_all_is_relevant() -> None:
+    advice = advised("the, page", [0.9])
+    assert advice.warning.startswith("80 of 80 pages are relevant, nearly all: *the* and *page*")
+    assert "if that is too many" in advised("", [0.9]).warning
+    assert not advised("the, page", [0.9, 0.9, 0.1]).warning
+
+
+def test_pages_near_the_threshold_with_the_command() -> None:
+    advice = advised("kiln", [0.9, 0.6, 0.4, 0.1, 0.0, 1.0], pages=6)
+    assert [(page.score, page.relevant) for page in advice.near] == [
+        (0.6, True),
+        (0.9, True),
+        (0.4, False),
+        (0.1, False),
+    ]
+    lines = advice.lines("runs/pots")
+    assert lines[-2] == (
+        "near     http://pots.example/2 0.400, not relevant; "
+        "else: spoor label runs/pots http://pots.example/2 yes"
+    )
+    assert not any("spoor label" in line for line in advice.lines())
+    assert advice.as_json()["near"][0]["url"] == "http://pots.example/1"
