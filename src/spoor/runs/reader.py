@@ -243,7 +243,7 @@ class Run:
     def _shards_of(self, url: str) -> Iterator[Path]:
         """The shards that may have a URL, the one that owns its host first: others may have fetched
         it while the run had another number of shards."""
-        owner = files.shard(self.path, shard_of(host(url), self.settings.shards))
+        owner = files.shard(self.path, shard_of(host(url), max(1, self.settings.shards)))
         begun = filter(
             shards.has_begun, sorted(files.shards(self.path), key=lambda one: one != owner)
         )
