@@ -44,6 +44,9 @@ MAX_DEPTH = 40
 MAX_PAGE = 1 << 24
 """Bytes of XML from one page to the next; the longest article of Wikipedia has an eighth of it."""
 
+MAX_ELEMENTS = 10_000
+"""From one page to the next."""
+
 ENTITY = b"<!ENTITY"
 
 
@@ -77,8 +80,8 @@ class Dump(FileSource):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._since = 0
-        """Bytes since the last page."""
+        self._bytes = self._elements = 0
+        """Since the last page."""
         import_extra("mediawiki", f"{path} is a MediaWiki dump, which", "mwparserfromhell")
 
     def jobs(self) -> Iterator[Job]:
@@ -89,10 +92,13 @@ class Dump(FileSource):
                     root = element if root is None else root
                     continue
                 name = element.tag.rpartition("}")[2]
+                self._elements += 1
+                if self._elements > MAX_ELEMENTS:
+                    raise self._endless()
                 if name == "siteinfo":
                     site = _site(element, root)
                 elif name == "page":
-                    self._since = 0
+                    self._bytes = self._elements = 0
                     job = self._job(element, site)
                     if job is not None:
                         yield job
@@ -116,11 +122,16 @@ class Dump(FileSource):
                 before = data[-len(ENTITY) :]
                 parser.feed(data)
                 yield from parser.read_events()
-                self._since += len(data)
-                if self._since > MAX_PAGE:
-                    raise InputError(f"{self._path}: holds a page of over {MAX_PAGE >> 20} MiB")
+                self._bytes += len(data)
+                if self._bytes > MAX_PAGE:
+                    raise self._endless()
             parser.close()
             yield from parser.read_events()
+
+    def _endless(self) -> InputError:
+        return InputError(
+            f"{self._path}: holds a page of over {MAX_PAGE >> 20} MiB or {MAX_ELEMENTS:,} elements"
+        )
 
     def _job(self, page: ElementTree.Element, site: Site) -> Job | None:
         fields = {child.tag.rpartition("}")[2]: child for child in page}

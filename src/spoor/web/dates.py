@@ -30,12 +30,12 @@ def last_modified(exchange: Exchange) -> float | None:
     where pages are made when asked for.
     """
     latest = exchange.began + 60.0
-    stated = [date for date in dates_in(exchange.body) if date <= latest]
+    stated = [date for date in dates_in(exchange.body) if 0.0 <= date <= latest]
     if stated:
         return max(stated)
     header = _http_date(exchange.header("Last-Modified"))
     made = _http_date(exchange.header("Date"))
-    if header is None or header >= (exchange.began if made is None else made) - 2.0:
+    if header is None or header < 0.0 or header >= (exchange.began if made is None else made) - 2.0:
         return None
     return header
 

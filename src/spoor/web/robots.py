@@ -21,6 +21,13 @@ from spoor.web.urls import resolve
 LIMIT = 500 * 1024
 """Bytes that are read; the rest is ignored (RFC 9309, 2.5)."""
 
+MAX_SITEMAPS = 1_000
+"""That are read of one robots.txt."""
+
+MAX_WILDCARDS = 2_000
+"""Rules with a `*`, which take time for each URL that is asked about. Whose file has more is left
+alone; no real one has a tenth of them."""
+
 _AGENT = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
 _RULE = re.compile(r"(allow|d[ei]s+al+[ao]w|diasllow)\s*[:\s]\s*(.*)", re.IGNORECASE)
 _DELAY = re.compile(r"crawl[- ]delay\s*[:\s]\s*(.*)", re.IGNORECASE)
@@ -28,7 +35,7 @@ _SITEMAP = re.compile(r"site-?maps?\s*[:\s]\s*(\S+)", re.IGNORECASE)
 _ORIGIN = re.compile(r"(https?://[^/]*)(?=/)", re.IGNORECASE)
 _EVERYONE = re.compile(r"\*(?:\s|$)")
 _TOKEN = re.compile(r"[a-zA-Z_-]+")
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_ENDS = re.compile(r"[\r\n]+")
 _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -72,7 +79,7 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
     sitemaps: dict[str, None] = {}
     current: set[str] = set()
     naming = False
-    for line in _LINE_END.split(_decode(robots_txt)):
+    for line in _LINE_ENDS.split(_decode(robots_txt)):
         line = line.partition("#")[0].strip()
         if match := _AGENT.match(line):
             if not naming:
@@ -95,12 +102,14 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
             # An extension, which never ends a group (2.2.4): it holds for the agents so far.
             for token in current:
                 groups[token].append(f"crawl-delay: {match[1]}")
-        elif match := _SITEMAP.match(line):
+        elif len(sitemaps) < MAX_SITEMAPS and (match := _SITEMAP.match(line)):
             with contextlib.suppress(ValueError):
                 sitemaps[resolve(match[1], url)] = None
     mine = groups.get(us, groups.get("*"))
     if mine is None:
         return Rules(sitemaps=tuple(sitemaps))
+    if sum("*" in rule for rule in mine) > MAX_WILDCARDS:
+        return Rules(None, tuple(sitemaps), everything=False)
     patterns = Protego.parse("\n".join(["user-agent: *", *mine]))
     delay = patterns.crawl_delay("*")
     usable = delay is not None and math.isfinite(delay) and delay >= 0

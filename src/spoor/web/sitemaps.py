@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from xml.parsers import expat
 
 from spoor.types import Anchor, Link
 from spoor.web.content_encoding import inflaters_of
 from spoor.web.encoding import encoding_of_xml
-from spoor.web.urls import Joiner
+from spoor.web.urls import MAX_LENGTH, Joiner
 
 MAX_LINKS = 50_000
 """Of one sitemap (the protocol's own limit)."""
@@ -26,30 +27,45 @@ MAX_BYTES = 50 << 20
 MAX_SITEMAPS = 50
 """That one index may lead to."""
 
+MAX_TAGS = 8 * MAX_LINKS
+"""Elements and attributes that are read: five for each page is usual."""
+
+MAX_CHARACTERS = 16 << 20
+"""Of all addresses together."""
+
 WHY = (("sitemap", 1.0),)
 """Reason of a Choice whose target is fetched as a sitemap."""
 
 _TEXT = frozenset({"loc", "link", "guid", "title", "sitemap"})
 _ITEMS = frozenset({"url", "sitemap", "item", "entry"})
+_EXTENSIONS = frozenset({"image", "video", "media", "news", "atom", "xhtml", "itunes"})
+_STEP = 1 << 10
+"""Compressed bytes that are unpacked at a time."""
 _CHUNK = 1 << 16
+_TOKEN = 1 << 18
+"""Bytes of the longest tag or comment."""
 _FEW = 200
-"""Characters of a title."""
+"""Characters of a title; names of elements."""
 
 
 def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[Link]:
     """The entries of a sitemap at `url`, in its order: pages (kind `listed`) and sitemaps (kind
-    `sitemap`). Never raises: entries before a fault count. O(bytes after decompression).
+    `sitemap`). Never raises: entries before a fault, or before a limit, count. O(bytes after
+    decompression), none of which are kept.
     """
-    data = _plain(body, max_bytes)
-    start = data[:256].removeprefix(codecs.BOM_UTF8).lstrip()
+    chunks = _plain(body, max_bytes)
+    head = b"".join(islice(chunks, 1))
+    start = head[:256].removeprefix(codecs.BOM_UTF8).lstrip()
     if start[:1] == b"<" or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        entries = _Reader().read(data.lstrip())
+        entries = _Reader().entries(head.lstrip(), chunks)
     else:
-        lines = data.decode("utf-8-sig", "replace").splitlines()
-        entries = [("listed", line.strip(), "") for line in lines[: 2 * MAX_LINKS] if "://" in line]
-    joiner, links, sitemaps = Joiner(size=1), dict[str, Link](), 0
+        entries = _lines(head, chunks)
+    joiner, links, sitemaps, characters = Joiner(size=1), dict[str, Link](), 0, 0
     for kind, href, title in entries:
-        target = joiner.join(href, url)
+        characters += len(href)
+        if characters > MAX_CHARACTERS:
+            break
+        target = joiner.join(href, url) if len(href) <= MAX_LENGTH else None
         if target is None or target in links or target == url:
             continue
         sitemaps += kind == "sitemap"
@@ -61,20 +77,55 @@ def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[L
     return list(links.values())
 
 
-def _plain(body: bytes, max_bytes: int) -> bytes:
-    """Unzipped, as far as that goes; twice, since some servers say gzip of what is gzipped."""
+def _plain(body: bytes, max_bytes: int) -> Iterator[bytes]:
+    """Unzipped, as far as that goes, in chunks of some size; twice, since some servers say gzip of
+    what is gzipped."""
+    pieces: Iterator[bytes] = (
+        body[start : start + _CHUNK] for start in range(0, min(len(body), max_bytes), _CHUNK)
+    )
     for _ in range(2):
-        if body[:2] != b"\x1f\x8b":
+        head = b"".join(islice(pieces, 1))
+        pieces = chain((head,), pieces)
+        if head[:2] != b"\x1f\x8b":
             break
-        (gzip,) = inflaters_of("gzip")
-        out = bytearray()
-        with contextlib.suppress(ValueError):
-            for start in range(0, len(body), _CHUNK):
-                out += gzip.feed(body[start : start + _CHUNK], max_bytes - len(out))
-                if len(out) >= max_bytes:
-                    break
-        body = bytes(out)
-    return body[:max_bytes]
+        pieces = _gathered(_unzipped(pieces, max_bytes))
+    return pieces
+
+
+def _unzipped(pieces: Iterator[bytes], room: int) -> Iterator[bytes]:
+    (gzip,) = inflaters_of("gzip")
+    with contextlib.suppress(ValueError):
+        for piece in pieces:
+            for start in range(0, len(piece), _STEP):
+                out = gzip.feed(piece[start : start + _STEP], room)
+                room -= len(out)
+                yield out
+                if room <= 0:
+                    return
+
+
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pieces of at least a chunk, but for the last."""
+    some = bytearray()
+    for piece in pieces:
+        some += piece
+        if len(some) >= _CHUNK:
+            yield bytes(some)
+            some.clear()
+    yield bytes(some)
+
+
+def _lines(head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str]]:
+    """The addresses of a plain text, each a word."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    half, count = "", 0
+    for chunk in chain((head,), chunks, (b"\n",)):
+        words = (half + decoder.decode(chunk)).split(None)
+        half = "" if chunk[-1:].isspace() or not words else words.pop()
+        count += len(words)
+        yield from (("listed", word, "") for word in words if "://" in word)
+        if count > 2 * MAX_LINKS or len(half) > _TOKEN:
+            return
 
 
 class _RefusedError(Exception):
@@ -86,57 +137,76 @@ class _Reader:
 
     def __init__(self) -> None:
         self._entries: list[tuple[str, str, str]] = []
+        self._names: dict[str, str] = {}
+        """Tag → local name, of the tags so far."""
         self._stack: list[str] = []
         self._texts: dict[str, list[str]] = {}
         self._href = ""
-
-    def read(self, data: bytes) -> list[tuple[str, str, str]]:
-        parser = expat.ParserCreate("utf-8")
+        self._tags = 0
+        self._found = 0
+        self._parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler = self._refuse
         parser.ExternalEntityRefHandler = self._refuse
-        decoder = codecs.getincrementaldecoder(encoding_of_xml(data))("replace")
-        with contextlib.suppress(expat.ExpatError, _RefusedError):
-            for start in range(0, len(data), _CHUNK):
-                text = decoder.decode(data[start : start + _CHUNK])
-                parser.Parse(text.encode("utf-8", "replace"), False)
-            parser.Parse(decoder.decode(b"", True).encode("utf-8", "replace"), True)
-        return self._entries
+
+    def entries(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str]]:
+        """(kind, address, title) of each entry."""
+        decoder = codecs.getincrementaldecoder(encoding_of_xml(head))("replace")
+        fed = 0
+        for chunk in chain((head,), chunks, (b"",)):
+            data = decoder.decode(chunk, not chunk).encode("utf-8", "replace")
+            fed += len(data)
+            try:
+                self._parser.Parse(data, not chunk)
+            except (expat.ExpatError, _RefusedError):
+                yield from self._entries
+                return
+            yield from self._entries
+            self._entries.clear()
+            if fed - self._parser.CurrentByteIndex > _TOKEN:
+                return
 
     def _refuse(self, *_: object) -> int:
         raise _RefusedError
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2].lower()
+    def _name(self, tag: str) -> str:
+        prefix, _, rest = tag.lower().rpartition(":")
         # Extensions (image:loc, media:title) have elements of the same names.
-        prefix = tag.partition(":")[0].lower() if ":" in tag else ""
-        if prefix in ("image", "video", "media", "news", "atom", "xhtml", "itunes"):
-            name = f"{prefix}:{name}"
+        name = f"{prefix}:{rest}" if prefix.partition(":")[0] in _EXTENSIONS else rest
+        if len(self._names) >= _FEW:  # which expat keeps
+            raise _RefusedError
+        self._names[tag] = name
+        return name
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = self._names.get(tag) or self._name(tag)
+        above = self._stack[-1] if self._stack else ""
         self._stack.append(name)
-        if len(self._stack) > 100:
+        self._tags += 1 + len(attributes)
+        if len(self._stack) > 100 or self._tags > MAX_TAGS:
             raise _RefusedError
         if name in _ITEMS:
             self._texts, self._href = {}, ""
-        elif name == "link" and self._above("entry"):
+        elif above not in _ITEMS:
+            return
+        elif name == "link" and above == "entry":
             alternate = attributes.get("rel", "alternate") == "alternate"
             self._href = self._href or (attributes.get("href", "") if alternate else "")
-
-    def _above(self, item: str) -> bool:
-        return len(self._stack) > 1 and self._stack[-2] == item
+        if name in _TEXT:
+            self._parser.CharacterDataHandler = self._text
 
     def _text(self, text: str) -> None:
-        if self._stack and self._stack[-1] in _TEXT:
-            within = self._stack[-1] in _ITEMS or (
-                len(self._stack) > 1 and self._stack[-2] in _ITEMS
-            )
-            if within:
-                self._texts.setdefault(self._stack[-1], []).append(text)
+        self._texts.setdefault(self._stack[-1], []).append(text)
 
     def _end(self, tag: str) -> None:
         name = self._stack.pop()
+        above = self._stack[-1] if self._stack else ""
+        reading = above in _TEXT and (
+            above in _ITEMS or (len(self._stack) > 1 and self._stack[-2] in _ITEMS)
+        )
+        self._parser.CharacterDataHandler = self._text if reading else None
         if name not in _ITEMS:
             return
         fields = {part: "".join(texts).strip() for part, texts in self._texts.items()}
@@ -152,7 +222,11 @@ class _Reader:
             href = self._href
         if href:
             kind = "sitemap" if name == "sitemap" else "listed"
-            self._entries.append((kind, href, " ".join(fields.get("title", "").split())[:_FEW]))
-        if len(self._entries) > MAX_LINKS:
+            title = (
+                " ".join(fields["title"][: 4 * _FEW].split())[:_FEW] if "title" in fields else ""
+            )
+            self._entries.append((kind, href, title))
+            self._found += 1
+        if self._found > MAX_LINKS:
             raise _RefusedError
         self._texts = {}

@@ -31,6 +31,7 @@ MAX_LENGTH = 8_192
 
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _NOT_NORMAL = re.compile(
     r"%([0-9A-F][a-f]|[a-f][0-9A-Fa-f]|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])"
 )
@@ -38,6 +39,7 @@ _NOT_NORMAL = re.compile(
 thousands of escapes that are normal already."""
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_NORMAL = {byte: chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in range(256)}
 _WORD_BREAK = re.compile(r"[^0-9a-z]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DOTTED_QUAD = re.compile(r"\d+\.\d+\.\d+\.\d+")
@@ -53,12 +55,13 @@ def resolve(url: str, base: str | None = None) -> str:
     except ValueError:
         against = "" if base is None else f" against {base!r}"
         raise ValueError(f"{url!r}{against} is not a valid URL") from None
-    if parsed.protocol not in ("http:", "https:"):
+    href: str = parsed.href
+    if not href.startswith(("http://", "https://")):
         raise ValueError(f"{url!r} is not an http or https URL")
-    if parsed.username or parsed.password:
+    if "@" in href and (parsed.username or parsed.password):
         parsed.username = ""
         parsed.password = ""
-    href = str(parsed.href)
+        href = parsed.href
     return href.partition("#")[0] if "#" in href else href
 
 
@@ -71,10 +74,10 @@ def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False
     """
     href = resolve(url, base)
     if "%" in href:
-        plain = _NOT_NORMAL.sub(_normal_escape, href)
+        plain = _ESCAPES.sub(_normal_escapes, href) if _NOT_NORMAL.search(href) else href
         if plain != href and len(_STRAY.findall(plain)) != len(_STRAY.findall(href)):
             # A decoded escape and a stray percent sign made a new escape: "%%37%37".
-            plain = _ESCAPE.sub(_normal_escape, _STRAY.sub("%25", href))
+            plain = _ESCAPES.sub(_normal_escapes, _STRAY.sub("%25", href))
         href = plain
         # An unescaped dot may have made a segment that the parser folds.
         if "/." in href:
@@ -84,9 +87,8 @@ def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False
     return href
 
 
-def _normal_escape(match: re.Match[str]) -> str:
-    byte = int(match[1], 16)
-    return chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
+def _normal_escapes(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("latin-1").translate(_NORMAL)
 
 
 def _strip(href: str) -> str:

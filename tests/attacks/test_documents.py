@@ -1,0 +1,249 @@
+"""Documents of all kinds that are made to cost: none takes more time and memory than the law allows,
+and none ends what reads it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import zstandard
+
+from attacks.measure import Note, within_law
+from spoor.errors import InputError
+from spoor.formats import mediawiki, sources
+from spoor.formats.feeds import rss
+from spoor.formats.mediawiki import Site
+from spoor.formats.sources import open_source
+from spoor.isolate import SECONDS, close
+from spoor.types import Failed, Fetched, Recording
+from spoor.web import robots
+from spoor.web.sitemaps import MAX_LINKS, links_of
+
+AT = "http://www.example.com/"
+MB = 1 << 20
+
+# ---------------------------------------------------------------- sitemaps and feeds
+
+zipped = gzip.compress
+URLSET = b"<urlset>"
+SITEMAPS: dict[str, Callable[[], bytes]] = {
+    "elements": lambda: URLSET + b"<a/>" * (4 * MB // 4),
+    "elements, zipped": lambda: zipped(URLSET) + zipped(b"<url/>" * 100_000) * 40,
+    "names of elements": lambda: URLSET + b"".join(b"<x%d/>" % n for n in range(300_000)),
+    "one tag": lambda: URLSET + b"<a" + b"x" * 8 * MB,
+    "attributes": lambda: URLSET + b"<a " + b"".join(b'a%d="" ' % n for n in range(300_000)),
+    "references in one attribute": lambda: URLSET + b'<a b="' + b"&amp;" * MB + b'"/>',
+    "references": lambda: URLSET + b"<url><loc>" + b"&amp;" * MB,
+    "sections of text": lambda: URLSET + b"<url><loc>" + b"<![CDATA[a]]>" * 300_000,
+    "long addresses, zipped": lambda: zipped(
+        URLSET + b"".join(b"<url><loc>/%d/%s</loc></url>" % (n, b"x" * 1000) for n in range(9_000))
+    ),
+    "escaped addresses": lambda: (
+        URLSET + b"".join(b"<url><loc>/%d/%s</loc></url>" % (n, b"%61" * 900) for n in range(1000))
+    ),
+    "addresses that are none": lambda: (
+        URLSET + b"".join(b"<url><loc>mailto:%d</loc></url>" % n for n in range(9_000))
+    ),
+    "lines, zipped": lambda: zipped(b"x\n") + zipped(b"\n" * MB) * 24,
+    "one address again, zipped": lambda: zipped(b"http://a.example/\n" * 10_000) * 100,
+    "empty members": lambda: zipped(b"") * 100_000,
+    "zipped twice": lambda: zipped(zipped(bytes(MB)) * 200),
+}
+
+
+@pytest.mark.parametrize("made", SITEMAPS.values(), ids=SITEMAPS)
+def test_sitemaps(made: Callable[[], bytes], record_property: Note) -> None:
+    body = made()
+    links = within_law(lambda: links_of(body, AT), len(body), record_property)
+    assert len(links) <= MAX_LINKS
+
+
+def test_entries_before_a_limit_count() -> None:
+    row = b"<url><loc>/%d</loc><lastmod>2026-01-01</lastmod></url>"
+    body = URLSET + b"".join(row % n for n in range(900)) + b"<a/>" * 410_000
+    assert len(links_of(body, AT)) == 900
+
+
+# ---------------------------------------------------------------- robots.txt
+
+EVERYONE = b"User-agent: *\n"
+ROBOTS = {
+    "wildcards": EVERYONE + b"Disallow: /%d*x\n" * 32_000,
+    "one rule of wildcards": EVERYONE + b"Disallow: /" + b"*a" * 250_000,
+    "rules": EVERYONE + b"".join(b"Disallow: /%d\n" % n for n in range(30_000)),
+    "ends": EVERYONE + b"".join(b"Disallow: /%d$\n" % n for n in range(26_000)),
+    "dollars": EVERYONE + b"Disallow: /" + b"$" * 500_000,
+    "sitemaps": b"".join(b"Sitemap: /%d\n" % n for n in range(32_000)),
+    "agents": b"".join(b"User-agent: x%d\n" % n for n in range(26_000)),
+    "lines": b"\n" * 500_000,
+    "blanks": b"User-agent" + b" " * 500_000,
+}
+
+
+@pytest.mark.parametrize("body", ROBOTS.values(), ids=ROBOTS)
+def test_robots_txt(body: bytes, record_property: Note) -> None:
+    url = AT + "a" * 2_000
+
+    def ask() -> bool:
+        rules = robots.parse(body, "spoor", url=f"{AT}robots.txt")
+        return rules.allowed(url)
+
+    allowed = within_law(ask, len(body), record_property)
+    assert allowed is not (body is ROBOTS["wildcards"]), "whose rules take too long is left alone"
+
+
+# ---------------------------------------------------------------- wikitext
+
+WIKITEXT = {
+    "attributes": "<div a=" * 20_000,
+    "tags": "<ref>" * 50_000,
+    "links": "[http://a " * 50_000,
+    "quotes": "''" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", WIKITEXT.values(), ids=WIKITEXT)
+def test_wikitext(text: str, record_property: Note) -> None:
+    pytest.importorskip("mwparserfromhell")
+    record_property("bound", f"{SECONDS} s, by the kernel")
+    entry = mediawiki.recording("Title", None, text, None, Site(), "dump")
+    assert isinstance(entry.reply, Fetched | Failed)
+    given_up = isinstance(entry.reply, Failed)
+    record_property("measured", "given up" if given_up else "parsed")
+    if isinstance(entry.reply, Failed):
+        assert entry.reply.kind == "limit"
+        assert entry.reply.reason.startswith("parsing it takes over")
+
+
+def test_an_article_after_one_that_was_given_up() -> None:
+    pytest.importorskip("mwparserfromhell")
+    close()
+    text = "== Head ==\nA [[thing|word]] in [[place]]. [[Category:X]]"
+    reply = mediawiki.recording("Title", None, text, None, Site(), "dump").reply
+    assert isinstance(reply, Fetched)
+    page = reply.page
+    assert [link.anchor.text for link in page.links] == ["word", "place"]
+    assert page.links[0].anchor.headings == ("Title", "Head")
+    assert (page.labels, page.headings) == (frozenset({"X"}), ("Title", "Head"))
+
+
+# ---------------------------------------------------------------- archives and dumps
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+def record(block: bytes, date: str = "2026-01-01T00:00:00Z", length: object = None) -> bytes:
+    fields = {
+        "WARC-Type": "response",
+        "WARC-Record-ID": "<urn:uuid:00000000-0000-0000-0000-000000000000>",
+        "WARC-Target-URI": AT,
+        "WARC-Date": date,
+        "Content-Type": "application/http; msgtype=response",
+        "Content-Length": len(block) if length is None else length,
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return b"WARC/1.1\r\n" + head.encode() + b"\r\n" + block + b"\r\n\r\n"
+
+
+LONG = record(HEAD, length=90 * MB)[:-4]
+BOMB = HEAD + b"Content-Encoding: gzip\r\n\r\n" + zipped(bytes(MB)) * 200
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+ZEROS = bytes(MB)
+PAGE = b"<mediawiki><page><title>T</title><ns>0</ns><revision><text>"
+LAUGHS = b"<!ENTITY a '%s'>" % (b"a" * 99)
+ARCHIVES: dict[str, Callable[[], bytes]] = {
+    "a bomb in a record": lambda: record(BOMB),
+    "a bomb in a zipped record": lambda: zipped(record(BOMB)),
+    "a zipped record": lambda: zipped(LONG) + zipped(ZEROS) * 90,
+    "a record in zstandard": lambda: zstandard.compress(LONG) + zstandard.compress(ZEROS) * 90,
+    "a record in bzip2": lambda: bz2.compress(LONG) + bz2.compress(ZEROS) * 90,
+    "a line of a head, zipped": lambda: zipped(b"WARC/1.1\r\nX: ") + zipped(ZEROS) * 90,
+    "headers of a reply": lambda: record(HEAD + b"X: a\r\n" * 500_000),
+    "chunks": lambda: record(CHUNKED + b"1\r\na\r\n" * 500_000 + b"0\r\n\r\n"),
+    "the length of a chunk": lambda: record(CHUNKED + b"fffffffffffffff\r\nabc"),
+    "empty members": lambda: zipped(record(HEAD)) + zipped(b"") * 100_000,
+    "an article without end": lambda: bz2.compress(PAGE) + bz2.compress(b"a" * MB) * 40,
+    "elements of a dump": lambda: zipped(b"<mediawiki>") + zipped(b"<a/>" * MB) * 10,
+    "entities": lambda: b"<!DOCTYPE mediawiki [" + LAUGHS + b"]>" + PAGE + b"&a;" * MB,
+    "a line of JSON, zipped": lambda: zipped(b'{"url": "') + zipped(b"a" * MB) * 90,
+}
+
+
+def read(file: Path) -> list[Recording | str]:
+    """What a source holds, at most three records of it; the last may be why it ends."""
+    read: list[Recording | str] = []
+    try:
+        for job in open_source(file).jobs():
+            entry = job()
+            read += [] if entry is None or len(read) > 3 else [entry]
+    except InputError as error:
+        read.append(str(error))
+    return read
+
+
+@pytest.mark.parametrize("made", ARCHIVES.values(), ids=ARCHIVES)
+def test_archives(made: Callable[[], bytes], tmp_path: Path, record_property: Note) -> None:
+    file = tmp_path / "source"
+    file.write_bytes(made())
+    # A record that is unpacked has the memory that a record may have.
+    size = max(file.stat().st_size, min(sources.MAX_BODY, 8 * MB))
+    for told in within_law(lambda: read(file), size, record_property):
+        assert isinstance(told, Recording) or "\n" not in told
+
+
+@pytest.mark.parametrize(
+    "date", ["yesterday", "99999-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "2026-13-41", ""]
+)
+def test_a_date_that_is_none_is_left_out(date: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.warc"
+    file.write_bytes(record(HEAD + b"\r\n<p>words", date))
+    (entry,) = read(file)
+    assert isinstance(entry, Recording)
+    assert isinstance(entry.reply, Fetched)
+    assert entry.time is None
+    assert entry.reply.page.text == "words"
+
+
+@pytest.mark.parametrize("length", [-5, 2**63 - 1, 10**30, "x"])
+def test_a_length_that_is_none_is_told_in_one_line(length: object, tmp_path: Path) -> None:
+    file = tmp_path / "a.warc"
+    file.write_bytes(record(HEAD, length=length))
+    assert all(isinstance(told, Recording) or "\n" not in told for told in read(file))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *('"fetched_at": 1e300', '"fetched_at": NaN', '"fetched_at": "0001-01-01T00:00:00+14:00"'),
+        *(f'"status": {10**30}', '"fetched_at": -1'),
+    ],
+)
+def test_a_number_that_is_none_is_told_in_one_line(row: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(f'{{"url": "{AT}", "text": "words", {row}}}\n')
+    (told,) = read(file)
+    assert isinstance(told, str)
+    assert "line 1" in told
+
+
+# ---------------------------------------------------------------- feeds that are written
+
+
+def test_a_feed_is_well_formed_whatever_a_title_holds() -> None:
+    title = "".join(map(chr, [*range(0x300), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F600])) + "]]><&"
+    line = {
+        "url": f"{AT}?{title}",
+        "title": title,
+        "version": 1,
+        "kind": "new",
+        "date": None,
+        "found_at": "2026-01-01T00:00:00+00:00",
+    }
+    feed = ElementTree.fromstring(rss([line, {**line, "title": "\x00"}], title))
+    titles = [item.findtext("title") or "" for item in feed.iter("item")]
+    assert titles[0].startswith(AT)
+    assert titles[1].endswith("]]><&")
