@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import typer
@@ -76,7 +81,8 @@ def run(arguments: list[str] | None = None) -> int:
     # Only the given command is built; all of them if the first argument is not one (--help).
     commands = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     try:
-        code = command_tree(*commands)(arguments, standalone_mode=False)
+        with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+            code = command_tree(*commands)(arguments, standalone_mode=False)
         if code == INTERRUPTED:
             return _say("stopped", 1)
         return code if isinstance(code, int) else 0
@@ -91,6 +97,28 @@ def run(arguments: list[str] | None = None) -> int:
         return 1
     except SpoorError as error:
         return _say(error, 1)
+
+
+@contextmanager
+def _interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
+    """Signals that would end the process at once end it as an interrupt does, so that folders and
+    processes that were made for a while are cleared away. A second one changes nothing."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for known in before:
+            signal.signal(known, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        before += [one for one in numbers if signal.getsignal(one) is signal.SIG_DFL]
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _say(message: object, code: int) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from spoor.errors import PausedError
+from spoor.processes import worker_pool
 
 Batch = TypeVar("Batch")
 
@@ -34,34 +33,19 @@ def run_batches(
         for batch in batches:
             work(batch, look)
         return
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(
-        min(jobs, len(batches)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_end_silently,
-    ) as pool:
-        running = {pool.submit(work, batch, _no_look) for batch in batches}
-        try:
+    try:
+        with worker_pool(min(jobs, len(batches))) as pool:
+            running = {pool.submit(work, batch, _no_look) for batch in batches}
             while running:
                 done, running = wait(running, timeout=INTERVAL, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
                 look()
-        except BaseException as error:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-            if isinstance(error, BrokenProcessPool):
-                raise PausedError(
-                    "a process of the lab was killed, for want of memory perhaps; what is finished "
-                    "is kept: give the same command to go on, with fewer --jobs"
-                ) from error
-            raise
-
-
-def _end_silently() -> None:
-    """An interrupt ends a worker without a message: the process that started it gives one."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except BrokenProcessPool as error:
+        raise PausedError(
+            "a process of the lab was killed, for want of memory perhaps; what is finished "
+            "is kept: give the same command to go on, with fewer --jobs"
+        ) from error
 
 
 def _no_look() -> None:

@@ -6,18 +6,23 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from itertools import chain, islice
-from multiprocessing import get_context
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from spoor.errors import InputError
+from spoor.errors import InputError, PausedError
 from spoor.formats.sources import Job, Source, open_source
+from spoor.processes import worker_pool
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
 
 BATCH = 32
 """Records that a process parses at a time."""
+
+MOST_WAITING = 1 << 26
+"""Bytes of records that are given to other processes, and whose outcome is not there yet."""
 
 WORTH_IT = 1 << 22
 """Bytes of sources from which a second process pays."""
@@ -115,20 +120,42 @@ class _Intake:
         """Each record parsed, in order; a few batches a worker are in the works at a time."""
         if workers == 1:
             return chain.from_iterable(work((job,)) for job in self._jobs())
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        return self._parsed_by(pool, 4 * workers)
+        return self._parsed_by(stack.enter_context(worker_pool(workers)), 4 * workers)
 
     def _parsed_by(self, pool: ProcessPoolExecutor, ahead: int) -> Iterator[Packed | str | None]:
-        pending: deque[Future[list[Packed | str | None]]] = deque()
-        for jobs in _batches(self._jobs()):
-            pending.append(pool.submit(work, jobs))
-            if len(pending) > ahead:
-                yield from pending.popleft().result()
-        while pending:
-            yield from pending.popleft().result()
+        pending: deque[tuple[Future[list[Packed | str | None]], int]] = deque()
+        waiting = 0
+        try:
+            for jobs, size in _batches(self._jobs()):
+                pending.append((pool.submit(work, jobs), size))
+                waiting += size
+                while len(pending) > ahead or waiting > MOST_WAITING:
+                    future, size = pending.popleft()
+                    waiting -= size
+                    yield from future.result()
+            for future, _ in pending:
+                yield from future.result()
+        except BrokenProcessPool as error:
+            raise PausedError(
+                "a process of the import was killed, for want of memory perhaps; give the same "
+                "command again, with fewer --jobs"
+            ) from error
 
 
-def _batches(jobs: Iterator[Job]) -> Iterator[list[Job]]:
-    while batch := list(islice(jobs, BATCH)):
-        yield batch
+def _batches(jobs: Iterator[Job]) -> Iterator[tuple[list[Job], int]]:
+    """Jobs that travel together, and their bytes."""
+    batch, size = list[Job](), 0
+    for job in jobs:
+        batch.append(job)
+        size += _size(job)
+        if len(batch) == BATCH or size > MOST_WAITING // BATCH:
+            yield batch, size
+            batch, size = [], 0
+    if batch:
+        yield batch, size
+
+
+def _size(job: Job) -> int:
+    """Bytes of what a job carries."""
+    carried = job.args if isinstance(job, partial) else ()
+    return sum(len(part) for part in carried if isinstance(part, bytes | str))

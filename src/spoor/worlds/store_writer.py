@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import glob
 import json
 import os
 import shutil
@@ -76,7 +79,8 @@ class Writer:
     """Writes a recorded web; `with Writer(folder) as writer: writer.add(pack(recording)) ...`.
 
     All goes to a hidden folder beside it, which takes the folder's name when the `with` ends
-    without an error and is removed when it ends with one.
+    without an error and is removed when it ends with one. One that a process left that was killed
+    is removed by the next that writes to the same folder.
 
     Two recordings of one URL are one page where they are equal or one has no body. Else the later
     one counts if both have a time; else the one whose source spelt the URL canonically, if the
@@ -91,10 +95,9 @@ class Writer:
         _check_free(folder, replace)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            made = tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent)
+            self._part, self._lock = _make_part(folder)
         except OSError as error:
             raise InputError(f"cannot write to {folder.parent}: {error.strerror}") from error
-        self._part = Path(made)
         self._words = self._blob("words.bin")
         self._anchors = self._blob("anchors.bin")
         self._extra = self._blob("extra.bin")
@@ -132,6 +135,7 @@ class Writer:
         finally:
             self._close()
             shutil.rmtree(self._part, ignore_errors=True)
+            os.close(self._lock)
 
     def add(self, packed: Packed) -> None:
         """Enter one recording. Raises InputError for one that contradicts an earlier one."""
@@ -368,6 +372,34 @@ class Writer:
     def _close(self) -> None:
         for blob in (self._words, self._anchors, self._extra, self._targets):
             blob.file.close()
+
+
+def _make_part(folder: Path) -> tuple[Path, int]:
+    """A hidden folder beside the one to write, and the lock that says that it is in use; those that
+    nobody uses any more are removed. Raises OSError."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*{_PART}"):
+        with contextlib.suppress(OSError):
+            held = _locked(left)
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(held)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    held = _locked(made)
+    # It has the name of a part once it is locked, so that nobody takes it for one that was left.
+    return made.rename(made.with_name(f"{made.name}{_PART}")), held
+
+
+_PART = ".part"
+
+
+def _locked(folder: Path) -> int:
+    """Raises OSError where another process has it."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
 
 
 def _check_free(folder: Path, replace: bool) -> None:

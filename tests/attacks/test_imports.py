@@ -1,0 +1,127 @@
+"""An import that is ended leaves nothing behind: no process, no folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from attacks.measure import Note
+from spoor.cli.main import run
+from spoor.errors import InputError
+from spoor.worlds import import_web, store_writer
+
+MARK = "SPOOR_TEST_MARK"
+ROW = json.dumps({"url": "http://a.example/", "html": "<p>words " * 200})
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that were started with this mark, the workers of workers too."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            environment = (process / "environ").read_bytes()
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            continue
+        if f"{MARK}={mark}".encode() in environment and state != "Z":
+            found.append(int(process.name))
+    return found
+
+
+def parts(folder: Path) -> list[Path]:
+    return list(folder.glob(".web.*"))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "pages.jsonl"
+    file.write_text(f"{ROW}\n" * 40_000)
+    return file
+
+
+@pytest.fixture
+def begun(source: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """An import at work, by processes of its own."""
+    mark = str(uuid.uuid4())
+    command = [sys.executable, "-m", "spoor", "web", "import", str(source), str(tmp_path / "web")]
+    process = subprocess.Popen(
+        [*command, "--jobs", "2"], env={**os.environ, MARK: mark}, stderr=subprocess.PIPE
+    )
+    with process:
+        while process.poll() is None and (len(marked(mark)) < 4 or not parts(tmp_path)):
+            time.sleep(0.02)  # itself, two workers, Python's tracker of resources
+        yield process, mark
+        process.kill()
+    for one in marked(mark):
+        os.kill(one, signal.SIGKILL)
+
+
+def wait_for_none(mark: str) -> int:
+    """Waits, at most a minute, until no process is left; how many there are then."""
+    end = time.monotonic() + 60.0
+    while (left := len(marked(mark))) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_an_import_that_is_ended(
+    number: signal.Signals,
+    begun: tuple[subprocess.Popen[bytes], str],
+    source: Path,
+    tmp_path: Path,
+    record_property: Note,
+) -> None:
+    process, mark = begun
+    assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(60) == (1 if number == signal.SIGTERM else -signal.SIGKILL)
+    left = wait_for_none(mark)
+    record_property("bound", "0 processes, 0 folders")
+    assert left == 0
+    if number == signal.SIGKILL:
+        assert parts(tmp_path), "nobody was left to remove it"
+        source.write_text(f"{ROW}\n")
+        import_web.record([source], tmp_path / "web")
+    record_property("measured", f"{left} processes, {len(parts(tmp_path))} folders")
+    assert not parts(tmp_path)
+
+
+def test_a_folder_that_another_import_uses_is_left_alone(tmp_path: Path) -> None:
+    # Nothing is recorded, so each ends with an InputError.
+    with suppress(InputError), store_writer.Writer(tmp_path / "web"):
+        (used,) = parts(tmp_path)
+        with suppress(InputError), store_writer.Writer(tmp_path / "web"):
+            assert used in parts(tmp_path)
+        assert parts(tmp_path) == [used]
+    assert not parts(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_command_as_an_interrupt_does(
+    number: signal.Signals,
+    source: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def pack(entry: object) -> None:
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(import_web, "pack", pack)
+    before = signal.getsignal(number)
+    assert run(["web", "import", str(source), str(tmp_path / "web"), "--jobs", "1"]) == 1
+    assert signal.getsignal(number) == before
+    assert capsys.readouterr().err == "spoor: stopped\n"
+    assert not parts(tmp_path)
