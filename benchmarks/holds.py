@@ -160,7 +160,7 @@ def longest_hold(place: Path, replies: dict[str, bytes], *, show: bool) -> float
             per_host=8,
             traps=True,
             sitemaps="/sitemap.xml" in replies,
-            accept=("*",),
+            types=("*/*",),
             connect_to=f"{ADDRESS}:{server.port}",
         )
         engine = make_crawl(settings)

@@ -1,14 +1,15 @@
-"""Parses a document that may cost much in a process of its own, under limits of time and memory.
+"""Parses what may cost much in processes of their own, under limits of time and memory.
 
 A C library that reads what a stranger sent can take gigabytes for 60 kB, and cannot be stopped from
-outside. So HTML that may cost much (`spoor.web.parse_cost`) and all wikitext go to a helper
-process. The kernel
-ends it where it uses more processor time than `SECONDS`, and gives it no more memory than `MEMORY`
-and `PER_BYTE` times the document: the document is given up, and the next one finds a fresh helper.
-What comes back is JSON: a helper that was taken over can do no more than lie about its page.
+outside. So HTML that may cost much (`spoor.web.parse_cost`), wikitext and all kinds of documents
+but HTML and short text go to helper processes. The kernel ends one where it uses more processor
+time than its `Bounds` allow, and gives it no more memory: the document is given up, and the next
+one finds a fresh helper. What comes back is JSON: a helper that was taken over can do no more than
+lie about its page.
 
 Ordinary HTML is parsed here. A helper starts at the first document that needs one (some .3 s)
-and ends with this process, also where that is killed.
+and ends with this process, also where that is killed. HTML has one, documents another, so that a
+page never waits for a PDF.
 """
 
 from __future__ import annotations
@@ -26,11 +27,17 @@ import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from select import select
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
+from spoor.documents.document import Document, Unreadable
+from spoor.documents.errors import UnreadableError
+from spoor.documents.kinds import tell
+from spoor.documents.page import page_of as read_page
+from spoor.documents.rows import document_row_of, page_row_of, revive_document
 from spoor.learn.state import page_row, revive_page
+from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page
-from spoor.web.page import is_html, parse
+from spoor.web.page import parse
 from spoor.web.parse_cost import may_cost_much
 from spoor.web.urls import Joiner
 
@@ -41,6 +48,28 @@ MEMORY = 64 << 20
 PER_BYTE = 20
 """Memory that a document may take: so many bytes, and so many for each of its own."""
 
+
+class Bounds(NamedTuple):
+    """What one document may take."""
+
+    seconds: float = SECONDS
+    memory: int = MEMORY
+    per_byte: int = PER_BYTE
+
+    def room(self, size: int, times: float) -> int:
+        """Bytes of memory for a document of this size, with `times` these limits."""
+        return int(times * (self.memory + self.per_byte * size))
+
+
+PAGE = Bounds()
+"""Of HTML."""
+
+DOCUMENT = Bounds(8.0, 128 << 20, 8)
+"""Of any other kind of document."""
+
+SHORT = 1 << 12
+"""Bytes of a text that is read here."""
+
 PATIENCE = 60.0
 """Seconds until a helper that neither answers nor uses up its time is ended."""
 
@@ -49,53 +78,83 @@ AGAIN = 10
 that it resumes did not."""
 
 
-class GivenUpError(Exception):
+class GivenUpError(UnreadableError):
     """A document that would cost too much; the text says what it used up."""
 
-    def failed(self, ticket: int = 0, status: int = 200, seconds: float = 0.0) -> Failed:
-        """What it is to a crawl."""
-        return Failed(ticket, "limit", str(self), status, seconds=seconds)
+    failure = "limit"
 
 
 def parse_page(
     body: bytes, url: str, *, joiner: Joiner | None = None, again: bool = False, **facts: Any
 ) -> Page:
-    """As `spoor.web.page.parse`, in bounded time and memory whatever the document holds.
+    """As `spoor.documents.page.page_of`, in bounded time and memory whatever the document holds.
 
-    `facts` are that function's keywords but for its limits. `again`: it was parsed before, and gets
-    `AGAIN` times as much of both. Raises GivenUpError. Costs some ms more where a helper is asked.
+    `facts` are that function's keywords. `again`: it was parsed before, and gets `AGAIN` times as
+    much of both. Raises UnreadableError, of which GivenUpError is one. Costs some ms more where a
+    helper is asked.
     """
-    if not needs_helper(body, facts.get("content_type", "")):
-        return parse(body, url, joiner=joiner, **facts)
+    parser, bounds = _parser(body, facts.get("content_type", ""), url)
+    if parser is None:
+        return read_page(body, url, joiner=joiner, **facts)
     told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
-    row = bounded(page_of, body, {"url": url, **told}, times=AGAIN if again else 1)
+    times = AGAIN if again else 1
+    row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds)
+    if "unreadable" in row:
+        raise UnreadableError(row["unreadable"])
     return revive_page(row)
 
 
+def extract(content_type: str, url: str, body: bytes) -> Document | Unreadable:
+    """As `spoor.documents.extract.extract`, in bounded time and memory: some 15 ms for a page."""
+    facts = {"url": url, "content_type": content_type}
+    try:
+        row = bounded(document_row_of, body, facts, bounds=DOCUMENT)
+    except GivenUpError as error:
+        return Unreadable(str(error), tell(body, content_type, url).kind)
+    if "unreadable" in row:
+        return Unreadable(row["unreadable"], row["kind"])
+    return revive_document(row)
+
+
 def bounded(
-    parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], *, times: float = 1
+    parser: Callable[..., Any],
+    body: bytes,
+    facts: Mapping[str, Any],
+    *,
+    times: float = 1,
+    bounds: Bounds = PAGE,
 ) -> Any:
-    """`parser(body, **facts)` in the helper, with `times` the usual limits. `parser` is a function
-    of a module; `facts` and what it returns are JSON values. Raises GivenUpError."""
-    with _lock:
-        return _helper().ask(parser, body, facts, times)
+    """`parser(body, **facts)` in a helper, with `times` its bounds. `parser` is a function of a
+    module; `facts` and what it returns are JSON values. Raises GivenUpError."""
+    return (_pages if bounds is PAGE else _documents).ask(parser, body, facts, times, bounds)
 
 
 def parse_reply(
     body: bytes, url: str, *, joiner: Joiner | None = None, status: int = 200, **facts: Any
 ) -> Fetched | Failed:
-    """What a body that was fetched or recorded is to a crawl: a page, or a failure where parsing it
-    was given up. Arguments are those of `parse_page`; the ticket of the reply is 0."""
+    """What a body that was fetched or recorded is to a crawl: a page, or a failure where it cannot
+    be read. Arguments are those of `parse_page`; the ticket of the reply is 0."""
     try:
         page = parse_page(body, url, joiner=joiner, status=status, **facts)
-    except GivenUpError as error:
+    except UnreadableError as error:
         return error.failed(status=status)
     return Fetched(0, page, size=len(body))
 
 
-def needs_helper(body: bytes, content_type: str) -> bool:
+def needs_helper(body: bytes, content_type: str, url: str = "") -> bool:
     """Whether a document may cost much."""
-    return is_html(body, content_type) and may_cost_much(body)
+    return _parser(body, content_type, url)[0] is not None
+
+
+def _parser(
+    body: bytes, content_type: str, url: str
+) -> tuple[Callable[..., dict[str, Any]] | None, Bounds]:
+    """What parses a document in a helper, within which bounds; None where it is parsed here."""
+    kind = tell(body, content_type, url).kind
+    if kind == "html":
+        return (page_of if may_cost_much(body) else None), PAGE
+    short = kind in ("text", "markdown") and len(body) <= SHORT
+    return (page_row_of if body and kind in WITH_TEXT and not short else None), DOCUMENT
 
 
 class Helper:
@@ -117,10 +176,16 @@ class Helper:
         return self._process.poll() is None
 
     def ask(
-        self, parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], times: float = 1
+        self,
+        parser: Callable[..., Any],
+        body: bytes,
+        facts: Mapping[str, Any],
+        times: float = 1,
+        bounds: Bounds = PAGE,
     ) -> Any:
         """As `bounded`. Raises GivenUpError, after which the helper is no more."""
-        head = json.dumps([parser.__module__, parser.__name__, facts, times]).encode()
+        head = json.dumps([parser.__module__, parser.__name__, facts, times, bounds]).encode()
+        room = bounds.room(len(body), times) >> 20
         out, back = self._process.stdin, self._process.stdout
         assert out is not None
         assert back is not None
@@ -130,16 +195,19 @@ class Helper:
             answer = _receive(back, PATIENCE)
         except (OSError, EOFError):
             self.close()
-            raise GivenUpError(self._cause(times)) from None
+            raise GivenUpError(self._cause(times * bounds.seconds, room)) from None
         if not answer:
             self.close()
-            raise GivenUpError(f"parsing it takes over {_room(len(body), times) >> 20} MB")
+            raise GivenUpError(f"parsing it takes over {room} MB")
         return json.loads(answer)
 
-    def _cause(self, times: float) -> str:
+    def _cause(self, seconds: float, room: int) -> str:
         ended = self._process.returncode
         if ended == -signal.SIGPROF:
-            return f"parsing it takes over {SECONDS * times:g} s"
+            return f"parsing it takes over {seconds:g} s"
+        if ended in (-signal.SIGABRT, -signal.SIGTRAP, -signal.SIGILL):
+            # How libraries in C++ end where they get no memory.
+            return f"it breaks the parser, or parsing it takes over {room} MB"
         return "the parser did not answer" if ended == -signal.SIGKILL else "the parser crashed"
 
     def close(self) -> None:
@@ -154,23 +222,35 @@ class Helper:
         self._process.wait()
 
 
-_lock = threading.Lock()
-_known: list[Helper] = []
+class _Lane:
+    """One helper at a time, made when it is asked for."""
+
+    def __init__(self) -> None:
+        self.helper: Helper | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, *question: Any) -> Any:
+        with self._lock:
+            if self.helper is not None and not self.helper.alive:
+                self.close()
+            if self.helper is None:
+                self.helper = Helper()
+            return self.helper.ask(*question)
+
+    def close(self) -> None:
+        if self.helper is not None:
+            self.helper.close()
+            self.helper = None
 
 
-def _helper() -> Helper:
-    if _known and not _known[0].alive:
-        _known.pop().close()
-    if not _known:
-        _known.append(Helper())
-    return _known[0]
+_pages, _documents = _Lane(), _Lane()
 
 
 @atexit.register
 def close() -> None:
-    """End the helper, if there is one."""
-    while _known:
-        _known.pop().close()
+    """End the helpers, if there are any."""
+    _pages.close()
+    _documents.close()
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:
@@ -195,15 +275,17 @@ def _receive(pipe: IO[bytes], patience: float | None) -> bytes:
 def main() -> None:
     """What the helper runs: documents in, pages out, until the one who asks is gone."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # What a library prints is no answer.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     gc.disable()
     while True:
         try:
-            module, name, facts, times = json.loads(_receive(source, None))
+            module, name, facts, times, bounds = json.loads(_receive(source, None))
             body = _receive(source, None)
         except EOFError:
             return
         parser = getattr(import_module(module), name)
-        _send(target, _bounded(parser, body, facts, times))
+        _send(target, _bounded(parser, body, facts, times, Bounds(*bounds)))
 
 
 def page_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:
@@ -218,14 +300,14 @@ _joiner = Joiner()
 
 
 def _bounded(
-    parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], times: float
+    parser: Callable[..., Any], body: bytes, facts: Mapping[str, Any], times: float, bounds: Bounds
 ) -> bytes:
     """What a parser returns as JSON; nothing where memory ran out. The kernel ends the process
     where time does."""
-    most = _used() + _room(len(body), times)
+    most = _used() + bounds.room(len(body), times)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
-    signal.setitimer(signal.ITIMER_PROF, SECONDS * times)
+    signal.setitimer(signal.ITIMER_PROF, bounds.seconds * times)
     try:
         return json.dumps(parser(body, **facts)).encode()
     except Exception:  # the library has an error of its own where it gets no memory
@@ -234,10 +316,6 @@ def _bounded(
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         gc.collect()
-
-
-def _room(size: int, times: float) -> int:
-    return int(times * (MEMORY + PER_BYTE * size))
 
 
 def _used() -> int:

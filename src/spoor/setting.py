@@ -173,6 +173,13 @@ def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa:
 # ---------------------------------------------------------------- forms of texts
 
 
+WITH_TEXT = tuple("html pdf text markdown feed xml json docx xlsx pptx odt epub".split())
+"""Kinds of documents that have words (`spoor.documents.kinds`)."""
+
+DOCUMENT_KINDS = (*WITH_TEXT, "image", "audio", "video", "archive", "other")
+"""All kinds of documents."""
+
+
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -213,5 +220,21 @@ def endpoint(text: str) -> tuple[str, int] | None:
     return (normal_host(address), number) if is_address(address) and 0 < number < 1 << 16 else None
 
 
+def is_types(text: str) -> bool:
+    """Whether a text lists kinds of documents and media types, commas between them."""
+    return all(one in DOCUMENT_KINDS or "/" in one for one in text.replace(" ", "").split(","))
+
+
+def is_type_limit(text: str) -> bool:
+    """Whether a text is `KIND=BYTES`."""
+    kind, _, size = text.partition("=")
+    return kind in DOCUMENT_KINDS and size.isascii() and size.isdigit() and int(size[:12]) > 0
+
+
+TYPES = (
+    f"a kind of document ({', '.join(DOCUMENT_KINDS)}) or a media type, as in application/zip",
+    is_types,
+)
+TYPE_LIMIT = ("KIND=BYTES, as in pdf=50000000", is_type_limit)
 HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
 ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)

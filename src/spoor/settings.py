@@ -30,6 +30,9 @@ from spoor.setting import (
     POLITENESS,
     PROCESS,
     SCRAPY,
+    TYPE_LIMIT,
+    TYPES,
+    WITH_TEXT,
     Setting,
     setting,
 )
@@ -210,10 +213,19 @@ class Settings:
         200.0, LIMITS, "Decompressed bytes for each one received, beyond the first MiB.", ge=1
     )
     header_limit: int = setting(256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1)
-    accept: tuple[str, ...] = setting(
-        ("text/*", "application/xhtml+xml", "application/xml"),
+    types: tuple[str, ...] = setting(
+        WITH_TEXT,
         LIMITS,
-        "A media type whose bodies are downloaded; of others the headers are enough.",
+        "Kinds of documents that are downloaded, or media types (image/*); those that --want asks "
+        "for are, too. Of others the headers are enough.",
+        form=TYPES,
+    )
+    type_limits: tuple[str, ...] = setting(
+        (),
+        LIMITS,
+        "Bytes of a body of one kind: pdf=50000000.",
+        option="--type-limit",
+        form=TYPE_LIMIT,
     )
     verify_tls: bool = setting(True, LIMITS, "Verify certificates.")
     files: Mapping[str, str] = setting(

@@ -310,8 +310,9 @@ class Failed:
 
     ticket: int
     kind: str
-    """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `redirect`,
-    `duplicate`, `skipped` (never requested), `cancelled` or `moved` (to another shard)."""
+    """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `unreadable` (a
+    damaged or encrypted document), `redirect`, `duplicate`, `skipped` (never requested),
+    `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False

@@ -576,7 +576,8 @@ def test_a_failing_server_is_asked_three_times_ever_later() -> None:
 
 
 def test_what_is_not_wanted_is_not_read() -> None:
-    big = reply(b"x" * 4_000_000, media="video/mp4")
+    head = b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41"
+    big = reply(head + b"\0" * 4_000_000, media="video/mp4")
     _, steps = ended(site({"/": big}), f"{A}/")
     outcome = steps[0][1]
     assert isinstance(outcome, Outcome)

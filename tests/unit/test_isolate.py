@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from spoor import isolate
-from spoor.isolate import MEMORY, PER_BYTE, SECONDS, GivenUpError, Helper, page_of, parse_page
+from spoor.isolate import (
+    MEMORY,
+    PER_BYTE,
+    SECONDS,
+    Bounds,
+    GivenUpError,
+    Helper,
+    page_of,
+    parse_page,
+)
 from spoor.web.page import parse
 
 URL = "http://www.example.com/"
@@ -124,7 +133,7 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
 
 
 def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolate, "_room", lambda size, times: int(times * (MEMORY // 4)))
+    monkeypatch.setattr(Bounds, "room", lambda self, size, times: int(times * (MEMORY // 4)))
     body = b"<table>" + b"<tr><td>a<td>b" * 30_000
     page = parse_page(body, URL, again=True)
     assert len(page.text) == 119_999

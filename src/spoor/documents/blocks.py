@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from spoor.documents.document import Block
 
@@ -83,7 +83,17 @@ class Blocks:
         written.insert(1, "|" + " --- |" * width)
         self._add("table", text, "\n".join(written))
 
-    def _add(self, kind: str, text: str, markdown: str) -> None:
+    def extend(self, blocks: Iterable[Block], *, cut: bool = False) -> None:
+        """The blocks of a part of the document that was read by itself, under the headings here.
+        `cut`: that part was not read to its end."""
+        self.cut = self.cut or cut
+        above = [words for _, words in self._above]
+        for block in blocks:
+            self._add(block.kind, block.text, block.markdown, (*above, *block.headings))
+
+    def _add(
+        self, kind: str, text: str, markdown: str, under: tuple[str, ...] | None = None
+    ) -> None:
         begin = self._end + 2 if self.blocks else 0
         room = self._room - begin
         if room <= 0:
@@ -92,8 +102,8 @@ class Blocks:
         if len(text) > room:
             self.cut = True
             text = text[:room]
-            markdown = text if kind == "code" else escaped(text)
-        above = tuple(words for _, words in self._above)
+            markdown = escaped(text)
+        above = tuple(words for _, words in self._above) if under is None else under
         self.blocks.append(Block(kind, text, markdown, above, begin))
         self._end = begin + len(text)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from spoor.documents.document import Document, Limits, Unreadable
-from spoor.documents.html import read_html
+from spoor.documents.errors import UnreadableError
+from spoor.documents.kinds import KINDS, Told, tell
+from spoor.errors import InputError
 
 LIMITS = Limits()
 
@@ -13,7 +15,52 @@ def extract(
 ) -> Document | Unreadable:
     """The document that `body` is; `content_type` is the header, which may be wrong or empty.
 
-    `url` is canonical. Never raises for what the bytes contain. It may take long and much memory
-    for what is made to: whoever reads documents of strangers calls `spoor.isolate.extract`.
+    `url` is canonical. One without text (an image) is a Document without blocks. Never raises for
+    what the bytes contain, but MemoryError. It may take long and much memory for what is made to:
+    whoever reads documents of strangers calls `spoor.isolate.extract`.
     """
-    return read_html(content_type, url, body, limits)
+    told = tell(body, content_type, url)
+    if not body.strip():
+        return Unreadable("it is empty", told.kind)
+    try:
+        return _read(told, content_type, url, body, limits)
+    except (UnreadableError, InputError) as error:
+        return Unreadable(str(error), told.kind)
+    except MemoryError:
+        raise
+    except Exception as error:  # the libraries have errors of their own for damaged files
+        return Unreadable(f"the {told.kind} is damaged ({type(error).__name__})", told.kind)
+
+
+def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) -> Document:
+    # Here, so that each process loads what it reads.
+    kind = told.kind
+    if kind == "html":
+        from spoor.documents.html import read_html
+
+        return read_html(content_type, url, body, limits)
+    if kind in ("text", "markdown"):
+        from spoor.documents.plain import read_markdown, read_text
+
+        return (read_text if kind == "text" else read_markdown)(content_type, url, body, limits)
+    if kind == "pdf":
+        from spoor.documents.pdf import read_pdf
+
+        return read_pdf(url, body, limits)
+    if kind in ("feed", "xml"):
+        from spoor.documents.xml import read_feed, read_xml
+
+        return (read_feed if kind == "feed" else read_xml)(told.media_type, url, body, limits)
+    if kind == "json":
+        from spoor.documents.json_text import read_json
+
+        return read_json(told.media_type, url, body, limits)
+    if kind == "epub":
+        from spoor.documents.epub import read_epub
+
+        return read_epub(url, body, limits)
+    if kind in ("docx", "xlsx", "pptx", "odt"):
+        from spoor.documents.office import read_office
+
+        return read_office(kind, url, body, limits)
+    return Document(url, kind, told.media_type or KINDS[kind].media_type)

@@ -6,7 +6,7 @@ otherwise `base_url` is the URL of the folder. `index.html` is its folder; a nam
 (`page.php?id=3`, `page.php?id=3.html`) is the page with that query; a page that HTTrack signed has
 the URL of the signature. Links written for the file names still lead to the pages.
 
-Style sheets, scripts, fonts and images are left out; files of other types are pages without words.
+Style sheets, scripts, fonts and images are left out; files without text are pages without words.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from spoor.documents.errors import UnreadableError
+from spoor.documents.kinds import kind_of_media
 from spoor.errors import InputError
 from spoor.formats.sources import MAX_BODY, Job, moment
 from spoor.isolate import GivenUpError, parse_page
+from spoor.setting import WITH_TEXT
 from spoor.types import Fetched, Page, Recording
 from spoor.web.urls import Joiner, canonical
 
@@ -108,21 +111,21 @@ def recording(file: Path, file_url: str) -> Recording | None:
             head = opened.read(4096)
             if media in ("", "application/octet-stream") or not media.startswith("text/"):
                 media = "text/html" if _looks_like_html(head) else media
-            text = media.startswith("text/") or media == "application/xhtml+xml"
-            body = head + opened.read(MAX_BODY) if text else b""
+            has_text = kind_of_media(media) in WITH_TEXT
+            body = head + opened.read(MAX_BODY) if has_text else b""
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     url, time = _address(file_url, head)
-    if text:
+    kind = media or "application/octet-stream"
+    page = Page(url, content_type=kind, flags=frozenset({"not-html"}), fetched_at=time)
+    if has_text:
         try:
-            page = parse_page(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
+            read = parse_page(body, file_url, content_type=media, fetched_at=time, joiner=JOINER)
+            page = _moved(read, url)
         except GivenUpError as error:
             raise InputError(f"{file}: {error}") from error
-        page = _moved(page, url)
-    else:
-        flags = frozenset({"not-html"})
-        kind = media or "application/octet-stream"
-        page = Page(url, content_type=kind, flags=flags, fetched_at=time)
+        except UnreadableError:
+            pass  # a page without words, as others that have none
     aliases = (file_url,) if file_url != url else ()
     return Recording(url, Fetched(0, page, size=size), str(file), time, aliases)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from spoor.documents.kinds import HEAD, Types, tell
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
 from spoor.http.connections import BoundedConnector, TooManyBytesError
 from spoor.setting import MIB
@@ -31,6 +30,24 @@ class LimitError(Exception):
     """A reply that breaks a limit before its body begins."""
 
 
+class _Taken:
+    """Whether a body is of a kind that the crawl takes, told as soon as enough of it is there."""
+
+    def __init__(self, url: str, content_type: str, types: Types | None) -> None:
+        self.refused = False
+        self._url, self._content_type, self._types = url, content_type, types
+
+    def limit(self, data: bytes | bytearray, limit: int, *, ended: bool = False) -> int:
+        """Bytes of the body that are read: `limit` until its kind can be told."""
+        if self._types is None or (len(data) < HEAD and not ended):
+            return limit
+        told = tell(bytes(memoryview(data)[:HEAD]), self._content_type, self._url)
+        self.refused = not self._types.takes(told)
+        most = self._types.most(told.kind)
+        self._types = None
+        return most
+
+
 class Client:
     """An aiohttp session behind the address guard, with limits on all that a server sends."""
 
@@ -44,7 +61,7 @@ class Client:
         )
         connector = BoundedConnector(
             head_limit=settings.header_limit,
-            body_limit=settings.body_limit,
+            body_limit=Types.of(settings).largest,
             limit=0,
             resolver=address_guard,
             socket_factory=address_guard.socket,
@@ -73,9 +90,10 @@ class Client:
         await self._session.close()
 
     async def get(
-        self, url: str, began: float, *, limit: int | None = None, accept: Sequence[str] = ("*",)
+        self, url: str, began: float, *, limit: int | None = None, types: Types | None = None
     ) -> Exchange:
-        """Ask once; redirects are not followed.
+        """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
+        beginning is read, by which it is told, and nothing kept.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -101,12 +119,12 @@ class Client:
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")
-            media = reply.content_type or "text/html"
-            accepted = any(fnmatchcase(media.lower(), pattern) for pattern in accept)
-            raw, body, truncated = b"", b"", ""
-            if accepted or "Content-Type" not in reply.headers:
-                raw, body, truncated = await self._read(reply, limit or self._settings.body_limit)
-            skipped = not accepted and "Content-Type" in reply.headers
+            taken = _Taken(url, reply.headers.get("Content-Type", ""), types)
+            most = limit or (self._settings.body_limit if types is None else types.largest)
+            raw, body, truncated = await self._read(reply, most, taken)
+            taken.limit(body, most, ended=True)
+            if taken.refused:
+                raw, body, truncated = b"", b"", ""
             return Exchange(
                 url,
                 reply.status,
@@ -118,13 +136,15 @@ class Client:
                 began,
                 self._loop.time() - started,
                 truncated,
-                skipped,
+                taken.refused,
             )
         finally:
             # A body read to its end has given the connection back; any other is closed.
             reply.close()
 
-    async def _read(self, reply: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bytes, str]:
+    async def _read(
+        self, reply: aiohttp.ClientResponse, limit: int, taken: _Taken
+    ) -> tuple[bytes, bytes, str]:
         raw, body = bytearray(), bytearray()
         try:
             inflaters = inflaters_of(reply.headers.get("Content-Encoding", ""))
@@ -146,6 +166,9 @@ class Client:
                     if len(body) > most:
                         cut = "length" if len(body) > limit else "ratio"
                         return bytes(raw), _first(body, limit), cut
+                limit = taken.limit(body if inflaters else raw, limit)
+                if taken.refused:
+                    return b"", b"", ""
                 # What is received counts too: a stream may go on for ever and stand for nothing.
                 if len(raw) > limit:
                     return _both(raw, body, inflaters, limit, "length")

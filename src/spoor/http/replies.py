@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spoor.isolate import GivenUpError, needs_helper, parse_page
+from spoor.documents.errors import UnreadableError
+from spoor.documents.kinds import tell
+from spoor.isolate import needs_helper, parse_page
 from spoor.politeness import DAY, REDIRECTS, retry_after
+from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page, Redirected, Reply
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
@@ -15,7 +18,7 @@ from spoor.web.urls import Joiner
 def may_take_long(exchange: Exchange) -> bool:
     """Whether `reply_of` may take longer than other requests should wait for it."""
     content_type = exchange.header("Content-Type")
-    return exchange.sitemap or needs_helper(exchange.body, content_type)
+    return exchange.sitemap or needs_helper(exchange.body, content_type, exchange.url)
 
 
 def reply_of(
@@ -27,7 +30,7 @@ def reply_of(
     parse: Callable[..., Page] = parse_page,
 ) -> Reply:
     """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date.
-    `parse`: `spoor.web.page.parse` where it is known that the exchange does not take long."""
+    `parse`: `spoor.documents.page.page_of` where it is known that it does not take long."""
     status, seconds = exchange.status, exchange.seconds
     if status in REDIRECTS:
         target = joiner.join(exchange.header("Location"), exchange.url)
@@ -58,8 +61,12 @@ def reply_of(
     if exchange.truncated in ("time", "disconnect") and not exchange.body:
         kind = "timeout" if exchange.truncated == "time" else "connection"
         return Failed(ticket, kind, "the body broke off", status, transient=True)
+    if not exchange.body.strip() and not exchange.skipped:
+        kind = tell(b"", exchange.header("Content-Type")).kind
+        if kind in WITH_TEXT and kind != "html":
+            return UnreadableError("it is empty").failed(ticket, status, seconds)
     try:
         page = Source.of(exchange, last_modified(exchange)).page(joiner, parse)
-    except GivenUpError as error:
+    except UnreadableError as error:
         return error.failed(ticket, status, seconds)
     return Fetched(ticket, page, seconds, len(exchange.body))

@@ -133,8 +133,18 @@ class Server:
         page = reply.page
         kind = page.content_type.partition(";")[0].strip() or "text/html"
         if "html" not in kind:
-            return web.Response(body=page.text.encode(), content_type=kind)
+            blank = _BLANK_PDF if kind == "application/pdf" else b""
+            return web.Response(body=page.text.encode() or blank, content_type=kind)
         return web.Response(text=rebuild(page), content_type="text/html", charset="utf-8")
+
+
+_BLANK_PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\n"
+    b"trailer<</Root 1 0 R/Size 4>>\n%%EOF"
+)
+"""For a PDF whose recording has no words: an empty body is no PDF."""
 
 
 def rebuild(page: Page) -> str:

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from spoor.documents.kinds import Types
+from spoor.documents.page import page_of
 from spoor.garbage import few_collections
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
@@ -38,7 +40,6 @@ from spoor.types import (
 )
 from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
-from spoor.web.page import parse
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
 from spoor.web.urls import Joiner, canonical
 
@@ -92,6 +93,7 @@ class HttpDriver:
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
+        self._types = Types.of(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = RequestSlots(settings.in_flight)
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
@@ -266,7 +268,7 @@ class HttpDriver:
         if may_take_long(exchange):
             # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
             return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
-        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, parse)
+        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
 
     async def _look_up(self, fetch: Fetch) -> None:
         """The address of the host, which may take long: meanwhile the request holds no slot."""
@@ -312,11 +314,11 @@ class HttpDriver:
     async def _get(self, fetch: Fetch, rules: Rules) -> Exchange:
         """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
-        accept = ("*",) if is_sitemap else self.settings.accept
+        types = None if is_sitemap else self._types
         async with self._queues.turn(
             fetch.ticket, fetch.host, self.crawl.frontier.delay(fetch.host)
         ):
-            exchange = await self._client.get(fetch.url, self._wall(), accept=accept)
+            exchange = await self._client.get(fetch.url, self._wall(), types=types)
         if not self.settings.sitemaps:
             return exchange
         origin = origin_of(exchange.url)

@@ -16,11 +16,12 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
-from spoor.isolate import GivenUpError, parse_page
+from spoor.isolate import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic_draft import NOWHERE
 from spoor.live.driver import HttpDriver
@@ -207,7 +208,7 @@ def _file(path: Path, data: bytes) -> Example:
         raise InputError(f"{path} is no page of text; give its text or its HTML")
     try:
         page = parse_page(data, NOWHERE, content_type=_kind(path) or "text/html")
-    except GivenUpError as error:
+    except UnreadableError as error:
         raise InputError(f"{path}: {error}") from error
     if not page.title.strip() and not page.text.strip():
         raise InputError(f"{path} is a page without a word")

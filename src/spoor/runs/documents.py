@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from spoor.documents.document import Document, Unreadable
-from spoor.documents.extract import extract
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
 from spoor.formats.fields import FieldSpec, json_ld, microdata, tables_of, values_of
 from spoor.formats.warc_reader import Archived, reply_at
-from spoor.isolate import needs_helper
+from spoor.isolate import extract, needs_helper
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
 from spoor.web.encoding import decode

@@ -18,9 +18,10 @@ import zstandard
 
 from spoor.compression import padded, unpacked
 from spoor.crawl import Crawl
+from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
-from spoor.isolate import GivenUpError, parse_page
+from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import Engine
 from spoor.runs import files
@@ -279,7 +280,7 @@ class Journal:
         source = Source(*row)
         try:
             return source.page(self._joiner, partial(parse_page, again=True))
-        except GivenUpError as error:
+        except UnreadableError as error:
             raise self._broken(f"holds {source.url}, and {error}") from error
 
     def _same(self, what: str, got: object, expected: object) -> None:

@@ -61,6 +61,11 @@ READ_OF_ENDLESS = 1 << 18
 cost a crawl more than others do."""
 
 
+_PACKED = (b"%PDF-", b"PK")
+"""What a PDF and a zip file begin with; a part of them is as costly to read as the whole, or cannot
+be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """All that a page is made of: the same source gives the same page."""
@@ -108,7 +113,8 @@ class Source:
                 flags=frozenset({"sitemap", "not-html"}),
                 fetched_at=self.fetched_at,
             )
-        endless = self.truncated and len(self.body) > MIB
+        packed = self.body.startswith(_PACKED)
+        endless = self.truncated and len(self.body) > MIB and not packed
         page = parse(
             self.body[:READ_OF_ENDLESS] if endless else self.body,
             self.url,

@@ -149,7 +149,7 @@ def parse(
         if media.startswith("text/"):
             text, encoding, clean = decode(body[: 4 * max_text], content_type)
             flags |= set() if clean else {"undecodable"}
-        flags |= _robots_flags(robots)
+        flags |= robots_flags(robots)
         return Page(
             url=url,
             status=status,
@@ -174,7 +174,7 @@ def parse(
     root = LexborHTMLParser(source).root
     if root is not None:
         _walk(root, walk)
-    flags |= _robots_flags(f"{robots},{walk.metas.get('robots', '')}")
+    flags |= robots_flags(f"{robots},{walk.metas.get('robots', '')}")
     links = _finish(walk, "nofollow" in flags)
     return Page(
         url=url,
@@ -202,7 +202,8 @@ def is_html(body: bytes, content_type: str) -> bool:
     return media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:PRESCAN])
 
 
-def _robots_flags(directives: str) -> set[str]:
+def robots_flags(directives: str) -> set[str]:
+    """The flags that the directives of X-Robots-Tag and robots meta elements set."""
     names = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
     if "none" in names:
         names |= {"noindex", "nofollow"}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
-from spoor.isolate import GivenUpError, parse_page
+from spoor.documents.errors import UnreadableError
+from spoor.isolate import parse_page
 from spoor.protocols import Judge
 from spoor.types import Anchor, Choice, Failed, Judgement, Link, Page
 from spoor.web.urls import Joiner
@@ -91,7 +92,7 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
             robots=header("X-Robots-Tag"),
             joiner=joiner,
         )
-    except GivenUpError:
+    except UnreadableError:
         return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
 
 

@@ -1,0 +1,70 @@
+"""Links of documents that are not HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from spoor.documents.blocks import one_line
+from spoor.types import Anchor, Link
+from spoor.web.urls import Joiner
+
+_BARE = re.compile(r"\bhttps?://[^\s<>\"'`{}|\\^\[\]]{3,2000}", re.IGNORECASE)
+_END = ".,;:!?*_'\""
+_WORDS = 10
+_CHARACTERS = 200
+
+
+class Links:
+    """Collects the links of a document, each target and text once, at most `room` of them."""
+
+    def __init__(self, url: str, room: int) -> None:
+        self.cut = False
+        """Whether there are more."""
+        self._url = url
+        self._room = room
+        self._joiner = Joiner()
+        self._links: dict[tuple[str, str], Link] = {}
+
+    def add(
+        self,
+        href: object,
+        text: str = "",
+        *,
+        before: str = "",
+        after: str = "",
+        headings: Iterable[str] = (),
+    ) -> None:
+        """A link; one that cannot be fetched is left out. `before` and `after` are the text around
+        it, of which the nearest words are kept."""
+        if len(self._links) >= self._room:
+            self.cut = True
+            return
+        target = self._joiner.join(str(href).strip(), self._url) if href else None
+        if target is None or target == self._url:
+            return
+        text = one_line(text[:500])
+        anchor = Anchor(
+            text,
+            " ".join(before[-_CHARACTERS:].split()[-_WORDS:]),
+            " ".join(after[:_CHARACTERS].split()[:_WORDS]),
+            tuple(headings),
+            "",
+            len(self._links),
+        )
+        self._links.setdefault((target, text), Link(target, anchor))
+
+    def add_bare(self, text: str, headings: Iterable[str] = ()) -> None:
+        """The URLs that stand in a text."""
+        for match in _BARE.finditer(text):
+            url = match[0].rstrip(_END)
+            if url.endswith(")") and "(" not in url:
+                url = url.rstrip(")" + _END)
+            around = {"before": text[max(0, match.start() - 200) : match.start()]}
+            around["after"] = text[match.start() + len(url) :][:200]
+            self.add(url, "", headings=headings, **around)
+            if self.cut:
+                return
+
+    def __iter__(self) -> Iterator[Link]:
+        return iter(self._links.values())

@@ -1,0 +1,255 @@
+"""Office formats, by the libraries of the extra `documents`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from spoor.distribution import import_extra
+from spoor.documents.blocks import MOST_COLUMNS, Blocks, one_line
+from spoor.documents.declared import iso_date, language_tag, people
+from spoor.documents.document import Document, Limits
+from spoor.documents.kinds import KINDS
+from spoor.documents.links import Links
+from spoor.documents.zipped import open_zip
+
+_MOST_ROWS = 100_000
+_ROWS_TOGETHER = 100
+"""Rows of a long table that are one block."""
+
+Reader = Callable[[Any, Blocks, Links, list[str], Limits], dict[str, Any]]
+
+
+def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
+    """A `docx`, `xlsx`, `pptx` or `odt`. Raises UnreadableError, InputError without the extra, and
+    whatever the libraries raise for a damaged one."""
+    open_zip(body, limits).close()
+    blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
+    facts = _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
+    if blocks.cut:
+        notes.append(f"cut after {limits.characters} characters")
+    if links.cut:
+        notes.append("more links are left out")
+    return Document(
+        url,
+        kind,
+        KINDS[kind].media_type,
+        one_line(str(facts.get("title") or ""))[:2_000],
+        language_tag(facts.get("language")),
+        iso_date(facts.get("created") or facts.get("modified")),
+        people(str(facts.get("author") or "").split(";")),
+        one_line(str(facts.get("description") or ""))[:2_000],
+        tuple(blocks.blocks),
+        tuple(links),
+        tuple(notes),
+    )
+
+
+def _properties(core: Any) -> dict[str, Any]:
+    return {
+        "title": core.title,
+        "author": core.author,
+        "language": core.language,
+        "created": core.created,
+        "modified": core.modified,
+        "description": core.subject,
+    }
+
+
+# ---------------------------------------------------------------- docx
+
+
+def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+    (docx,) = import_extra("documents", "A docx file", "docx")
+    document = docx.Document(file)
+    for part in document.iter_inner_content():
+        if blocks.full:
+            break
+        if hasattr(part, "rows"):
+            _rows(([cell.text for cell in row.cells] for row in part.rows), blocks)
+            for row in islice(part.rows, 1_000):
+                for cell in row.cells:
+                    for paragraph in cell.paragraphs:
+                        _hyperlinks(paragraph, links, "")
+        else:
+            style = (part.style.name or "") if part.style is not None else ""
+            _styled(part.text, style, blocks)
+            _hyperlinks(part, links, part.text)
+    return _properties(document.core_properties)
+
+
+def _styled(text: str, style: str, blocks: Blocks) -> None:
+    name, _, last = style.rpartition(" ")
+    if style == "Title":
+        blocks.heading(1, text)
+    elif name == "Heading" and last.isdecimal():
+        blocks.heading(min(6, max(1, int(last))), text)
+    elif style.startswith("List"):
+        blocks.item(text, depth=int(last) - 1 if last.isdecimal() else 0)
+    else:
+        blocks.paragraph(text, kind="quote" if "Quote" in style else "paragraph")
+
+
+def _hyperlinks(paragraph: Any, links: Links, around: str) -> None:
+    for link in paragraph.hyperlinks:
+        before, _, after = around.partition(link.text)
+        links.add(link.url, link.text, before=before, after=after)
+
+
+# ---------------------------------------------------------------- xlsx
+
+
+def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+    (openpyxl,) = import_extra("documents", "An xlsx file", "openpyxl")
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+    try:
+        for sheet in book.worksheets[: limits.pages]:
+            blocks.heading(2, str(sheet.title))
+            lines = [_line(row) for row in islice(sheet.iter_rows(values_only=True), _MOST_ROWS)]
+            if len(lines) >= _MOST_ROWS:
+                notes.append(f"a sheet is cut after {_MOST_ROWS} rows")
+            for line in lines:
+                for cell in line:
+                    if "://" in cell:
+                        links.add_bare(cell)
+            _rows(iter(lines), blocks)
+        if len(book.worksheets) > limits.pages:
+            notes.append(f"cut after {limits.pages} sheets")
+        core = book.properties
+        return {
+            "title": core.title,
+            "author": core.creator,
+            "language": core.language,
+            "created": core.created,
+            "modified": core.modified,
+            "description": core.subject,
+        }
+    finally:
+        book.close()
+
+
+def _line(row: tuple[Any, ...]) -> list[str]:
+    """The cells of a row up to its last that is not empty."""
+    cells = ["" if cell is None else str(cell) for cell in row[:MOST_COLUMNS]]
+    while cells and not cells[-1]:
+        cells.pop()
+    return cells
+
+
+def _rows(rows: Iterator[list[str]], blocks: Blocks) -> None:
+    """A table; a long one in parts, each with the head."""
+    lines = list(islice(rows, _MOST_ROWS))
+    for at in range(0, len(lines), _ROWS_TOGETHER):
+        if blocks.full:
+            return
+        blocks.table((lines[:1] if at else []) + lines[at : at + _ROWS_TOGETHER])
+
+
+# ---------------------------------------------------------------- pptx
+
+
+def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+    (pptx,) = import_extra("documents", "A pptx file", "pptx")
+    deck = pptx.Presentation(file)
+    slides = list(deck.slides)
+    for slide in slides[: limits.pages]:
+        title = slide.shapes.title
+        heading = "" if title is None else title.text_frame.text
+        blocks.heading(2, heading)
+        for shape in _shapes(slide.shapes):
+            if shape.shape_id == (title.shape_id if title is not None else -1):
+                continue
+            if getattr(shape, "has_table", False):
+                _rows(([cell.text for cell in row.cells] for row in shape.table.rows), blocks)
+            elif shape.has_text_frame:
+                for paragraph in shape.text_frame.paragraphs:
+                    blocks.item("".join(run.text for run in paragraph.runs), depth=paragraph.level)
+                    for run in paragraph.runs:
+                        links.add(run.hyperlink.address, run.text, headings=(heading,))
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            blocks.paragraph(slide.notes_slide.notes_text_frame.text, kind="quote")
+    if len(slides) > limits.pages:
+        notes.append(f"cut after {limits.pages} of {len(slides)} slides")
+    return _properties(deck.core_properties)
+
+
+def _shapes(shapes: Any) -> Iterator[Any]:
+    """All shapes, those in groups too."""
+    waiting = list(reversed(list(shapes)))
+    for _ in range(10_000):
+        if not waiting:
+            return
+        shape = waiting.pop()
+        inner = getattr(shape, "shapes", None)
+        if inner is None:
+            yield shape
+        else:
+            waiting += reversed(list(inner))
+
+
+# ---------------------------------------------------------------- odt
+
+
+def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+    opendocument, teletype, text, table, dc, meta = import_extra(
+        "documents",
+        "An odt file",
+        "odf.opendocument",
+        "odf.teletype",
+        "odf.text",
+        "odf.table",
+        "odf.dc",
+        "odf.meta",
+    )
+    document = opendocument.load(file)
+    plain = teletype.extractText
+    names = {
+        element(check_grammar=False).qname: kind
+        for kind, element in (
+            ("h", text.H),
+            ("p", text.P),
+            ("item", text.ListItem),
+            ("table", table.Table),
+        )
+    }
+    waiting: list[tuple[Any, int]] = [(document.text, -1)]
+    while waiting and not blocks.full:
+        node, depth = waiting.pop()
+        kind = names.get(getattr(node, "qname", None), "")
+        if kind == "h":
+            level = str(node.getAttribute("outlinelevel") or 1)
+            blocks.heading(min(6, int(level)) if level.isdecimal() else 1, plain(node))
+        elif kind == "p":
+            if depth < 0:
+                blocks.paragraph(plain(node))
+            else:
+                blocks.item(plain(node), depth=depth)
+        elif kind == "table":
+            rows = node.getElementsByType(table.TableRow)
+            cells = (
+                [plain(cell) for cell in row.getElementsByType(table.TableCell)] for row in rows
+            )
+            _rows(cells, blocks)
+        else:
+            inner = [child for child in node.childNodes if child.nodeType == 1]
+            waiting += [(child, depth + (kind == "item")) for child in reversed(inner)]
+    for link in document.text.getElementsByType(text.A):
+        links.add(link.getAttribute("href"), plain(link))
+
+    def fact(element: Any) -> str:
+        found = document.meta.getElementsByType(element)
+        return plain(found[0]) if found else ""
+
+    return {
+        "title": fact(dc.Title),
+        "author": fact(dc.Creator) or fact(meta.InitialCreator),
+        "language": fact(dc.Language),
+        "created": fact(meta.CreationDate),
+        "modified": fact(dc.Date),
+        "description": fact(dc.Subject),
+    }
+
+
+_READERS: dict[str, Reader] = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "odt": _odt}

@@ -1,0 +1,168 @@
+"""Plain text and Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from spoor.documents.blocks import Blocks, one_line
+from spoor.documents.declared import iso_date, language_tag, people
+from spoor.documents.document import Document, Limits
+from spoor.documents.links import Links
+from spoor.web.encoding import decode
+
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_LINK = re.compile(
+    r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s()<>]{1,2000}(?:\([^\s()]*\))?)>?[^)\n]{0,300}\)"
+)
+_AUTO = re.compile(r"<(https?://[^\s<>]{1,2000})>", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"^ {0,3}\[([^\[\]\n]{1,200})\]:\s*<?(\S{1,2000}?)>?(?:\s.*)?$", re.MULTILINE
+)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)")
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+([^\n]{1,500})$")
+_ITEM = re.compile(r"( *)(?:[-+*]|(\d{1,9})[.)])\s+(.*)")
+_ROW = re.compile(r"\s*\|.*\|\s*$")
+_RULE = re.compile(r"[\s|:-]+$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
+_IMAGE = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,2000}\)")
+_MARKUP = re.compile(r"(\*\*|__|``?|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
+_FRONT = re.compile(r"---[ \t]*\n(.{0,10000}?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_FACT = re.compile(r"^([A-Za-z_]{1,40}):([^\n]{1,500})$", re.MULTILINE)
+
+
+def read_text(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
+    """Its paragraphs, which empty lines separate."""
+    text, notes = _decoded(content_type, body, limits)
+    blocks, links = Blocks(limits.characters), Links(url, limits.links)
+    for part in _PARAGRAPHS.split(text):
+        blocks.paragraph(part)
+        if blocks.full:
+            break
+    links.add_bare(text)
+    media = content_type.partition(";")[0].strip().lower()
+    notes += ["more links are left out"] if links.cut else []
+    return Document(
+        url,
+        "text",
+        media or "text/plain",
+        blocks=tuple(blocks.blocks),
+        links=tuple(links),
+        notes=tuple(notes),
+    )
+
+
+def _decoded(content_type: str, body: bytes, limits: Limits) -> tuple[str, list[str]]:
+    text, _, clean = decode(body[: 4 * limits.characters], content_type)
+    notes = [] if clean else ["some bytes are no text"]
+    if len(text) > limits.characters or len(body) > 4 * limits.characters:
+        notes.append(f"cut after {limits.characters} characters")
+    return text[: limits.characters].replace("\r\n", "\n").replace("\r", "\n"), notes
+
+
+def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
+    """Its headings, items, code, tables and paragraphs; title, date and author of a YAML head."""
+    text, notes = _decoded(content_type, body, limits)
+    facts: dict[str, str] = {}
+    if front := _FRONT.match(text):
+        facts = {key.lower(): value.strip(" \t\"'") for key, value in _FACT.findall(front[1])}
+        text = text[front.end() :]
+    blocks, links = Blocks(limits.characters), Links(url, limits.links)
+    _Reader(blocks).read(text)
+    _links(text, links)
+    notes += ["more links are left out"] if links.cut else []
+    first = next((block.text for block in blocks.blocks if block.kind == "heading"), "")
+    return Document(
+        url,
+        "markdown",
+        "text/markdown",
+        facts.get("title", "") or first,
+        language_tag(facts.get("lang") or facts.get("language")),
+        iso_date(facts.get("date")),
+        people([facts.get("author")]),
+        facts.get("description", ""),
+        tuple(blocks.blocks),
+        tuple(links),
+        tuple(notes),
+        facts.get("license", "") or facts.get("licence", ""),
+    )
+
+
+def _links(text: str, links: Links) -> None:
+    for match in _LINK.finditer(text):
+        around = {"before": text[max(0, match.start() - 200) : match.start()]}
+        links.add(match[2], _plain(match[1]), after=text[match.end() : match.end() + 200], **around)
+    for match in _AUTO.finditer(text):
+        links.add(match[1])
+    for match in _REFERENCE.finditer(text):
+        links.add(match[2], match[1])
+    links.add_bare(_LINK.sub(" ", _AUTO.sub(" ", _REFERENCE.sub(" ", text))))
+
+
+def _plain(text: str) -> str:
+    text = _LINK.sub(lambda match: match[1], _IMAGE.sub(lambda match: match[1], text))
+    return _MARKUP.sub("", text)
+
+
+class _Reader:
+    """Lines of Markdown → blocks; each line is looked at once."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._open: list[str] = []
+
+    def read(self, text: str) -> None:
+        lines = iter(text.split("\n"))
+        for line in lines:
+            if self._blocks.full:
+                return
+            if fence := _FENCE.match(line):
+                self._end()
+                code: list[str] = []
+                for inner in lines:
+                    if inner.strip().startswith(fence[1]) and not inner.strip().strip(fence[1][0]):
+                        break
+                    code.append(inner)
+                self._blocks.code("\n".join(code), fence[2])
+            elif heading := _HEADING.match(line):
+                self._end()
+                written = heading[2].strip().rstrip("#").rstrip()
+                self._blocks.heading(len(heading[1]), _plain(written), written)
+            elif self._open and _UNDERLINE.match(line) and not _ROW.match(self._open[-1]):
+                title = " ".join(self._open)
+                self._open = []
+                self._blocks.heading(1 if "=" in line else 2, _plain(title), title)
+            elif not line.strip():
+                self._end()
+            else:
+                if _ITEM.match(line) or (
+                    self._open and bool(_ROW.match(line)) != bool(_ROW.match(self._open[-1]))
+                ):
+                    self._end()
+                self._open.append(line)
+        self._end()
+
+    def _end(self) -> None:
+        """End the part that is open."""
+        lines, self._open = self._open, []
+        if not lines:
+            return
+        item = _ITEM.match(lines[0])
+        if item:
+            written = " ".join([item[3], *map(str.strip, lines[1:])])
+            depth, number = len(item[1]) // 2, int(item[2] or 0)
+            self._blocks.item(_plain(written), written, depth, number)
+        elif len(lines) > 1 and all(map(_ROW.match, lines)):
+            rows = [
+                _plain(line).strip().strip("|").split("|")
+                for line in lines
+                if not _RULE.match(line)
+            ]
+            self._blocks.table(rows)
+        elif all(line.startswith("    ") for line in lines):
+            self._blocks.code("\n".join(line[4:] for line in lines))
+        elif all(line.startswith(">") for line in lines):
+            written = "\n".join(line.lstrip("> ") for line in lines)
+            self._blocks.paragraph(_plain(written), written, "quote")
+        elif not all(map(_REFERENCE.match, lines)):
+            written = one_line(" ".join(lines))
+            self._blocks.paragraph(_plain(written), written)

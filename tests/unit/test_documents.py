@@ -1,0 +1,163 @@
+"""Documents of any kind: what they become, and how their kind is told."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import documents
+from documents import AUTHOR, LINK, MAKERS, TITLE
+from spoor import isolate
+from spoor.documents.document import Document, Limits, Unreadable
+from spoor.documents.errors import UnreadableError
+from spoor.documents.extract import extract
+from spoor.documents.kinds import KINDS, Types, tell
+from spoor.isolate import parse_page
+from spoor.setting import DOCUMENT_KINDS
+from spoor.settings import Settings
+
+URL = "http://docs.example/a"
+WORDS = "The zanzibar kiln was lit in spring, and its fire burnt for nine days. " * 5
+BODIES = {kind: make(WORDS) for kind, (make, _) in MAKERS.items()}
+LIES = ("", "application/octet-stream", "text/html", "image/png", "application/pdf", "text/plain")
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_what_a_document_becomes(kind: str) -> None:
+    read = extract(MAKERS[kind][1], URL, BODIES[kind])
+    assert isinstance(read, Document)
+    assert read.kind == kind
+    assert "zanzibar kiln was lit" in read.text
+    assert LINK in [link.url for link in read.links]
+    if kind != "text":  # it says nothing of itself
+        assert (read.title, read.language) == (TITLE, "en-GB")
+    if kind not in ("text", "xml"):
+        assert read.author.startswith(AUTHOR)
+        assert read.date[:4] in ("2024", "2000") or kind == "xlsx"
+    if kind not in ("text", "xml", "json"):
+        assert read.headings == ("Of fire",)
+        assert {block.headings for block in read.blocks if "zanzibar" in block.text} == {
+            ("Of fire",)
+        }
+    for block in read.blocks:
+        assert read.text[block.begin : block.begin + len(block.text)] == block.text
+    few = extract(MAKERS[kind][1], URL, BODIES[kind], Limits(characters=40))
+    assert isinstance(few, Document)
+    assert len(few.text) <= 40
+    assert few.notes
+
+
+def test_boilerplate_goes_and_tables_and_code_stay() -> None:
+    source = (
+        "<title>t</title><nav><a href=/>Home</a></nav><main><h1>Kilns &amp; co</h1><p>A kiln is a "
+        "<b>furnace </b>for <a href='/clay'>burning</a> clay &lt;b&gt; with <code>x*y</code>. It is old"
+        ", and people all over the world have built it.</p><table><tr><th>Name<th>Heat|C<tr><td>"
+        "Bottle<td>1200</table><ol start=3><li>a long first point of the list that is here</ol><pre>"
+        "<code class='language-python'>def f(x):\n    return x</code></pre><blockquote>Words of "
+        "somebody else, said long ago</blockquote></main><footer>Copyright</footer>"
+    )
+    read = extract("text/html", URL, source.encode())
+    assert isinstance(read, Document)
+    assert read.markdown == (
+        "# Kilns & co\n\nA kiln is a **furnace** for [burning](http://docs.example/clay) clay \\<b> "
+        "with `x*y`. It is old, and people all over the world have built it.\n\n"
+        "| Name | Heat\\|C |\n| --- | --- |\n| Bottle | 1200 |\n\n"
+        "3. a long first point of the list that is here\n\n"
+        "```python\ndef f(x):\n    return x\n```\n\n> Words of somebody else, said long ago"
+    )
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
+    as_text = {"text": {"text", "html"}, "markdown": {"markdown", "text", "html"}}
+    for header in (*LIES, MAKERS[kind][1]):
+        told = tell(BODIES[kind], header, URL)
+        assert told.kind in as_text.get(kind, {kind})
+        assert (
+            told.kind in as_text or KINDS[told.kind].media_type.partition("/")[0] in told.media_type
+        )
+    assert tell(BODIES[kind], MAKERS[kind][1]).kind == kind
+    assert Types().takes(tell(BODIES[kind][:2_048], "application/octet-stream"))
+
+
+def test_what_has_no_text_is_taken_on_request() -> None:
+    png = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
+    archive = documents.zipped({"a.txt": b"x"})
+    for body, kind, media in (
+        (png, "image", "image/png"),
+        (archive, "archive", "application/zip"),
+        (b"\x1f\x8b\x08\0\0\0\0\0\0\3", "archive", "application/x-gzip"),
+        (b"ID3\3\0\0\0\0\0\x21", "audio", "audio/mpeg"),
+        (b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41", "video", "video/mp4"),
+        (b"\0\1\2\3" * 9, "other", "application/octet-stream"),
+    ):
+        for header in ("", "text/html", "application/pdf", media):
+            told = tell(body, header)
+            assert told.kind == (
+                "html" if kind == "other" and header in ("", "text/html") else kind
+            )
+            if told.kind == kind:
+                assert not Types().takes(told)
+    wanted = Types.of(Settings(want=("type:application/zip",), type_limits=("archive=9",)))
+    assert wanted.takes(tell(archive, ""))
+    assert not wanted.takes(tell(png, ""))
+    assert (wanted.most("archive"), wanted.most("html")) == (9, 10 << 20)
+    assert Types.of(Settings(types=("image,pdf",))).taken == ("image", "pdf")
+    assert set(KINDS) == set(DOCUMENT_KINDS)
+
+
+@given(st.sampled_from([*MAKERS]), st.data())
+@settings(max_examples=60, deadline=None)
+def test_nothing_that_a_document_holds_raises(kind: str, data: st.DataObject) -> None:
+    if kind == "pdf":  # PDFium is asked in a helper only
+        kind = "epub"
+    body = bytearray(BODIES[kind])
+    for _ in range(data.draw(st.integers(0, 4))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(body)))
+    read = extract(MAKERS[kind][1], URL, bytes(body[:cut]))
+    assert isinstance(read, Document | Unreadable)
+
+
+def test_hostile_documents_cost_one_document_each() -> None:
+    for name, (media, body, reason) in documents.hostile().items():
+        if not body:
+            continue  # the driver sees to that
+        with pytest.raises(UnreadableError, match=reason):
+            parse_page(body, f"http://docs.example/{name}", content_type=media)
+    many = documents.long_pdf(10_000)
+    page = parse_page(many, URL, content_type="text/html")
+    assert page.content_type == "application/pdf"
+    assert page.flags == {"not-html", "truncated"}
+    assert page.text.split().count("kiln") == 2_000
+    read = isolate.extract("", URL, many)
+    assert isinstance(read, Document)
+    assert read.notes == ("cut after 2000 of 10000 pages",)
+    helper = isolate._documents.helper
+    assert helper is not None
+    status = Path("/proc", str(helper._process.pid), "status").read_text("ascii")
+    most = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    assert int(most.split()[1]) < 200_000
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# " + " " * 60_000 + "x",
+        "[a](" * 15_000,
+        "|" * 60_000 + " x",
+        "---\n" * 15_000,
+        "---\na:" + " " * 60_000 + "\n---\n",
+        "http://a.b/" + "(" * 60_000,
+        "*_" * 30_000,
+        "\n \n" * 20_000,
+    ],
+)
+def test_markdown_is_read_in_linear_time(source: str) -> None:
+    began = time.process_time()
+    assert isinstance(extract("text/markdown", URL, source.encode()), Document | Unreadable)
+    assert time.process_time() - began < 0.5
