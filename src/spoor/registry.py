@@ -62,6 +62,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "llm": "spoor.judges.llm:Llm",
         "media-type": "spoor.judges.facts:MediaType",
         "not": "spoor.judges.combined:Not",
+        "relevance": "spoor.judges.relevance:Relevance",
         "semantic": "spoor.judges.semantic:Semantic",
         "text-pattern": "spoor.judges.facts:TextPattern",
         "tf-idf": "spoor.judges.similarity:TfIdf",

@@ -18,10 +18,12 @@ from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Function, Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Answer, Llm
+from spoor.judges.relevance import Relevance
 from spoor.judges.semantic import Semantic
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import judge_of_topic, topic_of
+from spoor.judges.wish import parse
 from spoor.protocols import Judge
 from spoor.testing import check_judge
 from spoor.testing.judges import odd_pages, ordinary_pages
@@ -29,6 +31,7 @@ from spoor.types import Judgement, Page, State
 from spoor.web.text import DocumentFrequencies, Vectors
 
 WORDS = ("kiln", "glaze", "clay", "pottery", "harbour", "engine")
+EXAMPLE = Page("http://a.example/", title="A kiln", text="The kiln is hot. Glaze and clay.")
 TEXT = "kilns, glaze and clay: all of pottery"
 
 
@@ -70,6 +73,7 @@ MADE: dict[str, Callable[[], Judge]] = {
     "llm": lambda: Llm(asked, TfIdf([TEXT]), prompt="Pots?", budget=20.0),
     "media-type": lambda: MediaType("application/*"),
     "not": lambda: Not(Label("target")),
+    "relevance": lambda: Relevance(parse("kiln, clay pottery, -harbour"), positive=[EXAMPLE]),
     "semantic": lambda: Semantic([TEXT, "harbours"], letters, threshold=0.9),
     "text-pattern": lambda: TextPattern(r"kil(n|ns)\b"),
     "tf-idf": lambda: TfIdf([TEXT, "harbours"]),
@@ -80,6 +84,8 @@ MADE: dict[str, Callable[[], Judge]] = {
 """Each registered judge, made with what it asks for."""
 
 MORE: dict[str, Callable[[], Judge]] = {
+    "words": lambda: Relevance(parse('glaze "clay pot", title:kiln OR 陶芸 lang:en')),
+    "examples": lambda: Relevance(positive=[EXAMPLE], negative=[Page("http://a/", text="ledger")]),
     "a topic": lambda: judge_of_topic(topic_of("pottery, kiln and clay")),
     "specifications": lambda: judge_of(["label:target", "url:kiln", "text:glaze clay"]),
     "not of a sum": lambda: Not(WeightedSum([Keywords(["kiln"]), Label("target")], [1, 1])),

@@ -27,7 +27,7 @@ Row = dict[str, Any]
 Progress = Callable[[int], None]
 """Called with the number of finished cells."""
 
-KINDS = ("harvest", "tasks", "fleets", "shards")
+KINDS = ("harvest", "tasks", "fleets", "shards", "judges")
 """Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
 
 

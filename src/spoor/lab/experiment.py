@@ -16,11 +16,14 @@ from typing import Any
 
 from spoor.errors import InputError
 from spoor.judges.spec import words_of
+from spoor.lab.manuals import Manual, manual_of
 from spoor.registry import nearest
 
 PACKAGED = "experiments"
 PAGE = "page.toml"
 """No experiment: what the page of a folder of them says (`spoor.lab.papers`)."""
+
+_ORIGINS = ("path", "sources", "generated", "company", "manuals")
 
 TRAININGS = ("leave-one-out", "leave-one-crawled-out")
 
@@ -36,6 +39,8 @@ class WebSpec:
     generated: Mapping[str, Any] = field(default_factory=dict)
     company: Mapping[str, Any] = field(default_factory=dict)
     """Company sites of an exact size: `table` (`english` or `greek`) and `seed`."""
+    manuals: tuple[Manual, ...] = ()
+    """Manuals of Debian packages, downloaded where they are missing (`spoor.lab.manuals`)."""
     sites: tuple[str, ...] = ()
     """Sites that are crawled; none named: every root of the web."""
     roots: tuple[str, ...] = ()
@@ -176,9 +181,9 @@ def read(path: Path, name: str) -> Experiment:
 
 def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
     check_keys(item, WebSpec.__dataclass_fields__, where)
-    given = [key for key in ("path", "sources", "generated", "company") if key in item]
+    given = [key for key in _ORIGINS if key in item]
     if len(given) != 1:
-        raise InputError(f"{where}: give one of path, sources, generated and company")
+        raise InputError(f"{where}: give one of {', '.join(_ORIGINS[:-1])} and {_ORIGINS[-1]}")
     path = str(base / _text(item, "path", where)) if "path" in item else ""
     name = _text(item, "name", where) or (Path(path).name if path else given[0])
     return WebSpec(
@@ -187,6 +192,7 @@ def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
         _strings(item, "sources", where),
         _table(item, "generated", where),
         _table(item, "company", where),
+        tuple(manual_of(row, where) for _, row in _tables(item, "manuals", where)),
         _strings(item, "sites", where),
         _strings(item, "roots", where),
         _text(item, "vectors", where),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.lab import manuals
 from spoor.lab.digests import digest, part_digest
 from spoor.lab.experiment import WebSpec, data_folder
 from spoor.worlds import company
@@ -31,13 +32,27 @@ def web_folder(web: WebSpec, out: Path) -> Path:
         source = [_store_digest(), part_digest("worlds/company.py"), table, seed]
         sites = company.TABLES[table]
         return _made(web, out, source, lambda folder: company.write(folder, sites, seed))
+    if web.manuals:
+        cache = out / "debian"
+        return _made(
+            web,
+            out,
+            [
+                [asdict(manual) for manual in web.manuals],
+                part_digest("lab/manuals.py"),
+                _store_digest(),
+            ],
+            lambda folder: manuals.make(web.manuals, web.name, cache, folder),
+        )
     files = [data_folder() / source for source in web.sources]
     for file in files:
         if not file.exists():
             raise InputError(f"{file} is missing; SPOOR_DATA names the folder of recorded webs")
     stats = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    # Webs of the same sources are one, whatever an experiment calls them.
+    common = replace(web, name=Path(web.sources[0]).parent.name or web.name)
     return _made(
-        web,
+        common,
         out,
         [stats, _store_digest()],
         lambda folder: record(files, folder, keep_going=True),

@@ -45,6 +45,31 @@ def tokens(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
+UNSPACED = re.compile(f"[{_UNSPACED}]+")
+"""Runs of scripts that put no space between words, or join words as freely as Korean does."""
+_TERM = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+(?:['’][^\\W_{_UNSPACED}]+)*")
+
+
+def terms(text: str) -> list[str]:
+    """What pages are compared by, lower-case: words, and pairs of neighbouring characters where a
+    script has no spaces between words (as Chinese, Japanese, Thai; a lone character is a term).
+    O(length)."""
+    text = text.lower()
+    if text.isascii() or not UNSPACED.search(text):
+        return _WORD.findall(text)
+    found: list[str] = []
+    for run in _TERM.findall(text):
+        if len(run) > 2 and UNSPACED.match(run):
+            found += [run[at : at + 2] for at in range(len(run) - 1)]
+        else:
+            found.append(run)
+    return found
+
+
 _CHARACTERS = 8
 """A word and what parts it from the next have fewer, on average."""
 _LEAST = 1_000

@@ -1,0 +1,220 @@
+"""Pseudo-relevance feedback: what the surest pages have in common, and where to cut.
+
+A page is kept as a short vector: its rarest terms and links. From the surest pages a centroid is
+made (Rocchio 1971, with tf-idf weights, each of them left out when it is judged itself); pages are
+ranked by it and by the words of the wish; then again from the new surest pages. The cut between
+relevant and not is where the variance within the two sides is least (Otsu 1979), over the scores of
+this crawl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spoor.types import State
+
+Floats = NDArray[np.float64]
+
+MOST_TERMS = 160
+"""Terms of a page that are kept."""
+MOST_LINKS = 32
+"""Links of a page that are kept."""
+LINKS = 0.5
+"""Weight of the links of a page; its terms have 1."""
+KEPT = 3_000
+"""Pages that are kept at most: the best, and the rest as a uniform sample."""
+VOCABULARY = 150_000
+"""Terms and links whose number of pages is known at most."""
+
+
+class Frequencies:
+    """How many pages have each term or link (by its number), with a bounded memory."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.counts: dict[int, int] = {}
+
+    def add(self, ids: Iterable[int]) -> None:
+        self.pages += 1
+        counts = self.counts
+        for number in ids:
+            counts[number] = counts.get(number, 0) + 1
+        rare = 0
+        while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
+            rare += 1
+            self.counts = {number: n for number, n in self.counts.items() if n > rare}
+
+    def idf(self, ids: NDArray[np.uint32]) -> Floats:
+        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has."""
+        counts = self.counts
+        found = np.array([counts.get(number, 1) for number in ids.tolist()], float)
+        return np.where(found < 2, 0.0, np.log((1 + self.pages) / (1 + found)))
+
+    def save(self) -> State:
+        size = len(self.counts)
+        return {
+            "pages": self.pages,
+            "ids": np.fromiter(self.counts, np.uint32, size),
+            "counts": np.fromiter(self.counts.values(), np.uint32, size),
+        }
+
+    def load(self, state: State) -> None:
+        self.pages = int(state["pages"])
+        self.counts = dict(zip(state["ids"].tolist(), state["counts"].tolist(), strict=True))
+
+
+@dataclass(slots=True)
+class KeptPage:
+    """One page as it is kept."""
+
+    url: str
+    ids: NDArray[np.uint32]
+    """Terms, then links."""
+    often: NDArray[np.uint8]
+    terms: int
+    """How many of the ids are terms."""
+    evidence: Floats
+    """What its words say: (leaves, 2), with what is only like them and without."""
+    near: float = 0.0
+    """How near to one another the words of the wish stand, in [0, 1]."""
+    tongue: float = 1.0
+    """Probability that it is in a language that is wanted."""
+    label: int = 0
+    """1 if a person or the examples say that it is wanted, −1 if not."""
+    told: tuple[float, bool] = (0.0, False)
+    """Score and relevance as last told."""
+    rank: float = 0.0
+    """Its value when it was last judged, by which pages are kept."""
+
+
+@dataclass(slots=True)
+class Model:
+    """What was learned from the surest pages."""
+
+    weights: dict[int, float] = field(default_factory=dict)
+    """Term or link → weight."""
+    scale: float = 1.0
+    """What the surest pages reach, each left out of the centroid in its turn."""
+    cut: float = 0.0
+    """Least value of a relevant page."""
+    top: float = 1.0
+    """Value of the best pages."""
+    best_words: float = 0.0
+    """The most that the words of the wish reached on a page."""
+    seed_words: float = 0.0
+    """What they reached on the least of the surest pages."""
+    pages: int = 0
+    """Pages seen when it was made; 0: there is none."""
+
+    def save(self) -> State:
+        size = len(self.weights)
+        numbers = [self.scale, self.cut, self.top, self.best_words, self.seed_words]
+        return {
+            "ids": np.fromiter(self.weights, np.uint32, size),
+            "weights": np.fromiter(self.weights.values(), np.float64, size),
+            "numbers": np.array(numbers),
+            "pages": self.pages,
+        }
+
+    @classmethod
+    def load(cls, state: State) -> Model:
+        weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
+        scale, cut, top, best, seed = state["numbers"].tolist()
+        return cls(weights, scale, cut, top, best, seed, int(state["pages"]))
+
+
+def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
+    """Weight of each id of a page: tf-idf, terms and links each of length 1 before `LINKS`."""
+    weights = (1.0 + np.log(page.often)) * frequencies.idf(page.ids)
+    for part, share in ((slice(0, page.terms), 1.0), (slice(page.terms, None), LINKS)):
+        norm = float(np.sqrt((weights[part] ** 2).sum()))
+        if norm:
+            weights[part] *= share / norm
+    return weights
+
+
+def matrix(
+    pages: Sequence[KeptPage], frequencies: Frequencies
+) -> tuple[sparse.csr_matrix, NDArray[np.uint32]]:
+    """The vectors of pages as rows, and the id of each column."""
+    sizes = np.array([len(page.ids) for page in pages])
+    ids = np.concatenate([page.ids for page in pages]) if len(pages) else np.zeros(0, np.uint32)
+    often = np.concatenate([page.often for page in pages]) if len(pages) else np.zeros(0)
+    columns, place = np.unique(ids, return_inverse=True)
+    row = np.repeat(np.arange(len(pages)), sizes)
+    begin = np.cumsum(sizes) - sizes
+    is_link = np.arange(len(ids)) - begin[row] >= np.array([page.terms for page in pages])[row]
+    weights = (1.0 + np.log(often)) * frequencies.idf(columns)[place]
+    block = 2 * row + is_link
+    norms = np.sqrt(np.bincount(block, weights**2, minlength=2 * len(pages)))
+    norms[norms == 0] = 1.0
+    weights *= np.where(is_link, LINKS, 1.0) / norms[block]
+    rows = sparse.csr_matrix(
+        (weights, place, np.append(0, np.cumsum(sizes))), shape=(len(pages), len(columns))
+    )
+    return rows, columns
+
+
+def otsu(values: Floats, counts: Floats) -> float:
+    """The value that parts numbers in two with the least variance within the parts; each stands
+    for `counts` pages. The middle between the two numbers next to it; O(n log n)."""
+    order = np.argsort(values, kind="stable")
+    values, counts = values[order], counts[order]
+    below, total = np.cumsum(counts), counts.sum()
+    sums = np.cumsum(values * counts)
+    below, rest = below[:-1], total - below[:-1]
+    if not len(below) or values[0] == values[-1]:
+        return float(values[-1]) if len(values) else 0.0
+    difference = (sums[-1] - sums[:-1]) / rest - sums[:-1] / below
+    between = np.where(np.diff(values) > 0, below * rest * difference**2, -1.0)
+    at = int(between.argmax())
+    return float((values[at] + values[at + 1]) / 2)
+
+
+def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
+    """Kept pages as JSON values and arrays, to save them."""
+    return {
+        "urls": [page.url for page in pages],
+        "sizes": np.array([len(page.ids) for page in pages], np.uint32),
+        "terms": np.array([page.terms for page in pages], np.uint32),
+        "ids": np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)]),
+        "often": np.concatenate([np.zeros(0, np.uint8), *(page.often for page in pages)]),
+        "evidence": np.array([page.evidence for page in pages], float).reshape(
+            len(pages), leaves, 2
+        ),
+        "numbers": np.array(
+            [(page.near, page.tongue, page.told[0], page.rank) for page in pages], float
+        ).reshape(-1, 4),
+        "labels": np.array([page.label for page in pages], np.int8),
+        "relevant": np.array([page.told[1] for page in pages], np.uint8),
+    }
+
+
+def from_arrays(state: State) -> list[KeptPage]:
+    """The pages that `as_arrays` saved."""
+    ends = np.cumsum(state["sizes"].astype(int)).tolist()
+    pages = []
+    for at, url in enumerate(state["urls"]):
+        part = slice(ends[at - 1] if at else 0, ends[at])
+        near, tongue, score, rank = state["numbers"][at].tolist()
+        pages.append(
+            KeptPage(
+                url,
+                state["ids"][part].copy(),
+                state["often"][part].copy(),
+                int(state["terms"][at]),
+                state["evidence"][at].copy(),
+                near,
+                tongue,
+                int(state["labels"][at]),
+                (score, bool(state["relevant"][at])),
+                rank,
+            )
+        )
+    return pages

@@ -1,0 +1,215 @@
+"""Where the words of a wish stand on a page: as they are, inflected, in compounds, with a slip.
+
+Each word or phrase of a wish is a *leaf*. What a page says of a leaf is one number in [0, 1], in
+which the parts of the page count apart, as independent evidence: 1 − Π (1 − weight · saturation).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words
+from spoor.web.text import STOP_WORDS, UNSPACED, stem, terms
+
+WEIGHTS: Mapping[str, float] = {
+    "title": 0.6,
+    "headings": 0.45,
+    "anchors": 0.45,
+    "url": 0.4,
+    "description": 0.3,
+    "text": 0.5,
+}
+"""Part of a page → what a word there is worth at most."""
+INEXACT = 0.6
+"""Worth of a word that is only like the typed one, where the typed one is known."""
+SHORT_TEXT = 300
+"""A text with fewer words counts as one of so many."""
+_LIKE = 0.4
+"""Least share of common character trigrams (Jaccard) of words that are alike."""
+
+FUNCTION_WORDS = STOP_WORDS | frozenset(
+    """der die das den dem des ein eine einer und oder für mit von zu zum zur im am auf aus bei ist
+    le la les un une des du de d l et ou en pour par sur dans avec au aux est
+    el los las uno una unos unas y o u en con por para del al es
+    il lo gli i e ed da di del dei delle della dello degli nel nella con su per che
+    o os as um uma e ou do da dos das no na nos nas em por para com
+    de het een en of van voor met op in is
+    og i på av til for med et en den det som är och ett att från
+    i w z na do o u oraz dla po od za
+    и в на с по из для от о к у не
+    v na s z k o a i se pro
+    ve ile bir için da de
+    dan yang di ke dari untuk
+    ja tai on
+    about pages page""".split()
+)
+"""Words that say little of a topic, in the languages that are met most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One word or phrase of a wish, to be found in one part of the page or in any."""
+
+    shown: str
+    parts: tuple[str, ...]
+    """Its terms; several of a phrase, or of a run without spaces."""
+    ordered: bool = False
+    """Whether the parts must follow one another as words."""
+    field: str = ""
+
+    @property
+    def is_run(self) -> bool:
+        return not self.ordered and bool(UNSPACED.match(self.parts[0]))
+
+
+Tree = tuple[Any, ...]
+"""("all" or "any", subtrees and numbers of leaves …)."""
+
+
+class Matcher:
+    """The leaves of a wish, and how well a term of a page fits each part of them."""
+
+    def __init__(self, wish: Wish | None) -> None:
+        self.leaves: list[Leaf] = []
+        self.wanted = None if wish is None or wish.wanted is None else self._tree(wish.wanted, "")
+        self.unwanted = [] if wish is None else [self._tree(part, "") for part in wish.unwanted]
+        self.parts = list(dict.fromkeys(part for leaf in self.leaves for part in leaf.parts))
+        number = {part: at for at, part in enumerate(self.parts)}
+        self.part_numbers = [tuple(number[part] for part in leaf.parts) for leaf in self.leaves]
+        self._spaced = [(at, part) for at, part in enumerate(self.parts) if not _is_unspaced(part)]
+        self._stems: dict[tuple[str, str], str] = {}
+        self._trigrams = {part: _trigrams(part) for _, part in self._spaced}
+        self._number = number
+        self._phrases = {
+            at: re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, leaf.parts)) + r"(?!\w)")
+            for at, leaf in enumerate(self.leaves)
+            if leaf.ordered
+        }
+
+    # ---------------------------------------------------------------- the tree
+
+    def _tree(self, part: Part, field: str) -> Tree:
+        match part:
+            case Words(words):
+                chosen = [word for word in words if not _says_little(word)] or list(words)
+                return ("all", *(self._leaf(word, field) for word in chosen))
+            case Phrase(words):
+                return ("all", self._leaf(" ".join(words), field, ordered=True))
+            case Field(name, inner):
+                return self._tree(inner, name)
+            case AnyOf(parts):
+                return ("any", *(self._tree(one, field) for one in parts))
+            case AllOf(parts):
+                return ("all", *(self._tree(one, field) for one in parts))
+
+    def _leaf(self, word: str, field: str, *, ordered: bool = False) -> int:
+        parts = tuple(terms(word)) or (word.lower(),)
+        spaced = not any(map(_is_unspaced, parts))
+        leaf = Leaf(word, parts, ordered=spaced and len(parts) > 1, field=field)
+        if leaf not in self.leaves:
+            self.leaves.append(leaf)
+        return self.leaves.index(leaf)
+
+    # ---------------------------------------------------------------- terms
+
+    def fits(self, term: str, stemmer: str) -> tuple[tuple[int, bool, float], ...]:
+        """(part, whether it is the part itself or a form of it, likeness) of each part that a term
+        of a page fits; `stemmer` is the Snowball algorithm for the page's language, if any."""
+        if _is_unspaced(term):
+            at = self._number.get(term)
+            return () if at is None else ((at, True, 1.0),)
+        found = []
+        for at, part in self._spaced:
+            if term == part:
+                found.append((at, True, 1.0))
+            elif term[:2] == part[:2] or (len(part) > 3 and part[:4] in term):
+                likeness, same = self._likeness(term, part, stemmer)
+                if likeness:
+                    found.append((at, same, likeness))
+            elif len(part) > 4 and abs(len(term) - len(part)) < 2 and one_slip(term, part):
+                found.append((at, False, 0.9))
+        return tuple(found)
+
+    def _likeness(self, term: str, part: str, stemmer: str) -> tuple[float, bool]:
+        root = part
+        if stemmer:
+            root = self._stems.get((stemmer, part), "")
+            if not root:
+                root = self._stems[stemmer, part] = stem([part], stemmer)[0]
+            if stem([term], stemmer)[0] == root:
+                return 1.0, True
+        if len(root) > 3 and root in term:
+            return 0.7, False  # a compound, or a form that the stemmer does not know
+        if min(len(term), len(part)) < 5:
+            return 0.0, False
+        if one_slip(term, part):
+            return 0.9, False
+        mine, its = _trigrams(term), self._trigrams[part]
+        common = len(mine & its)
+        likeness = common / (len(mine) + len(its) - common)
+        return (likeness if likeness >= _LIKE else 0.0), False
+
+    # ---------------------------------------------------------------- leaves
+
+    def leaf_counts(
+        self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
+    ) -> tuple[float, float]:
+        """How often a leaf stands in a part of a page, as it is and as something like it, from how
+        often its parts do. `text` is that part of the page, lower-case."""
+        numbers = self.part_numbers[leaf]
+        if leaf in self._phrases:
+            if all(number in exact for number in numbers):
+                return float(len(self._phrases[leaf].findall(text))), 0.0
+            return 0.0, 0.0
+        if len(numbers) == 1:
+            (number,) = numbers
+            part = self.parts[number]
+            if len(part) == 1 and _is_unspaced(part):
+                return float(text.count(part)), 0.0
+            return exact.get(number, 0.0), like.get(number, 0.0)
+        counts = [exact[number] for number in numbers if number in exact]
+        share = len(counts) / len(numbers)
+        if share == 1.0:
+            return min(counts), 0.0
+        return 0.0, share * share * min(counts) if share >= 0.5 else 0.0
+
+
+def _says_little(word: str) -> bool:
+    return word.lower() in FUNCTION_WORDS and not (word.isupper() and len(word) > 1)
+
+
+def _is_unspaced(term: str) -> bool:
+    return not term.isascii() and UNSPACED.match(term) is not None
+
+
+def _trigrams(word: str) -> frozenset[str]:
+    padded = f" {word} "
+    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+@lru_cache(maxsize=65_536)
+def one_slip(word: str, other: str) -> bool:
+    """Whether one letter too many, too few or wrong, or two exchanged, lie between two words
+    (restricted Damerau–Levenshtein distance 1)."""
+    if abs(len(word) - len(other)) > 1 or word == other:
+        return False
+    short, long = sorted((word, other), key=len)
+    at = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    if short[at + 1 :] == long[at + 1 :]:
+        return True
+    return short[at + 2 :] == long[at + 2 :] and short[at : at + 2] == long[at : at + 2][::-1]
+
+
+def leaves_of(tree: Tree) -> Iterable[int]:
+    """The leaves of a tree."""
+    for node in tree[1:]:
+        if isinstance(node, int):
+            yield node
+        else:
+            yield from leaves_of(node)

@@ -1,0 +1,69 @@
+"""The language of a page: what it says of itself, or what an identifier makes of its main text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from spoor.types import Page
+
+STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
+    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""Code of a language → its Snowball algorithm."""
+SAMPLE = 1_200
+"""Characters by which a language is identified: more tell little more, and take longer."""
+
+
+@lru_cache(maxsize=256)
+def stemmer_of(declared: str) -> str:
+    """The Snowball algorithm for the language that a page declares; English where it says none, and
+    empty for one that has no algorithm."""
+    code = declared.strip().lower().replace("_", "-").partition("-")[0]
+    name = STEMMERS.get(code, "" if code else "english")
+    import snowballstemmer
+
+    return name if name in snowballstemmer.algorithms() else ""
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def identified(page: Page) -> list[tuple[str, float]]:
+    """(language, probability) by the main text of a page, the most probable first. About 1 ms, and
+    a second and 120 MB once."""
+    text = page.text
+    begin = max(0, min(len(text) // 6, len(text) - SAMPLE))  # menus stand above, notes below
+    sample = f"{page.title} {text[begin : begin + SAMPLE]}".strip()
+    sample = sample.encode("utf-8", "replace").decode("utf-8")
+    if not any(map(str.isalpha, sample)):
+        return []
+    return [(str(code), float(share)) for code, share in _identifier().rank(sample)]
+
+
+def probability(page: Page, languages: Sequence[str], unwanted: Sequence[str]) -> float:
+    """Probability that a page is in one of the languages, and in none that is not wanted; codes of
+    ISO 639-1. Norwegian is one language, whatever a page calls it."""
+    ranked = [(_one(code), share) for code, share in identified(page)]
+    if not ranked:
+        return 0.0
+    not_wanted = sum(share for code, share in ranked if code in map(_one, unwanted))
+    if not languages:
+        return max(0.0, 1.0 - not_wanted)
+    wanted = sum(share for code, share in ranked if code in set(map(_one, languages)))
+    return min(1.0, max(0.0, wanted - not_wanted))
+
+
+def _one(code: str) -> str:
+    return "no" if code in ("nb", "nn") else code

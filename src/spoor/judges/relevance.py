@@ -1,0 +1,349 @@
+"""The default judge of words and examples: it knows more with every page, and judges anew.
+
+1. **Evidence.** Each word of the wish is looked for in the title, headings, URL, description and
+   text of the page and in the anchors that led to it (`spoor.judges.matching`).
+2. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
+   this topic have in common on this site: terms and links (`spoor.judges.feedback`). Examples, and
+   what a person says of a page, are sure from the beginning.
+3. **Cut.** Found on the scores of this crawl (Otsu); below 16 pages, a fixed one on the evidence.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from spoor.errors import InputError
+from spoor.judges.feedback import (
+    KEPT,
+    Floats,
+    KeptPage,
+    Model,
+    as_arrays,
+    from_arrays,
+    matrix,
+    otsu,
+    vector,
+)
+from spoor.judges.matching import INEXACT, Matcher, Tree
+from spoor.judges.reading import Reader
+from spoor.judges.wish import Wish
+from spoor.types import Judgement, Page, State
+
+FIRST = 16
+"""Pages before the first feedback."""
+SOON = 8
+"""One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
+GROWTH = 1.5
+"""A feedback comes when there are so many times as many pages as at the last one …"""
+LATEST = 1_000
+"""… and at most so many pages after it."""
+SEEDS = 6
+"""Surest pages in the first round; as many more in each further one."""
+ROUNDS = 3
+SURE = 0.15
+"""Least evidence of a sure page."""
+EVIDENCE = 0.3
+"""Weight of the evidence beside likeness to the surest pages, which has 1."""
+LEAST_LIKENESS = 0.05
+"""Likeness that counts as full at least: surest pages that are less alike have little in common."""
+FIXED_CUT = 0.3
+"""Least evidence of a relevant page before the first feedback."""
+DOUBT = 24.0
+"""So many pages are worth as much as the fixed cut when the cut is found."""
+
+
+class Relevance:
+    """Score: 0.5 at the cut, 1 for the best pages of the crawl; relevant from 0.5 on.
+
+    `beta` says how much more recall counts than precision (as in F-beta): the cut is divided by its
+    root. Memory is bounded: `KEPT` pages of at most 1.2 kB each.
+    """
+
+    threshold = 0.5
+
+    def __init__(
+        self,
+        wish: Wish | None = None,
+        *,
+        positive: Sequence[Page] = (),
+        negative: Sequence[Page] = (),
+        beta: float = 1.0,
+    ) -> None:
+        if wish is None and not positive:
+            raise InputError("a judge needs words or at least one page that is wanted")
+        if not 0.1 <= beta <= 10:
+            raise InputError(f"beta lies in [0.1, 10], not {beta!r}")
+        self._wish = wish
+        self._matcher = Matcher(wish)
+        self._beta = beta
+        self._reader = Reader(wish, self._matcher)
+        self._pages: dict[str, KeptPage] = {}
+        self._examples: list[KeptPage] = []
+        self._model = Model()
+        self._labelled = False
+        self._surer = 0
+        """Pages since the last feedback that would be among the surest."""
+        for label, pages in ((1, positive), (-1, negative)):
+            for page in pages:
+                example, _ = self._reader.read(page)
+                example.label = label
+                self._examples.append(example)
+        if self._examples:
+            self._learn()
+
+    # ---------------------------------------------------------------- one page
+
+    def judge(self, page: Page) -> Judgement:
+        kept, reasons = self._reader.read(page)
+        before = self._pages.get(page.url)
+        kept.label = before.label if before else 0
+        self._pages[page.url] = kept
+        evidence = self._evidence([kept])[0]
+        self._surer += bool(evidence > self._model.seed_words)
+        if self._reader.frequencies.pages >= self._due():
+            self._learn()
+            evidence = self._evidence([kept])[0]
+        likeness = 0.0
+        if self._model.pages:
+            weights = self._model.weights
+            values = vector(kept, self._reader.frequencies)
+            shares = [
+                (weights.get(number, 0.0) * value, number)
+                for number, value in zip(kept.ids.tolist(), values.tolist(), strict=True)
+            ]
+            likeness = sum(share for share, _ in shares) / self._model.scale
+        value = _value(self._model, evidence, np.array(likeness))
+        score, relevant = self._told(kept, float(value), float(evidence))
+        kept.told, kept.rank = (score, relevant), float(value)
+        if len(self._pages) > KEPT:
+            self._drop()
+        why = tuple(reasons) if score else ()
+        if score and likeness > 0.05:
+            why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
+        if score and not why:
+            why = (("its words, with those of other pages", score),)
+        return Judgement(score, relevant, float(relevant), why)
+
+    def _told(self, page: KeptPage, value: float, evidence: float) -> tuple[float, bool]:
+        """Score and relevance of a page by its value on this crawl."""
+        if page.label:
+            return (1.0, True) if page.label > 0 else (0.0, False)
+        if self._model.pages:
+            cut, top = self._model.cut / self._beta**0.5, self._model.top
+        else:
+            cut, top = FIXED_CUT / self._beta**0.5, 1.0
+            value = evidence
+        if self._wish is not None and not self._matcher.wanted:
+            value, cut, top = page.tongue, 0.5, 1.0  # a language is all that is wanted
+        elif page.tongue < 0.5:
+            value = min(value, 0.5 * cut)
+        if self._unwanted(page):
+            value = min(value, 0.5 * cut)
+        if value < cut:
+            return round(min(0.49, 0.5 * max(0.0, value) / cut), 2), False
+        above = (value - cut) / max(top - cut, 1e-9)
+        return round(min(1.0, 0.5 + 0.5 * above), 2), True
+
+    def _unwanted(self, page: KeptPage) -> bool:
+        leaves = page.evidence[:, 0]
+        equal = np.ones(len(leaves))
+        return any(
+            float(_combined(tree, leaves[None], equal)[0]) >= FIXED_CUT
+            for tree in self._matcher.unwanted
+        )
+
+    # ---------------------------------------------------------------- values
+
+    def _evidence(self, pages: Sequence[KeptPage]) -> Floats:
+        """What the words of the wish say of pages, in [0, 1]."""
+        matcher = self._matcher
+        if not matcher.wanted or not pages:
+            return np.zeros(len(pages))
+        both = np.array([page.evidence for page in pages])
+        count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
+        # Where this crawl does not know a word, what is like it stands for it.
+        unknown = (count >= FIRST) & (exact * 10 < like)
+        leaves = np.where(
+            unknown,
+            both[:, :, 1],
+            both[:, :, 0] + INEXACT * (both[:, :, 1] - both[:, :, 0]),
+        )
+        weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
+        values = _combined(matcher.wanted, leaves, weights)
+        near = np.array([page.near for page in pages])
+        return np.minimum(1.0, values * (1.0 + 0.15 * near))
+
+    # ---------------------------------------------------------------- feedback
+
+    def _due(self) -> int:
+        last = self._model.pages
+        if last < FIRST:
+            return FIRST
+        if self._surer:
+            return last + max(SOON, last // SOON)
+        return min(int(GROWTH * last), last + LATEST)
+
+    def _learn(self) -> None:
+        """Find the surest pages, what they have in common, and the cut."""
+        kept = [*self._pages.values()]
+        pages = [*self._examples, *kept]
+        evidence = self._evidence(pages)
+        allowed = np.array([page.tongue >= 0.5 and not self._unwanted(page) for page in pages])
+        labels = np.array([page.label for page in pages])
+        rows, columns = matrix(pages, self._reader.frequencies)
+        model = Model(
+            best_words=float(evidence.max()), pages=max(self._reader.frequencies.pages, 1)
+        )
+        sure = (evidence >= min(SURE, max(0.6 * model.best_words, 0.05))) & allowed & (labels >= 0)
+        value = np.where(allowed, evidence / model.best_words if model.best_words else 0.0, 0.0)
+        background = np.asarray(rows.mean(axis=0)).ravel()
+        refused = labels < 0
+        if refused.any():
+            background += np.asarray(rows[refused].mean(axis=0)).ravel()
+        likeness: Floats = np.zeros(len(pages))
+        for round_number in range(1, ROUNDS + 1):
+            order = np.argsort(-value, kind="stable")
+            chosen = [at for at in order.tolist() if sure[at] and not labels[at] and value[at] > 0]
+            given = np.flatnonzero(labels > 0).tolist()
+            seeds = given + chosen[: max(0, SEEDS * round_number - len(given))]
+            if not seeds:
+                break
+            shares = np.where(labels[seeds] > 0, 1.0, np.maximum(value[seeds], 1e-6))
+            shares /= shares.sum()
+            seed_rows = rows[seeds]
+            mean = np.asarray(seed_rows.T @ shares).ravel()
+            centroid = np.where(mean > 0, mean - background, 0.0)
+            likeness = np.asarray(rows @ centroid).ravel()
+            # A page has no part in the centroid by which it is judged.
+            squares = np.asarray(seed_rows.multiply(seed_rows).sum(axis=1)).ravel()
+            if len(seeds) > 1:
+                alone = likeness[seeds] - shares * squares
+                likeness[seeds] = alone / np.maximum(1.0 - shares, 1e-9)
+            best = np.sort(likeness)[-max(3, len(seeds) // 2) :]
+            model.scale = max(float(best.mean()), LEAST_LIKENESS)
+            likeness = likeness / model.scale
+            model.weights = {
+                int(number): float(weight)
+                for number, weight in zip(columns, centroid, strict=True)
+                if weight
+            }
+            value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)
+            sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
+        self._model, self._surer = model, 0
+        model.seed_words = float(np.sort(evidence)[-SEEDS:][0])
+        counted = value[len(self._examples) :]
+        if len(counted):
+            others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
+            weights = self._weights(counted, others)
+            fixed = (EVIDENCE + 1.0) * 0.5
+            found = otsu(counted, weights)
+            doubt = DOUBT / (DOUBT + weights.sum())
+            model.cut = max((1.0 - doubt) * found + doubt * fixed, 1e-6)
+            model.top = float(np.sort(counted)[-10:].mean())
+        else:
+            model.cut, model.top = (EVIDENCE + 1.0) * 0.5, EVIDENCE + 1.0
+        model.top = max(model.top, model.cut * 1.1)
+        for page, its in zip(kept, counted.tolist(), strict=True):
+            page.rank = its
+        self._likeness = likeness[len(self._examples) :]
+
+    def _weights(self, values: Floats, others: int) -> Floats:
+        """How many pages each kept page stands for: of those that are kept as a sample, also for
+        the pages that were dropped."""
+        weights = np.ones(len(values))
+        if others and len(values) > KEPT // 3:
+            sample = np.argsort(-values, kind="stable")[KEPT // 3 :]
+            weights[sample] += others / len(sample)
+        return weights
+
+    def _drop(self) -> None:
+        """Keep what is labelled, the best third, and a sample of the rest by the hash of URLs."""
+        pages = list(self._pages.values())
+        order = sorted(
+            range(len(pages)), key=lambda at: (-abs(pages[at].label), -pages[at].rank, at)
+        )
+        best = set(order[: KEPT // 3])
+        rest = sorted(
+            order[KEPT // 3 :], key=lambda at: zlib.crc32(pages[at].url.encode("utf-8", "replace"))
+        )
+        chosen = best | set(rest[: KEPT // 2])
+        self._pages = {page.url: page for at, page in enumerate(pages) if at in chosen}
+
+    # ---------------------------------------------------------------- revisions and labels
+
+    def revise(self) -> Sequence[tuple[str, Judgement]]:
+        if self._reader.frequencies.pages < FIRST and not self._examples and not self._labelled:
+            return []
+        self._labelled = False
+        self._learn()
+        kept = [*self._pages.values()]
+        evidence = self._evidence(kept)
+        revised = []
+        for page, words, likeness in zip(
+            kept, evidence.tolist(), self._likeness.tolist(), strict=True
+        ):
+            score, relevant = self._told(page, page.rank, words)
+            if (score, relevant) == page.told:
+                continue
+            page.told = score, relevant
+            why = [("its words", round(words, 3))] if words > 0 else []
+            if likeness > 0.05:
+                why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
+            if page.label:
+                why = [("a person said so", float(page.label))]
+            why = why or [("with those of other pages", score)]
+            revised.append((page.url, Judgement(score, relevant, float(relevant), tuple(why))))
+        return revised
+
+    def label(self, url: str, relevant: bool) -> None:
+        page = self._pages.get(url)
+        if page is not None:
+            page.label = 1 if relevant else -1
+            self._labelled = True
+
+    # ---------------------------------------------------------------- state
+
+    def save(self) -> State:
+        leaves = len(self._matcher.leaves)
+        return {
+            "read": self._reader.save(),
+            "pages": as_arrays([*self._pages.values()], leaves),
+            "examples": as_arrays(self._examples, leaves),
+            "model": self._model.save(),
+            "labelled": self._labelled,
+            "surer": self._surer,
+        }
+
+    def load(self, state: State) -> None:
+        self._reader.load(state["read"])
+        self._pages = {page.url: page for page in from_arrays(state["pages"])}
+        self._examples = from_arrays(state["examples"])
+        self._model = Model.load(state["model"])
+        self._labelled = bool(state["labelled"])
+        self._surer = int(state["surer"])
+
+
+def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
+    words = EVIDENCE * evidence / model.best_words if model.best_words else np.zeros_like(evidence)
+    value: Floats = words + np.clip(likeness, 0.0, 1.5)
+    return value
+
+
+def _combined(tree: Tree, leaves: Floats, weights: Floats) -> Floats:
+    """The value of a tree from those of its leaves, (pages, leaves): of `any` the best, of `all`
+    the square of the mean root, in which a rare word weighs more."""
+    kind, *nodes = tree
+    columns = [
+        leaves[:, node] if isinstance(node, int) else _combined(node, leaves, weights)
+        for node in nodes
+    ]
+    if kind == "any":
+        return np.asarray(np.max(columns, axis=0))
+    each = np.array(
+        [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
+    )
+    roots = np.sqrt(np.array(columns))
+    return np.asarray((roots * (each / each.sum())[:, None]).sum(axis=0) ** 2)

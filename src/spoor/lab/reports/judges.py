@@ -1,0 +1,113 @@
+"""The report of an experiment with judges: what each tells, by half, by language, by form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, number
+from spoor.lab.reports.report import Report
+from spoor.lab.results import Cells, Results, grouped
+
+FIGURES = ("precision", "recall", "f1", "average_precision", "best_f1")
+HEAD = ("judge", "judged", "tasks", "precision", "recall", "F1", "average precision", "best F1")
+TYPED = "as typed"
+
+
+def blocks(results: Results) -> Iterator[Block]:
+    """All tables."""
+    rows = [row for row in results.rows if row["form"] == TYPED]
+    yield Prose(
+        "Means over tasks. **judged**: at `arrival`, each page once in breadth-first order, or at "
+        "the `end`, with all revisions. **best F1**: at the threshold that is best for the very "
+        "task, which nobody knows; its distance from F1 is what the cut costs. The classifier is "
+        "told all labels, and judges each page by a model of the other pages: it is no rival."
+    )
+    for (half,), mine in grouped(rows, "half").items():
+        yield Heading(f"Words as typed: the half for {half}")
+        yield means(mine)
+    yield Heading("By language")
+    yield by_language(rows)
+    yield Heading("Forms of one wish")
+    yield Prose("F1 at the end, over the tasks that have the form, beside the same tasks as typed.")
+    yield by_form(results.rows)
+    yield Heading("Examples without negatives")
+    examples = [row for row in results.rows if row["form"].endswith("examples")]
+    for (half,), mine in grouped(examples, "half").items():
+        yield Heading(f"The half for {half}", 3)
+        yield means(mine, "form")
+    yield Heading("Each task")
+    yield each(rows)
+
+
+def summary(results: Results) -> Iterator[Block]:
+    """The means over all tasks."""
+    yield means([row for row in results.rows if row["form"] == TYPED])
+
+
+def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterator[Picture]:
+    """None."""
+    return iter(())
+
+
+REPORT = Report(blocks, summary, figures, target_key="words")
+
+
+def means(rows: Cells, *more: str) -> Grid:
+    """By judge and moment: means over tasks."""
+    lines = []
+    for names, mine in grouped(rows, "contender", *more, "when").items():
+        shown = [" · ".join(map(str, names[:-1])), names[-1], str(len(mine))]
+        lines.append([*shown, *(number(_mean(mine, key)) for key in FIGURES)])
+    return Grid(HEAD, lines, names=2)
+
+
+def by_language(rows: Cells) -> Grid:
+    """Mean F1 of each judge by language; both halves."""
+    names = list(dict.fromkeys((row["contender"], row["when"]) for row in rows))
+    lines = []
+    for (language,), mine in sorted(grouped(rows, "language").items()):
+        values = [
+            number(_mean([r for r in mine if (r["contender"], r["when"]) == name], "f1"))
+            for name in names
+        ]
+        tasks = {(row["web"], row["words"]) for row in mine}
+        lines.append([language, str(len(tasks)), *values])
+    return Grid(("language", "tasks", *(f"{name}, {when}" for name, when in names)), lines)
+
+
+def by_form(rows: Cells) -> Grid:
+    """Mean F1 of the forms of a wish, beside the same tasks as they are typed."""
+    lines = []
+    latest = {"relevance": "end"}
+    for (name,), mine in grouped(rows, "contender").items():
+        some = [row for row in mine if row["when"] == latest.get(name, "arrival")]
+        typed = {(row["web"], row["words"]): row["f1"] for row in some if row["form"] == TYPED}
+        for (form,), those in grouped(some, "form").items():
+            if form == TYPED or form.endswith("examples"):
+                continue
+            base = [typed[row["web"], row["words"]] for row in those]
+            own = _mean(those, "f1")
+            difference = f"{own - float(np.mean(base)):+.3f}"
+            line = [name, form, str(len(those)), number(own), number(np.mean(base)), difference]
+            lines.append(line)
+    return Grid(("judge", "form", "tasks", "F1", "as typed", "difference"), lines, names=2)
+
+
+def each(rows: Cells) -> Grid:
+    """F1 of every task."""
+    names = list(dict.fromkeys((row["contender"], row["when"]) for row in rows))
+    lines = []
+    for (half, web, words), mine in grouped(rows, "half", "web", "words").items():
+        own = {(row["contender"], row["when"]): number(row["f1"], 2) for row in mine}
+        first = mine[0]
+        told = [half, web, words, f"{first['wanted']} of {first['pages']}"]
+        lines.append([*told, *(own.get(name, "–") for name in names)])
+    head = ("half", "web", "words", "wanted", *(f"{name}, {when}" for name, when in names))
+    return Grid(head, lines, names=4)
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float:
+    return float(np.mean([row[key] for row in rows])) if rows else float("nan")
