@@ -87,6 +87,7 @@ class Loopback:
         """Request lines and headers."""
         self.connections = 0
         self.port = 0
+        self._handlers: set[asyncio.Task[None]] = set()
 
     @property
     def pages(self) -> list[str]:
@@ -101,9 +102,21 @@ class Loopback:
             yield self
         finally:
             server.close()
+            # A connection that has just come in has its task some rounds of the loop later, and one
+            # that were left behind would be destroyed while it waits.
+            for _ in range(10):
+                await asyncio.sleep(0)
+                for task in self._handlers:
+                    task.cancel()
+            if self._handlers:
+                await asyncio.wait(self._handlers)
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._handlers.add(task)
+        task.add_done_callback(self._handlers.discard)
         try:
             self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
             head = self.heads[-1].split("\r\n")

@@ -144,7 +144,7 @@ def test_scrapy_ends_with_one_line_and_exit_code_2(tmp_path: Path) -> None:
         [sys.executable, "-m", "scrapy", "runspider", str(spider), "-L", "ERROR"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=400,
         check=False,
         cwd=tmp_path,
     )

@@ -145,7 +145,7 @@ def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], sai
 
 def until(told: Callable[[], Any], process: subprocess.Popen[bytes]) -> Any:
     """What is told, once it is anything."""
-    end = time.monotonic() + 200
+    end = time.monotonic() + 400
     while time.monotonic() < end:
         assert process.poll() is None, process.communicate()
         with contextlib.suppress(InputError, OSError):

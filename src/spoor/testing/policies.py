@@ -320,7 +320,7 @@ class _Subject:
                 corrected = []
                 for _ in range(2):
                     policy.load(unpack(mine))
-                    for link in range(50):
+                    for link in range(0, 50, 5):  # a correction may train all anew
                         policy.relearn(link, *_CORRECTED[link % 2])
                     corrected.append(pack(policy.save()))
                 self.demand(corrected[0] == corrected[1], "relearn differs after a load")
