@@ -3,6 +3,7 @@ no test fails because the machine is slow."""
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -26,3 +27,10 @@ LONG = ("test_docs.py", "test_shards.py", "test_policies.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONG and "e2e" not in item.path.parts)
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is looked for less often, and not among what was imported and collected."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

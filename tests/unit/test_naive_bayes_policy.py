@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
-from subprocess import run as process
 from typing import Any
 
 import numpy as np
@@ -402,7 +400,9 @@ def test_the_command_line_refuses_what_does_not_fit(
 
 
 @pytest.mark.server
-def test_a_live_crawl_with_a_trained_model(webs: dict[str, Path], tmp_path: Path) -> None:
+def test_a_live_crawl_with_a_trained_model(
+    webs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = {}
     with served(webs["new"]) as port:
         for policy in ("naive-bayes", "breadth-first"):
@@ -412,14 +412,8 @@ def test_a_live_crawl_with_a_trained_model(webs: dict[str, Path], tmp_path: Path
             command += ["--policy", policy, "--out", str(tmp_path / policy), "--no-warc"]
             if policy == "naive-bayes":
                 command += ["--model", str(webs["model"])]
-            done = process(
-                [sys.executable, "-m", "spoor", *command],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            found[policy] = json.loads(done.stdout)["found"]
+            assert spoor(command) == 0
+            found[policy] = json.loads(capsys.readouterr().out)["found"]
     assert found["naive-bayes"] > 1.5 * found["breadth-first"]
 
 

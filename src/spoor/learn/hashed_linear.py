@@ -70,7 +70,7 @@ class HashedLinear:
 
     def save(self) -> State:
         """Only weights that hold something."""
-        held = np.flatnonzero(self.w)
+        held = np.flatnonzero(self.w != 0.0)
         return {"at": held, "w": self.w[held]}
 
     def load(self, state: State) -> None:

@@ -104,7 +104,7 @@ class MixedEffectsRegression:
 
     def save(self) -> State:
         """Only slots that hold something."""
-        held = np.flatnonzero(self.h[1:]) + 1
+        held = np.flatnonzero(self.h[1:] != 0.0) + 1
         return {
             "slots": held.astype(np.int64),
             "w": self.w[held],

@@ -74,7 +74,7 @@ class Groups:
         return np.concatenate([*links, waiting])
 
     def save(self) -> State:
-        tried = np.flatnonzero(self.tried[:, 0])
+        tried = np.flatnonzero(self.tried[:, 0] != 0.0)
         return {
             "members": {
                 "groups": np.fromiter(self.members, np.int32, len(self.members)),
