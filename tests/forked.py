@@ -11,11 +11,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-IMPORTED = ("scrapy.crawler", "scrapy.linkextractors", "scrapy.spiders", "scrapy.utils.reactor")
-IMPORTED += ("spoor.integrations.scrapy", "spoor.integrations.scrapy.scheduler", "spoor.crawl")
+IMPORTED = [
+    *("scrapy.crawler", "scrapy.linkextractors", "scrapy.spiders", "scrapy.utils.reactor"),
+    *("spoor.integrations.scrapy", "spoor.integrations.scrapy.scheduler", "spoor.crawl"),
+]
 
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(list(IMPORTED))
+_forks.set_forkserver_preload(IMPORTED)
 
 
 def run_script(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -66,25 +66,19 @@ def test_killed_it_goes_on_and_loses_nothing(
 ) -> None:
     out = tmp_path / "run"
     with served(rolling(60.0, 0.4)) as port:
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "spoor",
-                *(part for part in command(port, out) if part != "--json"),
-            ],
-            stdout=subprocess.PIPE,
-        )
-        assert process.stdout is not None
-        for _ in range(3):
-            assert process.stdout.readline()
-        os.kill(process.pid, signal.SIGKILL)
-        process.stdout.close()
-        process.wait()
+        told = [part for part in command(port, out, "--for", "400s") if part != "--json"]
+        watch = [sys.executable, "-m", "spoor", *told]
+        with subprocess.Popen(watch, stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout is not None
+                for _ in range(3):
+                    assert process.stdout.readline(), "it ended before three lines"
+            finally:
+                os.kill(process.pid, signal.SIGKILL)
         before = lines_of(out)
         assert run(command(port, out, "--for", "2s")) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["resumed"]
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["resumed"]
     after = lines_of(out)
     assert after[: len(before)] == before
     paid = [line["url"] for line in after if line["forager"] is not None]

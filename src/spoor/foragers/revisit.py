@@ -114,9 +114,9 @@ class ChangeRate(_Submits):
             self._grow()
             total = len(self._known.urls)
             fresh = range(self._next_new, min(total, self._next_new + max(1, self._batch // 2)))
+            worth = self.worth(now)  # of those that are not fresh
             self._next_new = fresh.stop
             self._queue.extend(fresh)
-            worth = self.worth(now)
             count = min(self._batch - len(fresh), int((worth > -np.inf).sum()))
             if count > 0:
                 best = np.argpartition(-worth, count - 1)[:count]
