@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -226,6 +227,11 @@ def test_wacz_is_valid_and_holds_what_was_fetched(pots: Path, tmp_path: Path) ->
         (tmp_path / "data.warc.gz").write_bytes(file.read("archive/data.warc.gz"))
         ours = gzip.decompress(file.read("indexes/index.cdx.gz")).decode().splitlines()
         pages = [json.loads(line) for line in file.read("pages/pages.jsonl").splitlines()]
+        for part in file.infolist():
+            # ReplayWeb.page takes a part without an extra field in the directory for one without
+            # an extra field at all, and would read on from the wrong byte.
+            (there,) = struct.unpack_from("<H", out.read_bytes(), part.header_offset + 28)
+            assert there == 0 or part.extra, part
     command = ["cdxj-indexer", "-s", "--records", "response", str(tmp_path / "data.warc.gz")]
     theirs = tool(command).stdout.splitlines()
     assert [line.split(" ", 2)[:2] for line in ours] == [line.split(" ", 2)[:2] for line in theirs]

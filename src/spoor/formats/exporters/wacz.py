@@ -39,6 +39,11 @@ SORTED_AT_ONCE = 50_000
 _PIECE = 1 << 18
 
 ARCHIVE = "data.warc.gz"
+_EXTRA = b"SP\0\0"
+"""An empty extra field of each part. A part may turn out larger than 2 GB, so its sizes stand in an
+extra field of its own head (ZIP64); players look for one there only where the directory at the end of
+the file names one, too."""
+
 _WWW = re.compile(r"^www\d*\.")
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
 """ZIP knows no time before."""
@@ -146,6 +151,7 @@ def _entry(
     info = ZipInfo(name, _FIRST.timetuple()[:6])
     info.compress_type = ZIP_DEFLATED if compress else ZIP_STORED
     info.external_attr = 0o644 << 16
+    info.extra = _EXTRA
     with file.open(info, "w", force_zip64=True) as stream:
         counted = _Counted(stream)
         yield counted

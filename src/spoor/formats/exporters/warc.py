@@ -13,6 +13,9 @@ from spoor.formats.exporters.columns import Options, Row
 _HEAD = 1 << 16
 """Bytes of a record, decompressed, in which its headers and those of HTTP have to end."""
 
+_FIRST_READ, _LATER_READ = 1 << 12, 1 << 16
+"""Most records are small: what is read beyond one is read again."""
+
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """The response, request and metadata of each page; returns how many pages.
@@ -100,8 +103,10 @@ def _member(source: BinaryIO, offset: int) -> tuple[bytes, bytes]:
     source.seek(offset)
     decoder = zlib.decompressobj(wbits=31)
     raw, head = bytearray(), bytearray()
+    size = _FIRST_READ
     while not decoder.eof:
-        chunk = source.read(1 << 16)
+        chunk = source.read(size)
+        size = _LATER_READ
         if not chunk:
             raise EOFError("it ends in the middle of a record")
         raw += chunk
