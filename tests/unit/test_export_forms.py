@@ -274,7 +274,7 @@ def test_a_reader_reads_without_leaving_the_report(pots: Path) -> None:
     report = (pots / "report.html").read_text("utf-8")
     assert "Cone six is enough for stoneware." in report
     assert "return kiln.heat(1222)" in report
-    assert '<th scope="row">text/html</th>' in report
+    assert '<th scope="row">html</th>' in report
     live = LivePage(pots, "token")
     numbers = {one.url: one.row.number for one in Run(pots).documents(everything=True)}
     assert f'href="document?page={numbers[GUIDE]}"' in live.page("nonce")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST
+from spoor.web.encoding import decode
 
 MOST = 100
 """Values of one field."""
@@ -125,6 +126,27 @@ def _text(match: Any) -> str:
     return " ".join(text.split())
 
 
+def stated(
+    body: bytes,
+    *,
+    url: str,
+    content_type: str,
+    names: Sequence[str],
+    selectors: Sequence[Sequence[Any]],
+) -> dict[str, Any]:
+    """What an HTML page states, for `spoor.isolate.bounded`: of `names`, any of `json_ld`,
+    `microdata` and `tables`, each by itself; under `fields` those of `selectors` (the values of
+    `FieldSpec`s)."""
+    html = decode(body, content_type)[0]
+    read: Mapping[str, Callable[[], Any]] = {
+        "json_ld": lambda: json_ld(html),
+        "microdata": lambda: microdata(html, url),
+        "tables": lambda: tables_of(html),
+    }
+    specs = [FieldSpec(*values) for values in selectors]
+    return {name: read[name]() for name in names} | {"fields": values_of(html, specs)}
+
+
 def json_ld(html: str) -> list[Any] | None:
     """The objects that a page states as JSON-LD, as they stand there; None where it states none
     that can be read."""
@@ -134,6 +156,11 @@ def json_ld(html: str) -> list[Any] | None:
             stated = json.loads(script.text(), strict=False)
             found += stated if isinstance(stated, list) else [stated]
     return found[:MOST] or None
+
+
+def require_microdata() -> None:
+    """Raises InputError without the extra that reads microdata."""
+    import_extra("fields", "Microdata", "extruct.w3cmicrodata")
 
 
 def microdata(html: str, url: str) -> list[Any] | None:

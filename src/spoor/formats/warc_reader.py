@@ -8,7 +8,6 @@ stays one page. Where a URL was captured more than once, the latest capture coun
 from __future__ import annotations
 
 import io
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,18 +96,25 @@ def reply_at(file: Path, offset: int, length: int) -> Archived | None:
     return Archived(headers.get("content-type", ""), body)
 
 
-def media_type_at(file: Path, offset: int, length: int) -> str:
-    """The media type that the response at `offset` names; empty where it names none, or is not
-    there. Reads its head only."""
+def head_at(file: Path, offset: int, length: int) -> Archived:
+    """The response at `offset` with the first bytes of its body only; empty where it is not there
+    or cannot be read. Some .1 ms."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
-            head = zlib.decompressobj(31).decompress(stream.read(min(length, 1 << 13)), 1 << 14)
+            member = zlib.decompressobj(31).decompress(stream.read(min(length, 1 << 13)), 1 << 14)
+        http, _, body = member.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")
+        headers = _named(http)
+        for inflater in inflaters_of(headers.get("content-encoding", "")):
+            body = inflater.feed(body, 1 << 14)
     except (OSError, ValueError, zlib.error):
-        return ""
-    http = head.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")[0]
-    named = re.search(rb"(?im)^content-type:[ \t]*([\w.+-]+/[\w.+-]+)", http)
-    return named[1].decode("ascii", "replace").lower()[:80] if named else ""
+        return Archived("", b"")
+    return Archived(headers.get("content-type", ""), body)
+
+
+def _named(head: bytes) -> dict[str, str]:
+    rows = (line.partition(":") for line in head.decode("utf-8", "replace").split("\r\n"))
+    return {name.strip().lower(): value.strip() for name, _, value in rows}
 
 
 def _job(record: WarcRecord, where: str) -> Job | None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from spoor.documents.document import Document, Unreadable
+from spoor.documents.kinds import tell
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
-from spoor.formats.fields import FieldSpec, json_ld, microdata, tables_of, values_of
+from spoor.formats.fields import FieldSpec, require_microdata, stated
 from spoor.formats.warc_reader import Archived, reply_at
-from spoor.isolate import extract, needs_helper
+from spoor.isolate import DOCUMENT, GivenUpError, bounded, extract
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
-from spoor.web.encoding import decode
 
 
 class RunDocument:
@@ -154,34 +154,44 @@ class RunDocument:
         """Every passage of the text."""
         return passages_of(self.content.blocks, self._scores, self.text, everything=True)
 
-    @cached_property
-    def _source(self) -> str:
-        """The HTML of a page; empty for other kinds, and for what would cost a parser too much."""
-        reply = self._reply
-        if reply is None or self.kind != "html" or needs_helper(reply.body, reply.content_type):
-            return ""
-        return decode(reply.body, reply.content_type)[0]
-
     @property
     def json_ld(self) -> list[Any] | None:
         """What the page states as JSON-LD; None where it states none."""
-        return json_ld(self._source)
+        return self._stated(["json_ld"]).get("json_ld")
 
     @property
     def microdata(self) -> list[Any] | None:
         """The items that it states as microdata; None where it states none. Raises InputError
         without the extra `fields`."""
-        return microdata(self._source, self.url)
+        require_microdata()
+        return self._stated(["microdata"]).get("microdata")
 
     @property
     def tables(self) -> list[Any] | None:
         """Its tables: {`caption`, `rows`}; None where it has none."""
-        return tables_of(self._source)
+        return self._stated(["tables"]).get("tables")
 
     def fields(self, specs: Sequence[FieldSpec]) -> dict[str, Any]:
-        """The values of fields (`spoor.formats.fields.field_specs`); None where it has none. Raises
-        InputError without the extra `fields`."""
-        return values_of(self._source, specs)
+        """The values of fields (`spoor.formats.fields.field_specs`); None where it has none."""
+        nothing = dict.fromkeys((spec.name for spec in specs), None)
+        return self._stated([], specs).get("fields", nothing)
+
+    def _stated(self, names: list[str], specs: Sequence[FieldSpec] = ()) -> dict[str, Any]:
+        """What an HTML page states, read under limits; nothing of other kinds, and of a page that
+        would cost too much."""
+        reply = self._reply
+        if reply is None or tell(reply.body, reply.content_type, self.url).kind != "html":
+            return {}
+        facts = {
+            "url": self.url,
+            "content_type": reply.content_type,
+            "names": names,
+            "selectors": [[spec.name, spec.selector, spec.many] for spec in specs],
+        }
+        try:
+            return dict(bounded(stated, reply.body, facts, bounds=DOCUMENT))
+        except GivenUpError:
+            return {}
 
     def exported(self, columns: Collection[str]) -> dict[str, Any]:
         """The document as a row of an export: what the run noted, and of what it says itself these

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
 from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, Options
-from spoor.formats.fields import FieldSpec, column_of, field_specs
+from spoor.formats.fields import FieldSpec, column_of, field_specs, require_microdata
 from spoor.runs import files
 from spoor.runs.documents import signature
 from spoor.runs.near_copies import Copies, near_copies
@@ -56,6 +56,8 @@ def export_run(
         if name not in ON_REQUEST:
             have = ", ".join(ON_REQUEST)
             raise InputError(f"there is no column {name!r} to ask for; there are: {have}")
+    if "microdata" in asked:
+        require_microdata()
     specs = field_specs(fields)
     kinds = {name: kind for name, kind in COLUMNS.items() if name not in ON_REQUEST}
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}

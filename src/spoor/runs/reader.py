@@ -200,9 +200,9 @@ class Run:
         return self._rows("pages", after, columns)
 
     def places(self, after: int = 0) -> Iterator[sqlite3.Row]:
-        """(seq, relevant, size, warc_file, warc_offset, warc_length) of the pages after number
+        """(seq, url, relevant, size, warc_file, warc_offset, warc_length) of the pages after number
         `after`. Raises InputError for a place that is none."""
-        columns = "seq, relevant, size, warc_file, warc_offset, warc_length"
+        columns = "seq, url, relevant, size, warc_file, warc_offset, warc_length"
         for row in self._rows("pages", after, columns):
             if row["warc_file"] is not None:
                 files.archive_at(self.path, row["warc_file"])

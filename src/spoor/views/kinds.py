@@ -1,10 +1,11 @@
-"""How many documents of each media type a run has, and their bytes, kept up to date."""
+"""How many documents of each kind a run has, and their bytes, kept up to date."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spoor.formats.warc_reader import media_type_at
+from spoor.documents.kinds import tell
+from spoor.formats.warc_reader import head_at
 from spoor.runs.reader import Run
 
 AT_ONCE = 5_000
@@ -14,10 +15,10 @@ that turns."""
 
 @dataclass(slots=True)
 class Kind:
-    """The sums of one media type."""
+    """The sums of one kind."""
 
     name: str
-    """As the server named it; `unnamed` where it did not."""
+    """As in `spoor.documents.document.Document`, told by its first bytes; `not archived`."""
     pages: int = 0
     relevant: int = 0
     size: int = 0
@@ -43,7 +44,8 @@ class Kinds:
             name = "not archived"
             if row["warc_file"] is not None:
                 place = self._run.path / row["warc_file"]
-                name = media_type_at(place, row["warc_offset"], row["warc_length"]) or "unnamed"
+                head = head_at(place, row["warc_offset"], row["warc_length"])
+                name = tell(head.body, head.content_type, row["url"]).kind
             kind = self._kinds.setdefault(name, Kind(name))
             kind.pages += 1
             kind.relevant += bool(row["relevant"])

@@ -68,7 +68,7 @@ class RunReport:
     previews: Mapping[int, Preview] = field(default_factory=dict)
     """Number of one of the best pages → its text."""
     kinds: Sequence[Kind] = ()
-    """Media types of all documents."""
+    """Kinds of all documents."""
     labels: Mapping[str, bool] = field(default_factory=dict)
     """URL → whether a person labelled it as relevant."""
     learns: bool = True

@@ -41,8 +41,8 @@ _PIECE = 1 << 18
 ARCHIVE = "data.warc.gz"
 _EXTRA = b"SP\0\0"
 """An empty extra field of each part. A part may turn out larger than 2 GB, so its sizes stand in an
-extra field of its own head (ZIP64); players look for one there only where the directory at the end of
-the file names one, too."""
+extra field of its own head (ZIP64); players look for one there only where the directory at the end
+of the file names one, too."""
 
 _WWW = re.compile(r"^www\d*\.")
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
