@@ -173,8 +173,9 @@ class RunDocument:
 
     def fields(self, specs: Sequence[FieldSpec]) -> dict[str, Any]:
         """The values of fields (`spoor.formats.fields.field_specs`); None where it has none."""
-        nothing: dict[str, Any] = dict.fromkeys(spec.name for spec in specs)
-        return nothing | self._stated([], specs).get("fields", {})
+        values: dict[str, Any] = dict.fromkeys(spec.name for spec in specs)
+        values.update(self._stated([], specs).get("fields", {}))
+        return values
 
     def _stated(self, names: list[str], specs: Sequence[FieldSpec] = ()) -> dict[str, Any]:
         """What an HTML page states, read under limits; nothing of other kinds, and of a page that
