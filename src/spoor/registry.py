@@ -63,6 +63,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "media-type": "spoor.judges.facts:MediaType",
         "not": "spoor.judges.combined:Not",
         "relevance": "spoor.judges.relevance:Relevance",
+        "second-opinion": "spoor.judges.second_opinion:SecondOpinion",
         "semantic": "spoor.judges.semantic:Semantic",
         "text-pattern": "spoor.judges.facts:TextPattern",
         "tf-idf": "spoor.judges.similarity:TfIdf",

@@ -74,6 +74,18 @@ class Settings:
         "several are or-ed.",
         commands=SCRAPY,
     )
+    second_opinion: str = setting(
+        "",
+        CRAWL,
+        "Encoder folder or module:function that is asked about pages near the threshold.",
+        commands=SCRAPY,
+    )
+    second_asks: int = setting(
+        200, CRAWL, "Most questions of --second-opinion.", ge=0, commands=SCRAPY
+    )
+    second_seconds: float = setting(
+        600.0, CRAWL, "Most seconds that its answers take in all.", ge=0, commands=SCRAPY
+    )
     policy: str = setting(
         DEFAULT_POLICY, CRAWL, "See `spoor policies`.", commands=SCRAPY, in_scrapy="best-first"
     )

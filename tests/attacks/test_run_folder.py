@@ -17,7 +17,7 @@ import pytest
 from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError
 from spoor.formats.exporters.csv import cell
-from spoor.judges import llm
+from spoor.judges import answers
 from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.labels import read_labels, write_label
@@ -236,7 +236,7 @@ def test_answers_that_are_too_deep_are_refused_in_one_line(path: Path) -> None:
     file = path / files.ANSWERS
     file.write_text("[" * 100_000 + "\n")
     with pytest.raises(InputError, match="line 1 is no answer"):
-        llm._read(file)
+        answers._read(file)
 
 
 # -- names that are too long

@@ -19,6 +19,7 @@ from spoor.judges.facts import Function, Label, MediaType, TextPattern, UrlPatte
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Answer, Llm
 from spoor.judges.relevance import Relevance
+from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.semantic import Semantic
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.judges.spec import judge_of
@@ -74,6 +75,9 @@ MADE: dict[str, Callable[[], Judge]] = {
     "media-type": lambda: MediaType("application/*"),
     "not": lambda: Not(Label("target")),
     "relevance": lambda: Relevance(parse("kiln, clay pottery, -harbour"), positive=[EXAMPLE]),
+    "second-opinion": lambda: SecondOpinion(
+        Keywords(["kiln", "pottery"]), asked, prompt="Pots?", limits=Limits(asks=6, share=1.0)
+    ),
     "semantic": lambda: Semantic([TEXT, "harbours"], letters, threshold=0.9),
     "text-pattern": lambda: TextPattern(r"kil(n|ns)\b"),
     "tf-idf": lambda: TfIdf([TEXT, "harbours"]),
@@ -95,6 +99,7 @@ MORE: dict[str, Callable[[], Judge]] = {
     ),
     "one that judges anew": Warming,
     "one of several that judges anew": lambda: WeightedSum([Warming(), Not(Warming())], [1, 2]),
+    "a second opinion on one that judges anew": lambda: SecondOpinion(Warming(), asked),
     "one asked that judges anew": lambda: Llm(asked, Warming(), budget=20.0),
 }
 

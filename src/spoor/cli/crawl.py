@@ -128,14 +128,12 @@ def say_wish(settings: Settings) -> None:
 
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person."""
+    from spoor.judges.advice import answers_in_words
+
     left = summary["estimate"]["words"] if summary.get("estimate") else []
     lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
     if summary["judge"]:
-        asked = summary["judge"]
-        lost.append(
-            f"  judge    {asked['asked']:g} answers, cost {asked['cost']:g}; "
-            f"{asked['fell_back']:g} pages judged without"
-        )
+        lost.append(f"  judge    {answers_in_words(summary['judge'])}")
     if summary["policy_fault"]:
         lost.append(f"  policy   {shown(summary['policy_fault'])}")
     return "\n".join(

@@ -246,6 +246,8 @@ def try_out(
 
 def describe(summary: dict[str, Any]) -> str:
     """The same for a person."""
+    from spoor.judges.advice import answers_in_words
+
     threshold = summary["threshold"]
     relevant_from = f", relevant from {threshold:g}" if threshold else ""
     lines = [f"{summary['topic']}: {summary['method']}{relevant_from}"]
@@ -266,9 +268,5 @@ def describe(summary: dict[str, Any]) -> str:
     lines.append(f"{summary['relevant']} of {count} pages would count as relevant")
     lines += map(printable, summary["advice"]["lines"])
     if summary["judge"]:
-        asked = summary["judge"]
-        lines.append(
-            f"{asked['asked']:g} answers, cost {asked['cost']:g}; {asked['fell_back']:g} pages "
-            "judged without"
-        )
+        lines.append(answers_in_words(summary["judge"]))
     return "\n".join(lines)

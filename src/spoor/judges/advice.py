@@ -245,3 +245,12 @@ def _is_unspaced(word: str) -> bool:
 
 def _is_hangul(letter: str) -> bool:
     return "\u3130" <= letter <= "\u318f" or "\uac00" <= letter <= "\ud7af"
+
+
+def answers_in_words(costs: Mapping[str, float]) -> str:
+    """What a judge that asks says of its answers (`KeepsAnswers.costs`), for a person."""
+    line = f"{costs['asked']:g} answers, cost {costs['cost']:g}; "
+    line += f"{costs['fell_back']:g} pages judged without"
+    if "agreed" in costs:
+        line += f"; {costs['agreed']:g} agreed with the verdict before, in {costs['seconds']:g} s"
+    return line

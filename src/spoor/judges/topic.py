@@ -13,19 +13,21 @@ from typing import Any
 
 from spoor import registry
 from spoor.errors import InputError
+from spoor.judges.answers import Answer, Ask
 from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Llm
 from spoor.judges.named import named as named_function
-from spoor.judges.semantic import NEEDED, Semantic, encoder_of
+from spoor.judges.second_opinion import Limits, SecondOpinion
+from spoor.judges.semantic import NEEDED, Encoder, Semantic, encoder_of
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.judges.wish import Wish
 from spoor.judges.wish import parse as parse_wish
 from spoor.protocols import Judge
 from spoor.registry import nearest
-from spoor.types import Topic
+from spoor.types import Page, Topic
 from spoor.web.text import STOP_WORDS, Vectors, tokens
 from spoor.web.urls import canonical
 
@@ -55,6 +57,8 @@ class TopicFile:
     """The settings of its method only: `model`, `encoder`, `ask` and others."""
     path: Path | None = None
     """Path of the file; None for words."""
+    second: Mapping[str, Any] = field(default_factory=dict)
+    """The table [judge]: a second opinion on pages near the threshold (`SECOND`)."""
     wish: Wish | None = None
     """The words of `--topic`, or `wish` of a topic file, parsed; None where there are none."""
 
@@ -65,7 +69,8 @@ class TopicFile:
     @property
     def files(self) -> list[Path]:
         """All files that the judge needs, except the topic file itself."""
-        named = [self.beside(self.settings[key]) for key in _FILES if key in self.settings]
+        settings = {**self.settings, **self.second}
+        named = [self.beside(settings[key]) for key in _FILES if key in settings]
         return [
             file
             for path in named
@@ -96,7 +101,9 @@ _KEYS: dict[str, tuple[type, ...]] = {
     "patterns": (list,),
     "url_patterns": (list,),
     "categories": (dict,),
+    "wish": (str,),
     "relevant": (dict,),
+    "judge": (dict,),
     "made": (dict,),
 }
 _RELEVANT: dict[str, tuple[type, ...]] = {
@@ -115,6 +122,20 @@ _RELEVANT: dict[str, tuple[type, ...]] = {
     "characters": (int,),
     "fallback": (str,),
 }
+
+
+SECOND: dict[str, tuple[type, ...]] = {
+    "ask": (str,),
+    "encoder": (str,),
+    "prompt": (str,),
+    "threshold": (int, float),
+    "asks": (int,),
+    "seconds": (int, float),
+    "cost": (int, float),
+    "share": (int, float),
+    "characters": (int,),
+}
+"""Keys of [judge], a second opinion: `ask` or `encoder`, and its limits."""
 
 
 def read_topic(path: Path | str) -> TopicFile:
@@ -147,10 +168,15 @@ def read_topic(path: Path | str) -> TopicFile:
     for name, weight in relevant.get("fields", {}).items():
         if not isinstance(weight, int | float) or isinstance(weight, bool) or not weight >= 0:
             raise InputError(f"{path}: field {name!r} has a weight from 0 on, not {weight!r}")
+    _check(second := data.get("judge", {}), SECOND, f"{path}: [judge]")
+    if second and ("ask" in second) == ("encoder" in second):
+        raise InputError(f"{path}: [judge] needs 'ask' or 'encoder', and one of them only")
+    wish = _wish(data, path)
+    words = Topic() if wish is None else wish.topic
     topic = Topic(
-        data.get("name", ""),
+        data.get("name", words.name),
         data.get("description", ""),
-        tuple(data.get("keywords", [])),
+        tuple(data.get("keywords", words.keywords)),
         tuple(data.get("example_texts", [])),
         {str(name): str(text) for name, text in data.get("categories", {}).items()},
     )
@@ -173,7 +199,21 @@ def read_topic(path: Path | str) -> TopicFile:
         urls,
         settings,
         path,
+        second,
+        wish,
     )
+
+
+def _wish(data: Mapping[str, Any], path: Path) -> Wish | None:
+    """The wish of a topic file: what a user typed, as for `--topic`."""
+    if "wish" not in data:
+        return None
+    if "keywords" in data:
+        raise InputError(f"{path}: 'wish' says it all, also any of several; leave 'keywords' out")
+    try:
+        return parse_wish(data["wish"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _usual_method(data: Mapping[str, Any], relevant: Mapping[str, Any]) -> str:
@@ -257,7 +297,36 @@ def judge_of_topic(source: TopicFile) -> Judge:
         judges.insert(0, _judge_by_method(source))
     if not judges:
         raise InputError(f"{source.path}: method 'patterns' needs 'patterns' or 'url_patterns'")
-    return judges[0] if len(judges) == 1 else AnyOf(judges)
+    judge = judges[0] if len(judges) == 1 else AnyOf(judges)
+    return with_second_opinion(judge, source) if source.second else judge
+
+
+def with_second_opinion(judge: Judge, source: TopicFile) -> Judge:
+    """A judge that has second opinions on the pages near its threshold, as [judge] of a topic says.
+    Raises InputError for a function or encoder that is not there, and for limits out of range."""
+    options = dict(source.second)
+    name = options.pop("ask", "") or options["encoder"]
+    threshold = options.pop("threshold", 0.5)
+    prompt = options.pop("prompt", "") or _question(source)
+    if options.pop("encoder", ""):
+        semantic = Semantic(_texts(source), _encoder_at(source, name))
+
+        def likeness(text: str, prompt: str) -> Answer:
+            return Answer(semantic.judge(Page("", text=text)).score, 0.0)
+
+        ask: Ask = likeness
+    else:
+        ask = named_function(name)
+    limits = Limits(**options)
+    return SecondOpinion(
+        judge, ask, prompt=prompt, name=name, threshold=float(threshold), limits=limits
+    )
+
+
+def _question(source: TopicFile) -> str:
+    if source.wish is not None:
+        return f"Is this one of the following? {str(source.wish).replace('*', '')}"
+    return f"Is this page about the following? {source.topic.text}"
 
 
 def _judge_by_method(source: TopicFile) -> Judge:
@@ -294,10 +363,13 @@ def _classifier(source: TopicFile) -> Judge:
 
 
 def _encoder(source: TopicFile) -> Judge:
-    name = source.settings["encoder"]
-    folder = source.beside(name)
-    encoder = encoder_of(str(folder) if folder.is_dir() else name)
+    encoder = _encoder_at(source, source.settings["encoder"])
     return Semantic(_texts(source), encoder, **_threshold(source))
+
+
+def _encoder_at(source: TopicFile, name: str) -> Encoder:
+    folder = source.beside(name)
+    return encoder_of(str(folder) if folder.is_dir() else name)
 
 
 def _llm(source: TopicFile) -> Judge:

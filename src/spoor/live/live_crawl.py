@@ -20,7 +20,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
-from spoor.judges.advice import Advice, Advisor
+from spoor.judges.advice import Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
@@ -319,7 +319,10 @@ class LiveCrawl:
         if self._advisor is None:
             return
         before, self._advice = self._advice, self._advisor.advice(self.folder.judged())
-        self.folder.note("advice", json.dumps(self._advice.lines(str(self.folder.path))))
+        lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
+        if isinstance(judge, KeepsAnswers):
+            lines.append(f"judge    {answers_in_words(judge.costs())}")
+        self.folder.note("advice", json.dumps(lines))
         news = (self._advice.unknown, self._advice.warning[:20])
         if self._advice.tells and news != (before.unknown, before.warning[:20]):
             self.on_advice(self._advice)

@@ -14,7 +14,13 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges import spec
-from spoor.judges.topic import SUFFIXES, TopicFile, read_topic, topic_of
+from spoor.judges.topic import (
+    SUFFIXES,
+    TopicFile,
+    read_topic,
+    topic_of,
+    with_second_opinion,
+)
 from spoor.learn.state import read
 from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.settings import Settings
@@ -33,7 +39,17 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want)
     if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
-    return found
+    judge, subject = found
+    if name := located(settings).second_opinion:
+        if subject is None:
+            raise InputError(
+                "--second-opinion is asked about a topic: give --topic or --topic-file"
+            )
+        kind = "encoder" if os.path.isdir(name) else "ask"
+        limits = {"asks": settings.second_asks, "seconds": settings.second_seconds}
+        second = {kind: os.path.abspath(name) if kind == "encoder" else name, **limits}
+        judge = with_second_opinion(judge, replace(subject, second=second))
+    return judge, subject
 
 
 def topic_for_policy(settings: Settings) -> TopicFile | None:
@@ -61,6 +77,10 @@ def located(settings: Settings) -> Settings:
             raise InputError(f"{name} is not a plain file")
         return there if name and os.path.isfile(there) else name
 
+    def folder(name: str) -> str:
+        there = os.path.join(settings.folder, name)
+        return there if name and os.path.isdir(there) else name
+
     return replace(
         settings,
         topic=place(settings.topic) if settings.topic.endswith(SUFFIXES) else settings.topic,
@@ -69,6 +89,7 @@ def located(settings: Settings) -> Settings:
             for item in settings.want
         ),
         topic_file=place(settings.topic_file),
+        second_opinion=folder(settings.second_opinion),
         model=place(settings.model),
         vectors=place(settings.vectors),
     )

@@ -1,0 +1,190 @@
+"""A second opinion: an encoder or a language model is asked about the pages near the threshold of a
+cheap judge, which learns from the answers."""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.judges.answers import Answers, Ask, asked_text
+from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
+from spoor.types import Judgement, Page, State
+from spoor.wrapping import Wrapper
+
+_RECENT = 200
+"""Pages by which it is known how near the threshold others are."""
+_FIRST = 10
+"""Pages before the first question: until then nobody knows what is near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of what is asked. Raises InputError for a value out of its range."""
+
+    asks: float = 200
+    """Most questions of a run."""
+    seconds: float = math.inf
+    """Most seconds that the answers of a run take in all."""
+    cost: float = math.inf
+    """Most that they cost in all."""
+    share: float = 0.2
+    """Of the pages, those nearest to the threshold are asked about: a share in (0, 1]."""
+    characters: int = 8000
+    """Of a page, with its title."""
+
+    def __post_init__(self) -> None:
+        for name in ("asks", "seconds", "cost"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"second opinions: {name} is 0 or more, not {getattr(self, name)}")
+        if not 0.0 < self.share <= 1.0:
+            raise InputError(f"second opinions: share lies in (0, 1], not {self.share}")
+        if self.characters < 1:
+            raise InputError("second opinions: a page has at least 1 character")
+
+
+class SecondOpinion(Wrapper):
+    """The verdict of `judge`; near its threshold that of `ask(text, prompt)`, from `threshold` on.
+
+    Near is what is nearer than most of the last 200 pages. An answer counts as a label for the
+    judge, if it takes labels: it then judges other pages anew. What was answered stays, unless a
+    person says otherwise. Answers are kept and counted as those of `Llm`; where `limits` are
+    reached, or no answer comes, the verdict of `judge` stays.
+    """
+
+    kind = Judge
+
+    def __init__(
+        self,
+        judge: Judge,
+        ask: Ask,
+        *,
+        prompt: str = "",
+        name: str = "",
+        threshold: float = 0.5,
+        limits: Limits | None = None,
+    ) -> None:
+        self._judge = judge
+        self._limits = limits or Limits()
+        self._name = name or getattr(ask, "__name__", "the function")
+        self._answers = Answers(ask, self._name, prompt)
+        self._yes_from = threshold
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        """Distances of the last pages from the threshold."""
+        self._answered: dict[str, bool] = {}
+        """URL → what was answered of the page."""
+        self._asked = self._agreed = self._failed = self._left = 0
+        self._report: Callable[[str], None] = lambda line: None
+        self._told = False
+        self.hold(judge)
+
+    @property
+    def threshold(self) -> float | None:
+        """That of the cheap judge."""
+        return getattr(self._judge, "threshold", None)
+
+    def judge(self, page: Page) -> Judgement:
+        judgement = self._judge.judge(page)
+        if not self._is_near(judgement):
+            return judgement
+        text = asked_text(page.title, page.text, self._limits.characters)
+        if not text or (not self._answers.was_used(text) and self._is_spent()):
+            self._left += 1
+            return judgement
+        answer = self._answers.of(text)
+        self._asked += 1
+        if answer.failed:
+            self._failed += 1
+            return self._without(judgement, answer.failed)
+        relevant = answer.score >= self._yes_from
+        self._agreed += relevant == judgement.relevant
+        self._answered[page.url] = relevant
+        if isinstance(self._judge, TakesLabels):
+            self._judge.label(page.url, relevant)
+        why = f"{self._name} says: {answer.why}" if answer.why else f"{self._name} says so"
+        return Judgement(answer.score, relevant, float(relevant), ((why, answer.score),))
+
+    def _is_near(self, judgement: Judgement) -> bool:
+        """Whether it is among the nearest, by the pages before it."""
+        threshold = self.threshold
+        distance = abs(judgement.score - (0.5 if threshold is None else threshold))
+        near = sorted(self._recent)
+        self._recent.append(distance)
+        if len(near) < _FIRST:
+            return False
+        insort(near, distance)
+        return distance <= near[math.ceil(self._limits.share * len(near)) - 1]
+
+    def _is_spent(self) -> bool:
+        limits, answers = self._limits, self._answers
+        spent = (
+            (answers.used >= limits.asks, f"{limits.asks:g} questions were asked"),
+            (answers.seconds >= limits.seconds, f"{limits.seconds:g} seconds are used"),
+            (answers.spent >= limits.cost, f"its budget of {limits.cost:g} is spent"),
+        )
+        reason = next((reason for reached, reason in spent if reached), "")
+        if reason and not self._told:
+            self._told = True
+            self._report(f"{self._name}: {reason}; no more second opinions")
+        return bool(reason)
+
+    def _without(self, judgement: Judgement, reason: str) -> Judgement:
+        why = (*judgement.why, (f"without a second opinion: of {self._name} {reason}", 0.0))
+        return Judgement(judgement.score, judgement.relevant, judgement.reward, why)
+
+    # -- what else the cheap judge can do
+
+    def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
+        assert isinstance(self._judge, Rejudges)
+        return [(url, one) for url, one in self._judge.revise() if url not in self._answered]
+
+    def pass_label(self, url: str, relevant: bool) -> None:
+        assert isinstance(self._judge, TakesLabels)
+        self._answered.pop(url, None)
+        self._judge.label(url, relevant)
+
+    def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
+        """As `Llm.keep_answers`."""
+        self._answers.keep(file)
+        self._report = report
+        if isinstance(self._judge, KeepsAnswers):
+            self._judge.keep_answers(file, report)
+
+    def costs(self) -> Mapping[str, float]:
+        """`asked`: pages with an answer; `cost` and `seconds` of all; `agreed`: answers that were
+        the cheap judge's own verdict; `fell_back`: pages near the threshold without an answer."""
+        own = {
+            "asked": self._asked,
+            "cost": self._answers.spent,
+            "fell_back": self._left + self._failed,
+            "agreed": self._agreed,
+            "seconds": round(self._answers.seconds, 3),
+        }
+        if not isinstance(self._judge, KeepsAnswers):
+            return own
+        more = self._judge.costs()
+        return {name: own.get(name, 0) + more.get(name, 0) for name in {**own, **more}}
+
+    def save(self) -> State:
+        judge = self._judge
+        return {
+            **self._answers.save(),
+            "recent": list(self._recent),
+            "answered": self._answered,
+            "counts": [self._asked, self._agreed, self._failed, self._left],
+            "told": self._told,
+            "judge": judge.save() if isinstance(judge, Stateful) else None,
+        }
+
+    def load(self, state: State) -> None:
+        self._answers.load(state)
+        self._recent = deque(state["recent"], maxlen=_RECENT)
+        self._answered = dict(state["answered"])
+        self._asked, self._agreed, self._failed, self._left = state["counts"]
+        self._told = state["told"]
+        if isinstance(self._judge, Stateful):
+            self._judge.load(state["judge"])
