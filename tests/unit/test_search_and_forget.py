@@ -197,3 +197,60 @@ def test_what_cannot_be_forgotten_now(path: Path) -> None:
         forget.forget(path, ["no address"])
     with pytest.raises(InputError, match="no export"):
         forget.forget(path, [GONE], exports=[path / "none.jsonl"])
+
+
+def test_a_run_in_shards_and_one_that_goes_on(made: Path, tmp_path: Path) -> None:
+    """Its documents, searches, exports and what is forgotten are those of all shards."""
+    path = tmp_path / "run"
+    shutil.copytree(made, path / "shard-0")
+    shutil.copytree(made, path / "shard-1")
+    shutil.copy(made / files.SETTINGS, path / files.SETTINGS)
+    with Lock(path / "shard-0") as lock:  # as the process of a shard holds it
+        lock.hold()
+        every = list(Run(path).documents(everything=True))
+        assert len(every) == 2 * len(list(Run(made).documents(everything=True)))
+        assert {one.row.shard for one in every} == {0, 1}
+        assert len(search(Run(path), SECRET)) == 2
+        out = tmp_path / "a.warc.gz"
+        assert run(["export", str(path), str(out), "--all", "--no-copies"]) == 0
+        with out.open("rb") as stream:
+            urls = [
+                one.rec_headers.get_header("WARC-Target-URI")
+                for one in ArchiveIterator(stream)
+                if one.rec_type == "response"
+            ]
+        assert sorted(urls) == sorted({one.url for one in every})
+        for own in ("shard-1/a.jsonl", "shard-1", "."):
+            assert run(["export", str(path), str(path / own), "--format", "markdown"]) == 2
+        with pytest.raises(BusyError):
+            forget.forget(path, [GONE])
+    told = forget.forget(path, [GONE])
+    assert (told.pages, told.records) == (2, 6)
+    assert GONE not in {one.url for one in Run(path).documents(everything=True)}
+    assert set(holds(path)) <= {"state.db", "report.html"}
+
+
+def test_a_run_of_a_stranger_leads_nowhere(path: Path, tmp_path: Path) -> None:
+    """Neither names of archives nor links in the folder make a reader leave it, and what forget
+    finds as an export is taken for one only where it lies there itself."""
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text(json.dumps({"url": GONE}) + "\n")
+    (path / "linked.jsonl").symlink_to(outside)
+    (path / "md").mkdir()
+    (path / "md" / "index.jsonl").write_text(
+        json.dumps({"file": "../../outside.jsonl", "url": GONE}) + "\n"
+    )
+    told = forget.forget(path, [GONE])
+    assert (told.pages, told.exports) == (1, {})
+    assert "is no file of it" in told.failed[str(path / "md")]
+    assert GONE in outside.read_text()
+    assert run(["forget", str(path), GONE]) == 1, "it says what it could not do"
+    (path / files.SEARCH).symlink_to(outside)
+    with pytest.raises(InputError, match="not a plain file"):
+        search(Run(path), "kiln")
+    (path / files.SEARCH).unlink()
+    with closing(sqlite3.connect(path / files.DATABASE)) as db, db:
+        db.execute("UPDATE pages SET warc_file = '../../outside.jsonl'")
+    assert run(["export", str(path), str(tmp_path / "a.warc.gz")]) == 2
+    assert run(["export", str(path), str(tmp_path / "a.jsonl"), "--text"]) == 2
+    assert not list(tmp_path.glob("a.*"))

@@ -34,16 +34,19 @@ def forget(
     write_report(run)
     if as_json:
         typer.echo(json.dumps(asdict(told)))
-        return
+        raise typer.Exit(1 if told.failed else 0)
     typer.echo(
         f"taken out: {told.pages} pages, {told.failures} failures, {told.records} records of the "
         f"archive, {told.labels} labels"
     )
     for name, count in told.exports.items():
         typer.echo(f"  {shown(name)}: {count} taken out")
+    for why in told.failed.values():
+        typer.echo(f"  still there: {shown(why)}", err=True)
     for url in told.not_found:
         typer.echo(f"  nothing was there of {shown(url)}")
     typer.echo(
         "left: that these addresses were asked for (they are not fetched again) and lie on paths "
         "to others; what the policy learned; exports elsewhere (--export FILE)"
     )
+    raise typer.Exit(1 if told.failed else 0)

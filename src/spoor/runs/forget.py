@@ -52,6 +52,8 @@ class Forgotten:
     """Lines of people."""
     exports: dict[str, int] = field(default_factory=dict)
     """File or folder → rows, records or files taken out."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Export → why its pages could not be taken out."""
     not_found: list[str] = field(default_factory=list)
     """URLs of which the run had nothing."""
 
@@ -74,6 +76,7 @@ def forget(
         wanted = {canonical(url) for url in urls}
     except ValueError as error:
         raise InputError(str(error)) from None
+    named = [(one, _form(one)) for one in exports]
     told = Forgotten()
     found: set[str] = set()
     for part in parts(path):
@@ -87,8 +90,12 @@ def forget(
     for folder in {path, *parts(path)}:
         for end in ("", "-journal", "-wal", "-shm"):
             (folder / f"{files.SEARCH}{end}").unlink(missing_ok=True)
-    for export, form in [*_exports(path), *((one, _form(one)) for one in exports)]:
-        count = remove(export, form, wanted)
+    for export, form in [*_exports(path), *named]:
+        try:
+            count = remove(export, form, wanted)
+        except InputError as error:
+            told.failed[str(export)] = str(error)
+            continue
         if count:
             told.exports[str(export)] = count
     told.not_found = sorted(wanted - found)
