@@ -27,7 +27,7 @@ import numpy as np
 
 from spoor.judges.facts import Label
 from spoor.learn.naive_bayes import NaiveBayes, posterior
-from spoor.learn.returns import error_bound, horizon_of, link_values
+from spoor.learn.returns import distances_to_target, error_bound, horizon_of, link_values
 from spoor.policies.naive_bayes import NaiveBayesPolicy, examples, train
 from spoor.types import Anchor, KnownWeb, Page, Task, WebGraph
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -63,6 +63,8 @@ def returns(pages: int, links: int, targets: int) -> None:
             mask = np.arange(pages) == int(rng.integers(pages))
         with timed(f"Q with {count:,} targets"):
             values = link_values(WebGraph(graph.urls, graph.indptr, graph.indices, mask))
+        with timed("how far the nearest target is, for the bins"):
+            distances_to_target(WebGraph(graph.urls, graph.indptr, graph.indices, mask), horizon)
         print(
             f"  mean {values.mean():.4f}, largest {values.max():.4f}; horizon {horizon}, at most "
             f"{error_bound(0.5, horizon):.1e} too small; peak memory {peak_mb():,.0f} MB"

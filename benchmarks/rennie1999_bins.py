@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.learn.returns import link_values
-from spoor.policies.naive_bayes import NaiveBayesPolicy, bin_of, bounds_of
+from spoor.learn.returns import distances_to_target, horizon_of
+from spoor.policies.naive_bayes import NaiveBayesPolicy, bin_of
 from spoor.simulation.training import known_webs, train
 from spoor.types import KnownWeb, State, Task
 
@@ -44,24 +44,26 @@ PUBLISHED = {
 """Accuracy, accuracy on 2, recall, on Cora."""
 
 
-def sorted_links(model: State, web: KnownWeb) -> Iterator[tuple[NDArray[np.float64], list[float]]]:
-    """Of each page, ln P(bin, words) of its links within the site and their true Q."""
+def sorted_links(model: State, web: KnownWeb) -> Iterator[tuple[NDArray[np.float64], list[int]]]:
+    """Of each page, ln P(bin, words) of its links within the site, and how far each is from the
+    nearest target."""
     number = web.graph.index()
-    values = link_values(web.graph).tolist()
+    horizon = horizon_of(model["weights"]["settings"]["gamma"])
+    distances = distances_to_target(web.graph, horizon).tolist()
     policy = NaiveBayesPolicy(Task(np.random.default_rng(0), model=model))
     for at in range(len(web.graph.urls)):
         page = web.page(at)
         links = [link for link in page.links if number.get(link.url, at) != at]
         if links:
             joint = policy.log_joint(page, [(link.url, link.anchor) for link in links])
-            yield joint, [values[number[link.url]] for link in links]
+            yield joint, [distances[number[link.url]] for link in links]
 
 
 def figures(model: State, web: KnownWeb, bins: int) -> list[float]:
     """Accuracy, accuracy on 2 bins, recall of the first, recall of the rest, largest bin."""
     parts = list(sorted_links(model, web))
     said = np.concatenate([joint.argmax(axis=1) for joint, _ in parts])
-    true = bin_of(np.array([q for _, values in parts for q in values]), bounds_of(bins, 0.5))
+    true = bin_of(np.array([far for _, distances in parts for far in distances]), bins)
     first = true == 0
     return [
         float((said == true).mean()),

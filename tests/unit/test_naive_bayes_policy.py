@@ -101,14 +101,42 @@ def test_the_bags_of_a_hyperlink_by_hand() -> None:
 
 
 def test_the_bins_of_q_by_hand() -> None:
-    q = np.array([1.75, 1.0, 0.999, 0.5, 0.49, 0.25, 0.2, 0.0])
-    assert bin_of(q, bounds_of(2, 0.5)).tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
-    assert bin_of(q, bounds_of(3, 0.5)).tolist() == [0, 0, 1, 1, 2, 2, 2, 2]
-    assert bin_of(q, bounds_of(4, 0.5)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert bin_of(q, bounds_of(5, 0.5)).tolist() == [0, 0, 1, 1, 2, 2, 3, 4]
-    for gamma in (0.3, 0.7, 0.9):
-        steps = np.array([gamma**step for step in range(6)])
-        assert bin_of(steps, bounds_of(6, gamma)).tolist() == [0, 1, 2, 3, 4, 5]
+    distance = np.array([0, 1, 2, 3, 4, 7, -1])
+    assert bin_of(distance, 2).tolist() == [0, 1, 1, 1, 1, 1, 1]
+    assert bin_of(distance, 3).tolist() == [0, 1, 2, 2, 2, 2, 2]
+    assert bin_of(distance, 5).tolist() == [0, 1, 2, 3, 4, 4, 4]
+    assert bounds_of(4, 0.5).tolist() == [1.0, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.3, 0.5])
+def test_up_to_a_discount_of_a_half_the_bins_are_the_intervals_of_q(gamma: float) -> None:
+    webs = [
+        known(random_web(np.random.default_rng(seed), pages=60), f"w{seed}") for seed in range(8)
+    ]
+    found = examples(webs, quiet, neighbourhood="full-page", gamma=gamma, context=0)
+    assert set(found.distance.tolist()) >= {0, 1, 2}
+    for bins in (2, 3, 4, 5, 8):
+        between = (found.q[:, None] < bounds_of(bins, gamma)).sum(axis=1)
+        assert bin_of(found.distance, bins).tolist() == between.tolist()
+
+
+def test_above_a_half_a_link_to_no_target_is_not_in_the_first_bin() -> None:
+    # γ = 0.9. People: Ann at 1, Bob at 2, as hyperlink to the list 0.9 + 0.81 = 1.71. Home is two
+    # links away: 0.81 + 0.729 = 1.539. Both are above 1, and neither is a target.
+    found = examples([known(small())], quiet, neighbourhood="related", gamma=0.9, context=5)
+    assert found.q.tolist() == pytest.approx([1.71, 0.0, 1.0, 1.0, 1.539])
+    assert found.distance.tolist() == [1, -1, 0, 0, 2]
+    assert bin_of(found.distance, 4).tolist() == [1, 3, 0, 0, 2]
+    model = trained(gamma=0.9, bins=4)
+    # The last bin holds the news, from where nothing is reached.
+    assert model["weights"]["value"].tolist() == pytest.approx([1.0, 1.71, 1.539, 0.0])
+    groups = {group for group, _, _ in NaiveBayesPolicy(task(model)).explain()}
+    assert groups == {
+        "a target: 2 links, worth 1.0000",
+        "1 link before a target: 1 links, worth 1.7100",
+        "2 links before a target: 1 links, worth 1.5390",
+        "3 or more links before a target, or none: 1 links, worth 0.0000",
+    }
 
 
 def test_examples_are_the_hyperlinks_within_a_site_with_the_value_of_their_destination() -> None:
@@ -310,6 +338,8 @@ def test_without_a_model_it_says_what_it_needs() -> None:
     [
         ({"mode": "later"}, "mode is one of immediate, future, not 'later'"),
         ({"bins": 1}, "at least 2 bins, not 1"),
+        ({"bins": 100_000}, "naive-bayes: bins is 100 at most, not 100000"),
+        ({"bins": 100_000, "classes": "clusters"}, "bins is 100 at most"),
         ({"neighbourhood": "site"}, "unknown neighbourhood 'site'"),
         ({"gamma": 1.0}, "gamma"),
         ({"smoothing": "none"}, "unknown smoothing 'none'"),

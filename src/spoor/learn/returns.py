@@ -60,7 +60,7 @@ def link_values(
     the nearest reward not yet received. O(h · links · log) time, O(h · pages) memory.
     """
     last = horizon_of(gamma) if horizon is None else horizon
-    near = _nearest_targets(graph, last)
+    near = _nearest_targets(graph, last, last + 1)
     discount = [gamma**step for step in range(last + 1)]
     targets, steps, hops = near.target.tolist(), near.distance.tolist(), near.hop.tolist()
     values = np.zeros(len(graph.urls))
@@ -68,6 +68,13 @@ def link_values(
     for page in np.flatnonzero(near.held).tolist():
         values[page] = _return(page, targets, steps, hops, discount)
     return values
+
+
+def distances_to_target(graph: WebGraph, horizon: int) -> NDArray[np.int64]:
+    """Links on a shortest way from each page to a target, (pages,): 0 for a target itself, and -1
+    where none is within `horizon` links. O(links) time."""
+    near = _nearest_targets(graph, horizon, 1)
+    return np.where(near.held > 0, near.distance[:, 0], -1)
 
 
 def _return(
@@ -124,8 +131,8 @@ class _Near(NamedTuple):
     """How many a page has, (pages,)."""
 
 
-def _nearest_targets(graph: WebGraph, horizon: int) -> _Near:
-    """Up to horizon + 1 targets of each page, none farther than `horizon`.
+def _nearest_targets(graph: WebGraph, horizon: int, most: int) -> _Near:
+    """Up to `most` targets of each page, none farther than `horizon`.
 
     A sweep from all targets against the links. A page passes on only the targets that it keeps: if
     k targets precede s on a page, they do so too on every page whose shortest way to s leads
@@ -133,7 +140,7 @@ def _nearest_targets(graph: WebGraph, horizon: int) -> _Near:
     """
     pages = len(graph.urls)
     targets = np.flatnonzero(graph.targets)
-    k = max(1, min(horizon + 1, len(targets)))
+    k = max(1, min(most, len(targets)))
     target = np.full((pages, k), -1, dtype=np.int32)
     distance = np.zeros((pages, k), dtype=np.int32)
     hop = np.full((pages, k), -1, dtype=np.int32)

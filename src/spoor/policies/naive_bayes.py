@@ -1,9 +1,9 @@
 """Link words → discounted future reward, by naive Bayes.
 
 Rennie and McCallum (1999), "Using reinforcement learning to spider the Web efficiently", ICML. Off
-line the exact value Q of every hyperlink of known sites is computed; its range is cut into bins;
-and a naive Bayes classifier learns which words around a hyperlink speak for which bin. The crawl
-is best-first by the expected Q. Card: docs/algorithms/naive-bayes.md.
+line the exact value Q of every hyperlink of known sites is computed; links are put into bins by how
+far the nearest target is; and a naive Bayes classifier learns which words around a hyperlink speak
+for which bin. The crawl is best-first by the expected Q. Card: docs/algorithms/naive-bayes.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from spoor.errors import InputError
 from spoor.learn.naive_bayes import Bag, NaiveBayes, Vocabulary, cluster, fit, one_hot, posterior
 from spoor.learn.parameters import check_parameters, check_word, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.returns import link_values
+from spoor.learn.returns import distances_to_target, horizon_of, link_values
 from spoor.learn.saved import PAIRS, PART, Saved, attributes
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
@@ -41,6 +41,8 @@ JOINS = ("max", "mean", "last")
 CLASSES = ("q", "clusters")
 EXPLAINED = 200
 """Words of each class that `explain` names."""
+MOST_BINS = 100
+"""A bin is a column of each table of words."""
 _MEMO = 100_000
 
 
@@ -112,10 +114,12 @@ def _path(url: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Every hyperlink of some sites within its site: its bags and its value."""
+    """Every hyperlink of some sites within its site: its bags, its value, and its distance."""
 
     bags: tuple[Bag, ...]
     q: Floats
+    distance: Integers
+    """Links from the destination to the nearest target; -1 where none is within the horizon."""
     vocabularies: tuple[Mapping[str, int], ...]
 
 
@@ -133,11 +137,13 @@ def examples(
     rows: list[dict[Hashable, int]] = [{} for _ in kinds]
     texts: list[list[int]] = [[] for _ in kinds]
     q: list[float] = []
+    distance: list[int] = []
     of = sum(len(web.graph.urls) for web in webs)
     done = 0
     for web in webs:
         number = web.graph.index()
         values = link_values(web.graph, gamma).tolist()
+        distances = distances_to_target(web.graph, horizon_of(gamma)).tolist()
         for page_number in range(len(web.graph.urls)):
             page = web.page(page_number)
             for url, anchor in ((link.url, link.anchor) for link in page.links):
@@ -145,6 +151,7 @@ def examples(
                 if target is None or target == page_number:
                     continue
                 q.append(values[target])
+                distance.append(distances[target])
                 for bag, kind in enumerate(kinds):
                     key = kind.key(page, url, anchor)
                     row = rows[bag].get(key)
@@ -156,22 +163,31 @@ def examples(
     return Examples(
         tuple(words.bag(text) for words, text in zip(vocabularies, texts, strict=True)),
         np.array(q),
+        np.array(distance, dtype=np.int64),
         tuple(words.words for words in vocabularies),
     )
 
 
 def bounds_of(bins: int, gamma: float) -> Floats:
-    """Where the bins of Q begin, highest first, without the last: 1, γ, γ², … (section 3)."""
+    """The least Q of a link in each bin, first bin first, without the last: 1, γ, γ², … (section
+    3). Raises InputError unless there are 2 to `MOST_BINS` bins."""
     if bins < 2:
         raise InputError(f"Q is cut into at least 2 bins, not {bins}")
+    if bins > MOST_BINS:
+        raise InputError(f"{NAME}: bins is {MOST_BINS} at most, not {bins}")
     # As in the values of links: a power by NumPy may differ from it in the last bit.
     return np.array([gamma**step for step in range(bins - 1)])
 
 
-def bin_of(q: Floats, bounds: Floats) -> Integers:
-    """Number of the bin of each value; 0 is Q ≥ 1."""
-    number: Integers = (q[:, None] < bounds).sum(axis=1)
-    return number
+def bin_of(distance: Integers, bins: int) -> Integers:
+    """Number of the bin of each link, by how far the nearest target is from its destination: 0 for
+    a target, 1 for a page that links to one, …; all others (-1: none in reach) are in the last.
+
+    For γ ≤ 0.5 these are the intervals of Q between the bounds 1, γ, γ², …: a link at distance d
+    has γ^d ≤ Q < γ^d / (1 - γ) ≤ γ^(d - 1). A larger γ lets many far targets add up to more than
+    one that is near, and the intervals would no longer tell a link to a target.
+    """
+    return np.where(distance < 0, bins - 1, np.minimum(distance, bins - 1))
 
 
 def train(
@@ -189,7 +205,8 @@ def train(
 ) -> State:
     """A model of `naive-bayes`.
 
-    `mode`: `immediate` (links to targets against the rest) or `future` (`bins` intervals of Q).
+    `mode`: `immediate` (links to targets against the rest) or `future` (`bins` distances
+    to the nearest target).
     `neighbourhood`: `full-page` or `related`, with `context` words on either side of the link.
     `smoothing`: `laplace`, `shrinkage` or `complement`. `classes`: `q`, or `clusters`: `bins`
     clusters of like link text instead of intervals. Raises InputError for a value that is none of
@@ -208,11 +225,11 @@ def train(
     if not len(examples_of_links.q):
         raise InputError("the sites to train on have no links within themselves")
     if classes == "q":
-        share = one_hot(bin_of(examples_of_links.q, bounds), bins)
+        share = one_hot(bin_of(examples_of_links.distance, bins), bins)
     else:
         share = cluster(examples_of_links.bags, bins, task.rng)
     model = fit(examples_of_links.bags, share, smoothing)
-    # The value of a bin is the mean Q of its links (section 2.4); an empty one has its lower end.
+    # The value of a bin is the mean Q of its links (section 2.4); an empty one has its least Q.
     total, size = (examples_of_links.q[:, None] * share).sum(axis=0), share.sum(axis=0)
     empty = np.append(bounds, 0.0) if classes == "q" else np.zeros(bins)
     value = np.where(size > 0, total / np.maximum(size, 1e-12), empty)
@@ -351,6 +368,12 @@ class NaiveBayesPolicy(Saved):
         bins, gamma = self._settings["bins"], self._settings["gamma"]
         if self._settings["classes"] == "clusters":
             names = [f"cluster {number}" for number in range(1, bins + 1)]
+        elif gamma > 0.5:
+            near = [
+                f"{number} link{'s' * (number > 1)} before a target"
+                for number in range(1, bins - 1)
+            ]
+            names = ["a target", *near, f"{bins - 1} or more links before a target, or none"]
         else:
             ends = [f"{bound:.4g}" for bound in bounds_of(bins, gamma).tolist()]
             between = [f"{high} > Q ≥ {low}" for high, low in pairwise(ends)]
