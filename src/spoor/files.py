@@ -8,9 +8,12 @@ from pathlib import Path
 
 def write_whole(path: Path, data: str | bytes) -> None:
     """Write a file under another name first, which then takes its place: whoever reads meanwhile,
-    or after the process died, finds the old one or the new one. Text as UTF-8. Raises OSError."""
+    or after the process died, finds the old one or the new one. A link that lies under the other
+    name is not followed. Text as UTF-8. Raises OSError."""
     part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data.encode() if isinstance(data, str) else data)
+    part.unlink(missing_ok=True)
+    with open(part, "xb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
     part.replace(path)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 import documents
 from documents import AUTHOR, LINK, MAKERS, TITLE
@@ -49,6 +50,14 @@ def test_what_a_document_becomes(kind: str) -> None:
     assert isinstance(few, Document)
     assert len(few.text) <= 40
     assert few.notes
+
+
+def test_code_within_a_line_ends_where_it_ends() -> None:
+    source = f"<p>{WORDS}<code>`` &lt;script&gt;alert(1)&lt;/script&gt; `</code>\x1b[2J"
+    read = extract("text/html", URL, source.encode())
+    assert isinstance(read, Document)
+    assert "<script>" not in MarkdownIt("commonmark", {"html": True}).render(read.markdown)
+    assert "\x1b" not in read.text + read.markdown
 
 
 def test_boilerplate_goes_and_tables_and_code_stay() -> None:

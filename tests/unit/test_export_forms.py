@@ -70,7 +70,7 @@ def answer(asked: Asked) -> bytes:
         return pages[asked.path]
     number = int(asked.path[1:])
     words = " ".join(f"kiln{number}x{at}" for at in range(60))
-    return reply(f"<title>{TITLES[number]}</title><p>{words}</p>")
+    return reply(f"<title>{TITLES[number]}</title><p>{words} \x1b]0;x\x07\x9b</p>")
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +133,7 @@ def test_a_folder_of_markdown(pots: Path, tmp_path: Path) -> None:
         assert told.get("title", "") == document.title
         assert (told["score"], told["path"]) == (document.score, list(document.path))
         assert body.strip() == document.markdown.strip()
+        assert not set(body) & {"\x1b", "\x07", "\x9b"}
     (guide,) = (out / row["file"] for row in listed if row["url"] == GUIDE)
     assert guide.name.startswith("firing-a-kiln-cones-more-")
     _, head, body = guide.read_text("utf-8").split("---\n", 2)
@@ -322,7 +323,9 @@ def test_fields_are_what_stands_there_or_nothing() -> None:
     ]
     assert values_of("", specs)["t"] is None
     assert json_ld("") is microdata("", SEED) is tables_of("") is None
-    assert microdata("<div itemscope>" * 100_000, SEED) is None
+    assert microdata("<div ITEMSCOPE>" * 100_000, SEED) is None
+    numbers = '<script type="application/ld+json">{"a": [NaN, -Infinity, 1e999, 1.5]}</script>'
+    assert json_ld(numbers) == [{"a": [None, None, None, 1.5]}]
     for spec in ("x", "x=", "9=a", "url=a", "a=a[[", "a=xpath://["):
         with pytest.raises(InputError, match="--field"):
             field_specs([spec])

@@ -4,6 +4,7 @@ opens whenever the process that took it out died."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import zipfile
@@ -17,6 +18,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
+from spoor.formats.exporters.removal import remove
 from spoor.runs import files, forget
 from spoor.runs.lock import BusyError, Lock
 from spoor.runs.reader import Run
@@ -254,3 +256,30 @@ def test_a_run_of_a_stranger_leads_nowhere(path: Path, tmp_path: Path) -> None:
     assert run(["export", str(path), str(tmp_path / "a.warc.gz")]) == 2
     assert run(["export", str(path), str(tmp_path / "a.jsonl"), "--text"]) == 2
     assert not list(tmp_path.glob("a.*"))
+
+
+def test_exports_of_a_stranger_neither_lead_out_nor_hang(path: Path, tmp_path: Path) -> None:
+    outside, folder, trap = tmp_path / "precious", path / "md", path / "trap.sqlite"
+    outside.write_text("precious")
+    (path / "forgetting-x.part").mkdir()
+    (folder / "h").mkdir(parents=True)
+    (folder / "h" / "a.md").write_text("x")
+    (folder / "index.jsonl").write_text(json.dumps({"file": "h/a.md", "url": GONE}) + "\n")
+    (folder / "index.jsonl.part").symlink_to(outside)
+    assert forget.forget(path, [GONE]).exports == {str(folder): 1}
+    assert outside.read_text() == "precious"
+    with closing(sqlite3.connect(trap)) as db:
+        db.executescript(
+            "CREATE TABLE pages (url); CREATE VIRTUAL TABLE search USING fts5(a);"
+            f"INSERT INTO pages VALUES ('{GONE}'); CREATE TRIGGER t AFTER DELETE ON pages BEGIN "
+            "INSERT INTO pages WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+            "SELECT count(*) FROM c; END"
+        )
+    os.mkfifo(path / "pipe.jsonl")
+    with zipfile.ZipFile(path / "bomb.wacz", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.warc.gz", bytes(1 << 20))
+    (path / "empty.csv").touch()
+    (path / "odd.ndjson").write_text("{}\n")
+    for name in (trap.name, "pipe.jsonl", "bomb.wacz", "empty.csv", "odd.ndjson"):
+        with pytest.raises(InputError, match=f"cannot take pages out of .*{name}"):
+            remove(path / name, forget._form(path / name), {GONE})

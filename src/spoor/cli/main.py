@@ -97,6 +97,9 @@ def run(arguments: list[str] | None = None) -> int:
         return 1
     except SpoorError as error:
         return _say(error, 1)
+    except OSError as error:  # a disk that is full, a folder that is none, …
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}", 1)
 
 
 @contextmanager

@@ -11,6 +11,10 @@ _SPACE = re.compile(r"\s+")
 _INLINE = re.compile(r"([\\`*_\[\]<])")
 _LINE_START = re.compile(r"^(\s*)([-+>#=~|]|\d+[.)](?=\s))")
 _FENCE = re.compile(r"`{3,}")
+_BREAK = re.compile("\r\n?")
+_CONTROLS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+"""What no text holds, and a terminal obeys."""
+
 MOST_COLUMNS = 100
 
 
@@ -94,6 +98,7 @@ class Blocks:
     def _add(
         self, kind: str, text: str, markdown: str, under: tuple[str, ...] | None = None
     ) -> None:
+        text, markdown = _clean(text), _clean(markdown)
         begin = self._end + 2 if self.blocks else 0
         room = self._room - begin
         if room <= 0:
@@ -106,6 +111,10 @@ class Blocks:
         above = tuple(words for _, words in self._above) if under is None else under
         self.blocks.append(Block(kind, text, markdown, above, begin))
         self._end = begin + len(text)
+
+
+def _clean(text: str) -> str:
+    return _CONTROLS.sub("�", _BREAK.sub("\n", text))
 
 
 def one_line(text: str) -> str:

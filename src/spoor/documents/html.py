@@ -246,7 +246,7 @@ def _marked(tag: str, content: str, target: str) -> str:
         marked = marked if target else inner
     elif _MARKUP[tag] == "`":
         plain = re.sub(r"\\([\\`*_\[\]<])", r"\1", inner)
-        tick = "``" if "`" in plain else "`"
+        tick = "`" * (1 + max(map(len, re.findall("`+", plain)), default=0))
         blank = " " if "`" in plain else ""
         marked = f"{tick}{blank}{plain}{blank}{tick}"
     else:

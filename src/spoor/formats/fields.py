@@ -7,6 +7,7 @@ What a page does not have is None, never a guess. Selectors are those of parsel 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,8 @@ MOST_COLUMNS = 100
 
 MOST_ITEMS = 3_000
 """Items and properties of microdata: reading them takes time in the square of their number."""
+
+_MARKS = re.compile("itemscope|itemprop", re.IGNORECASE)
 
 _NAME = re.compile(r"[^\W\d]\w{0,62}")
 
@@ -149,11 +152,13 @@ def stated(
 
 def json_ld(html: str) -> list[Any] | None:
     """The objects that a page states as JSON-LD, as they stand there; None where it states none
-    that can be read."""
+    that can be read. Numbers that JSON does not have (`NaN`, `1e999`) are None."""
     found: list[Any] = []
     for script in LexborHTMLParser(html[:MOST_SOURCE]).css('script[type="application/ld+json" i]'):
         with suppress(ValueError, RecursionError):
-            stated = json.loads(script.text(), strict=False)
+            stated = json.loads(
+                script.text(), strict=False, parse_float=_finite, parse_constant=_finite
+            )
             found += stated if isinstance(stated, list) else [stated]
     return found[:MOST] or None
 
@@ -163,11 +168,16 @@ def require_microdata() -> None:
     import_extra("fields", "Microdata", "extruct.w3cmicrodata")
 
 
+def _finite(number: str) -> float | None:
+    value = float(number)
+    return value if math.isfinite(value) else None
+
+
 def microdata(html: str, url: str) -> list[Any] | None:
     """The items that a page states as microdata: `type`, `properties`; None where it states none,
     or more than `MOST_ITEMS`. Raises InputError without the extra."""
     (module,) = import_extra("fields", "Microdata", "extruct.w3cmicrodata")
-    marks = html.count("itemscope") + html.count("itemprop")
+    marks = len(_MARKS.findall(html))
     if not marks or marks > MOST_ITEMS:
         return None
     try:

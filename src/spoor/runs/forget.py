@@ -178,7 +178,8 @@ def _rewrite(
     """Write each archive that has records of these URLs anew, beside itself: old name → new name,
     size, and what was left out."""
     for leftover in path.glob("forgetting-*.part"):
-        leftover.unlink()
+        with suppress(IsADirectoryError):  # not ours
+            leftover.unlink()
     new: dict[str, tuple[str, int, list[tuple[int, int]]]] = {}
     number = max([_number(file.name) for file in files.archives(path)], default=0)
     for file in files.archives(path):

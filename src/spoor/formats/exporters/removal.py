@@ -8,10 +8,10 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import IO
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
@@ -19,10 +19,12 @@ from spoor.files import write_whole
 from spoor.formats.exporters import wacz
 from spoor.formats.exporters.columns import COPIES, Options, Row
 from spoor.formats.exporters.jsonl import json_line
+from spoor.formats.exporters.sqlite import is_ours
 from spoor.formats.exporters.target import LIST, new_file
 from spoor.formats.exporters.warc import members
 
-MOST_LINE = 1 << 28
+MOST_LINE = 1 << 26
+"""Bytes of a line that is read: an export may come from a stranger."""
 
 
 def remove(path: Path, form: str, urls: Collection[str]) -> int:
@@ -33,11 +35,14 @@ def remove(path: Path, form: str, urls: Collection[str]) -> int:
     try:
         if path.is_dir():
             return _folder(path, wanted)
+        if not path.is_file():
+            raise ValueError("it is no plain file")  # a pipe would be waited for
         return _FORMS[form](path, wanted)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
-        raise InputError(f"cannot take pages out of {path}: {error}") from error
-    except (sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"cannot take pages out of {path}: {error}") from error
+    except InputError:
+        raise
+    except Exception as error:  # what a stranger wrote breaks each library in its own way
+        what = str(error) or "it is no export"
+        raise InputError(f"cannot take pages out of {path}: {what}") from error
 
 
 def warc_without(source: Path, out: Path, urls: Collection[str]) -> list[tuple[int, int]]:
@@ -75,11 +80,19 @@ def _swapped(path: Path, write: Callable[[Path], int]) -> int:
     return 0
 
 
+def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines of at most `MOST_LINE` bytes. Raises ValueError."""
+    while line := file.readline(MOST_LINE + 1):
+        if len(line) > MOST_LINE:
+            raise ValueError(f"a line has more than {MOST_LINE:,} bytes")
+        yield line
+
+
 def _lines(path: Path, urls: frozenset[str]) -> int:
     def write(part: Path) -> int:
         count = 0
         with path.open("rb") as lines, part.open("wb") as out:
-            for line in lines:
+            for line in _read_lines(lines):
                 row = json.loads(line)
                 if row["url"] in urls:
                     count += 1
@@ -97,9 +110,10 @@ def _lines(path: Path, urls: frozenset[str]) -> int:
 def _pairs(path: Path, urls: frozenset[str]) -> int:
     def write(part: Path) -> int:
         count = 0
-        with path.open("rb") as lines, part.open("wb") as out:
+        with path.open("rb") as file, part.open("wb") as out:
+            lines = _read_lines(file)
             for action in lines:
-                row = next(lines)
+                row = next(lines, b"")
                 if json.loads(row)["url"] in urls:
                     count += 1
                 else:
@@ -118,11 +132,11 @@ def _table(path: Path, urls: frozenset[str]) -> int:
             part.open("w", encoding="utf-8", newline="") as out,
         ):
             rows, made = csv.reader(lines), csv.writer(out)
-            head = next(rows)
+            head = next(rows, [])
             column = head.index("url")
             made.writerow(head)
             for row in rows:
-                if row[column] in urls:
+                if len(row) > column and row[column] in urls:
                     count += 1
                 else:
                     made.writerow(row)
@@ -157,6 +171,8 @@ def _sqlite(path: Path, urls: frozenset[str]) -> int:
         count = 0
         with closing(sqlite3.connect(part)) as db:
             db.executescript("PRAGMA trusted_schema=OFF; PRAGMA journal_mode=OFF")
+            if not is_ours(db):  # triggers, views and checks are programs of whoever made it
+                raise ValueError("it holds other tables than an export")
             for url in urls:
                 count += db.execute("DELETE FROM pages WHERE url = ?", (url,)).rowcount
             if count:
@@ -181,9 +197,13 @@ def _wacz(path: Path, urls: frozenset[str]) -> int:
             tempfile.TemporaryDirectory(dir=path.parent) as folder,
         ):
             archive = Path(folder) / wacz.ARCHIVE
-            with file.open(f"archive/{wacz.ARCHIVE}") as source, archive.open("wb") as out:
+            stored = file.getinfo(f"archive/{wacz.ARCHIVE}")
+            if stored.compress_type != zipfile.ZIP_STORED:  # it might unpack to a thousand times
+                raise ValueError("its archive is compressed again, which no export does")
+            with file.open(stored) as source, archive.open("wb") as out:
                 shutil.copyfileobj(source, out)
-            package = json.loads(file.read("datapackage.json"))
+            with file.open("datapackage.json") as source:
+                package = json.loads(source.read(MOST_LINE))
             gone = 0
 
             def rows() -> Iterator[Row]:
@@ -193,8 +213,9 @@ def _wacz(path: Path, urls: frozenset[str]) -> int:
                     for offset, _, head in members(archive)
                     if b"\r\nWARC-Type: response\r\n" in head.partition(b"\r\n\r\n")[0] + b"\r\n"
                 )
-                with file.open("pages/pages.jsonl") as lines:
-                    json.loads(next(lines))
+                with file.open("pages/pages.jsonl") as opened:
+                    lines = _read_lines(opened)
+                    json.loads(next(lines, b""))
                     for line, (offset, _) in zip(lines, responses, strict=True):
                         page = json.loads(line)
                         if page["url"] in urls:
@@ -207,7 +228,8 @@ def _wacz(path: Path, urls: frozenset[str]) -> int:
                         }
 
             with file.open("pages/pages.jsonl") as lines:
-                columns = {"text": "string"} if json.loads(next(lines)).get("hasText") else {}
+                first = json.loads(lines.readline(MOST_LINE))
+            columns = {"text": "string"} if first.get("hasText") else {}
             options = Options(columns, Path(folder), title=str(package.get("title", "")))
             wacz.write(rows(), part, options)
             return gone
@@ -218,6 +240,8 @@ def _wacz(path: Path, urls: frozenset[str]) -> int:
 def _folder(path: Path, urls: frozenset[str]) -> int:
     kept: list[tuple[str, str]] = []
     gone: list[tuple[str, str]] = []
+    if (path / LIST).is_symlink():
+        raise ValueError(f"{LIST} is a link")
     for line in (path / LIST).read_text("utf-8").splitlines():
         row = json.loads(line)
         (gone if row["url"] in urls else kept).append((row["file"], line))

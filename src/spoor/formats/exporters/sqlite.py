@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,15 @@ from spoor.formats.exporters.columns import Options, Row, plain
 _KINDS = {"float64": "REAL", "bool": "INTEGER", "int32": "INTEGER", "int64": "INTEGER"}
 
 _SEARCHED = ("title", "text", "markdown")
+
+_INDEX = "CREATE INDEX pages_by_url ON pages (url)"
+_PAGES = re.compile(
+    r'CREATE TABLE pages \(id INTEGER PRIMARY KEY(?:, "\w+" (?:REAL|INTEGER|TEXT))+\)'
+)
+_SEARCH = re.compile(
+    r"CREATE VIRTUAL TABLE search USING fts5\([a-z]+(?:, [a-z]+)*, content='pages', "
+    r"content_rowid='id', tokenize='unicode61 remove_diacritics 2'\)"
+)
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
@@ -44,13 +55,25 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
             inserted = (count, *(values.get(name) for name in columns))
             db.execute(f"INSERT INTO pages VALUES ({marks})", inserted)
             db.execute(words, (count, *(values.get(name) for name in searched)))
-        db.execute("CREATE INDEX pages_by_url ON pages (url)")
+        db.execute(_INDEX)
         db.execute("COMMIT")
     except sqlite3.Error as error:
         raise InputError(f"cannot write {path}: {error}") from error
     finally:
         db.close()
     return count
+
+
+def is_ours(db: sqlite3.Connection) -> bool:
+    """Whether a database has the tables that `write` makes, and nothing else: no trigger, view,
+    check or computed column. Raises sqlite3.Error where it cannot be read."""
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+    made = {sql for (sql,) in db.execute(query)}
+    own = [sql for sql in made if _PAGES.fullmatch(sql) or _SEARCH.fullmatch(sql)]
+    with closing(sqlite3.connect(":memory:")) as like:
+        for sql in sorted(own):
+            like.execute(sql)
+        return len(own) == 2 and made == {_INDEX, *(sql for (sql,) in like.execute(query))}
 
 
 def _stored(value: Any) -> Any:
