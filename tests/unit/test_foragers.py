@@ -280,6 +280,36 @@ def test_partition_splits_what_differs() -> None:
     assert len({label[0], label[2], label[4]}) == 3
 
 
+@pytest.mark.parametrize("size", [100, 200])
+def test_the_principal_direction_is_exact_where_two_are_nearly_alike(size: int) -> None:
+    # One word a document: n + 1, n and n documents, with m = 3n + 1. The scatter along the
+    # direction (0, 1, -1) is n; the rest, m - ((n + 1)² + 2n²) / m - n = n + (2/3 - a little), is
+    # along (2, -1, -1): the first group against the other two. n = 200 goes by Lanczos.
+    rows = np.repeat(np.eye(3), [size + 1, size, size], axis=0)
+    label = partition(sparse.csr_array(rows), 2)
+    assert label.tolist() == [label[0]] * (size + 1) + [1 - label[0]] * (2 * size)
+    # The same for texts of a few random words, by the singular vectors.
+    rng = np.random.default_rng(size)
+    rows = rng.poisson(0.06, (3 * size, 40)) + np.eye(40)[rng.integers(40, size=3 * size)]
+    centred = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    centred -= centred.mean(axis=0)
+    side = np.linalg.svd(centred, full_matrices=False)[0][:, 0] > 0
+    assert _rand(partition(sparse.csr_array(rows), 2), side) == 1.0
+    # What sixty rounds of power iteration made of it.
+    along = np.cos(np.arange(1.0, len(rows) + 1.0))
+    for _ in range(60):
+        direction = centred.T @ along
+        along = centred @ (direction / np.linalg.norm(direction))
+    assert _rand(along > 0, side) < 0.95
+
+
+def _rand(one: np.ndarray, other: np.ndarray) -> float:
+    """Rand index: the share of pairs of documents that both put together or both apart."""
+    pairs = np.triu_indices(len(one), 1)
+    alike = [(label[:, None] == label)[pairs] for label in (one, other)]
+    return float((alike[0] == alike[1]).mean())
+
+
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 50))
 @settings(max_examples=40)
 def test_partition_is_one(documents: int, clusters: int, seed: int) -> None:
