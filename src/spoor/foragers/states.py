@@ -109,7 +109,7 @@ def _principal_projections(rows: Rows) -> NDArray[np.float64]:
         def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
             vector = vector.ravel()
             result: NDArray[np.float64] = rows @ (turned @ (vector - vector.mean()))
-            return result - result.mean()
+            return np.asarray(result - result.mean())
 
         gram = linalg.LinearOperator((count, count), matvec=product, dtype=np.float64)
         # A start that is fixed, so that the clusters are, too; cosines of 1, 2, … favour no row.
