@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from spoor.formats.warc_writer import Captured, WarcWriter
 WORDS = "kiln glaze cone firing pottery clay wheel stoneware porcelain slip".split()
 
 
+@lru_cache(maxsize=1000)
 def text_of(number: int) -> str:
     return " ".join(WORDS[(number * 7 + at * at) % 10] + str(number % 997) for at in range(110))
 
@@ -36,7 +38,7 @@ def archive(folder: Path, rows: int) -> None:
     writer = WarcWriter(folder, "pages", software="benchmark", rotate_at=1 << 62)
     with (folder / "places").open("w") as places:
         for number in range(rows):
-            body = f"<title>Kiln {number}</title><p>{text_of(number)}</p>".encode()
+            body = f"<title>Kiln {number}</title><p>{text_of(number % 1000)}</p>".encode()
             head = (
                 f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
             )
@@ -55,7 +57,7 @@ def url_of(number: int) -> str:
 def rows_of(folder: Path) -> Iterator[dict[str, Any]]:
     with (folder / "places").open() as places:
         for number, offset in enumerate(places):
-            text = text_of(number)
+            text = text_of(number % 1000)
             yield {
                 "url": url_of(number),
                 "title": f"Kiln {number}",
