@@ -208,7 +208,7 @@ def parse_params(given: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"parameter {item!r} is not of the form name=value")
         try:
             params[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             params[key.strip()] = value
     return params
 

@@ -102,6 +102,9 @@ def test_saved_and_opened_it_is_the_same(tmp_path: Path) -> None:
     again = EvolvingWorld.open(tmp_path / "web")
     assert again.versions == world.versions
     assert (again.start, again.end, again.roots()) == (world.start, world.end, world.roots())
+    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstandard.compress(b"[" * 5_000))
+    with pytest.raises(InputError, match="line 1: damaged"):
+        EvolvingWorld.open(tmp_path / "web")
     (tmp_path / "web" / "versions.jsonl.zst").write_bytes(b"damaged")
     with pytest.raises(InputError, match="line 1: damaged"):
         EvolvingWorld.open(tmp_path / "web")

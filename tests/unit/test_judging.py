@@ -371,6 +371,8 @@ def test_topics_of_a_phrase() -> None:
         ("", "says nothing of the topic"),
         ('name = "x', "not a TOML file"),
         ("name = 'x'\n\x00", "not a TOML file"),
+        ("name = " + "[" * 5_000, "not a TOML file"),
+        ("name = " + "9" * 5_000, "not a TOML file"),
         ('name = "x"\n[relevant.fields]\ntitel = 1', "unknown field 'titel'"),
         ('name = "x"\n[relevant.fields]\ntitle = "1"', "field"),
         ('name = "x"\n[relevant]\nlanguage = "klingon"', "no stemmer for language 'klingon'"),

@@ -146,7 +146,7 @@ def read_topic(path: Path | str) -> TopicFile:
             data = tomllib.load(file)
     except OSError as error:
         raise InputError(f"cannot read topic file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
     _check(data, _KEYS, str(path))
     relevant = data.get("relevant", {})

@@ -139,7 +139,7 @@ def read(path: Path, name: str) -> Experiment:
             table = tomllib.load(file)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no TOML: {error}") from error
     where = str(path)
     check_keys(table, Experiment.__dataclass_fields__.keys() - {"name"}, where)

@@ -88,7 +88,7 @@ def read(folder: Path) -> Table | None:
         return None
     try:
         content = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file} cannot be used: {error}") from error
     for kind in KEYS:
         for item in [content] if kind == "page" else content.get(kind, []):

@@ -23,6 +23,9 @@ FILE = "evolving.json"
 VERSIONS = "versions.jsonl.zst"
 FORMAT = 1
 
+MOST_LINE = 1 << 26
+"""Characters of a version: little that was compressed may become much."""
+
 
 class Version(NamedTuple):
     """What a URL shows from `time` on."""
@@ -233,12 +236,12 @@ class EvolvingWorld:
         versions: list[Version] = []
         try:
             with zstandard.open(path, "rt", encoding="utf-8") as file:
-                for line in file:
+                while line := file.readline(MOST_LINE):
                     row = json.loads(line)
                     versions.append(Version(**{**row, "links": tuple(row["links"])}))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, zstandard.ZstdError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError, zstandard.ZstdError) as error:
             where = f"{path}, line {len(versions) + 1}"
             raise InputError(f"{where}: damaged; make it again ({error})") from error
         return cls(
@@ -256,7 +259,7 @@ def _read_head(file: Path) -> Mapping[str, Any]:
         known = head["format"]
     except OSError as error:
         raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; make it again") from error
     if known != FORMAT:
         raise InputError(f"{file}: format {known}; this Spoor reads {FORMAT}; make it again")

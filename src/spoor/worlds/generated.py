@@ -438,7 +438,7 @@ class GeneratedWorld:
             data = tomllib.loads(path.read_text("utf-8"))["generated"]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, RecursionError) as error:
             raise InputError(f"{path} is no generated web: {error}") from error
         return cls(settings_of(data, str(path)))
 

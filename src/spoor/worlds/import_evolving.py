@@ -20,7 +20,7 @@ from spoor.errors import InputError
 from spoor.formats.sources import open_source
 from spoor.types import Failed, Fetched, Recording, Redirected
 from spoor.web.urls import canonical
-from spoor.worlds.evolving import FILE, EvolvingWorld, Version, rewired
+from spoor.worlds.evolving import FILE, MOST_LINE, EvolvingWorld, Version, rewired
 from spoor.worlds.newsweb import news_web, settings_of
 
 DAY = 24 * 3600.0
@@ -41,7 +41,8 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
     try:
         with file.open("rb") as opened:
             stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(opened)
-            for number, line in enumerate(io.TextIOWrapper(stream, "utf-8"), start=1):
+            text = io.TextIOWrapper(stream, "utf-8")
+            for number, line in enumerate(iter(lambda: text.readline(MOST_LINE), ""), start=1):
                 row = json.loads(line)
                 missing = [key for key in needed if not isinstance(row, dict) or key not in row]
                 if missing:
@@ -58,7 +59,7 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
                 yield row
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, zstandard.ZstdError) as error:
+    except (ValueError, RecursionError, zstandard.ZstdError) as error:
         raise InputError(f"{file}: damaged ({error})") from error
 
 

@@ -450,7 +450,7 @@ def _header(path: Path) -> dict[str, Any]:
     try:
         header: dict[str, Any] = json.loads(file.read_text("utf-8"))
         number = header["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; import again") from error
     if number != FORMAT:
         raise InputError(f"{path}: format {number}; this Spoor reads {FORMAT}; import again")
