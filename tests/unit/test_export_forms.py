@@ -3,13 +3,16 @@ stranger's run writes nowhere but there."""
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import json
 import re
 import sqlite3
 import struct
 import subprocess
 import sys
+import tracemalloc
 import urllib.error
 import urllib.request
 import zipfile
@@ -28,7 +31,7 @@ from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.formats.exporters.target import safe_name
-from spoor.formats.exporters.wacz import surt
+from spoor.formats.exporters.wacz import payload_digest, surt
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
 from spoor.http.world_server import serving
 from spoor.runs.near_copies import near_copies
@@ -298,6 +301,20 @@ def test_a_reader_reads_without_leaving_the_report(pots: Path) -> None:
         for asked in ("document?page=99", "file?page=x", "document"):
             with pytest.raises(urllib.error.HTTPError):
                 urllib.request.urlopen(f"{served.url}{asked}", timeout=30)
+
+
+def test_a_record_without_headers_is_no_bomb() -> None:
+    bomb = gzip.compress(bytes(20_000_000), 1)
+    tracemalloc.start()
+    try:
+        nothing = payload_digest(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 5e6
+    finally:
+        tracemalloc.stop()
+    assert nothing == payload_digest(b"")
+    record = b"WARC/1.1\r\nContent-Length: 26\r\n\r\nHTTP/1.1 200 OK\r\n\r\n1234567\r\n\r\n"
+    digest = base64.b32encode(hashlib.sha1(b"1234567").digest()).decode()
+    assert payload_digest(gzip.compress(record)) == f"sha1:{digest}"
 
 
 def test_fields_are_what_stands_there_or_nothing() -> None:

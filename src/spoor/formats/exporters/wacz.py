@@ -241,8 +241,10 @@ def payload_digest(member: bytes) -> str:
             warc, first, rest = head.partition(b"\r\n\r\n")
             http, second, piece = rest.partition(b"\r\n\r\n")
             if not (first and second):
+                if len(head) > _PIECE:  # no such headers
+                    break
                 continue
-            size = _headers(warc).get("content-length", "")
+            size = _headers(warc).get("content-length", "")[:18]
             left = max(0, int(size) - len(http) - 4) if size.isascii() and size.isdigit() else 0
         digest.update(piece[:left])
         left -= min(left, len(piece))
