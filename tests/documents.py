@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import warnings
 import zipfile
 import zlib
@@ -303,3 +304,125 @@ def hostile() -> dict[str, Any]:
             "missing",
         ),
     }
+
+
+# ---------------------------------------------------------------- a web of documents
+
+VOCABULARY = """amber anvil apron barley basket beacon bellow birch bramble bucket canvas cedar chalk
+cider cinder cobble copper cotton crane cricket dairy drift ember fallow feather fennel ferry flint
+forge furrow gable garnet ginger granite hazel heather hinge ivory jasper kettle ladder lantern
+larch linen maple marble meadow mortar nettle orchard otter paddle pebble pewter plough quarry quill
+ribbon rudder saddle saffron shale shingle sickle silver sorrel spindle tallow thatch thistle timber
+turnip velvet walnut wicker willow woollen yarrow""".split()
+
+MANY = {
+    "html": 60,
+    "pdf": 50,
+    "text": 40,
+    "markdown": 30,
+    "json": 30,
+    "xml": 30,
+    "feed": 20,
+    "docx": 5,
+    "xlsx": 10,
+    "pptx": 5,
+    "odt": 10,
+    "epub": 10,
+}
+"""300 documents."""
+
+NAMES = (
+    "..%2F..%2Fescape.pdf",
+    "CON",
+    "con.pdf",
+    "a" * 300 + ".pdf",
+    "Report.PDF",
+    "report.pdf",
+    "%00%0A%1B.pdf",
+    "%E2%80%AE-fdp.exe",
+    ".hidden",
+)
+"""Names of the first PDFs."""
+
+
+def words_of(rng: random.Random, count: int = 60) -> str:
+    return " ".join(rng.choices(VOCABULARY, k=count))
+
+
+def documents_web(seed: int = 1) -> tuple[dict[str, tuple[str, bytes]], list[str], dict[str, str]]:
+    """(path → (media type, body), paths of the readable documents, path → reason of the others).
+
+    Hub pages at `/hub/N` link to all; each third document has a header that lies, or none.
+    """
+    rng = random.Random(seed)
+    web: dict[str, tuple[str, bytes]] = {}
+    readable: list[str] = []
+    for kind, many in MANY.items():
+        make, media = MAKERS[kind]
+        lies = (
+            ["application/octet-stream", "", "image/png"] if kind in ("text", "markdown") else LIES
+        )
+        for number in range(many):
+            name = NAMES[number] if kind == "pdf" and number < len(NAMES) else f"{number}.{kind}"
+            body = make(f"The zanzibar kiln {words_of(rng)}", link="http://else.example/x")
+            header = media if number % 3 else lies[number // 3 % len(lies)]
+            web[f"/{kind}/{name}"] = (header, body)
+            readable.append(f"/{kind}/{name}")
+    reasons = {}
+    for name, (media, body, reason) in hostile().items():
+        web[f"/bad/{name}"] = (media, body)
+        reasons[f"/bad/{name}"] = reason
+    paths = [*readable, *reasons]
+    rng.shuffle(paths)
+    hubs = [paths[at : at + 26] for at in range(0, len(paths), 26)]
+    for number, hub in enumerate(hubs):
+        links = "".join(f'<li><a href="{path}">{words_of(rng, 3)}</a></li>' for path in hub)
+        web[f"/hub/{number}"] = ("text/html", f"<p>{words_of(rng)}</p><ul>{links}</ul>".encode())
+    home = "".join(
+        f'<a href="/hub/{number}">{words_of(rng, 2)}</a> ' for number in range(len(hubs))
+    )
+    web["/"] = ("text/html", f"<title>Home</title>{home}".encode())
+    return web, readable, reasons
+
+
+LIES = ["application/octet-stream", "", "text/html", "image/png", "application/pdf"]
+
+
+def reports_web(seed: int = 2) -> tuple[dict[str, tuple[str, bytes]], list[str]]:
+    """(path → (media type, body), paths of the PDFs about kilns): six departments of five groups of
+    twelve people; two groups of each have a page of publications, which lists PDFs. Only the PDFs
+    say what they are about."""
+    rng = random.Random(seed)
+    web: dict[str, tuple[str, bytes]] = {}
+    targets: list[str] = []
+
+    def page(path: str, title: str, links: list[tuple[str, str]]) -> None:
+        listed = "".join(f'<li><a href="{to}">{text}</a>' for to, text in links)
+        text = f"<title>{title}</title><h1>{title}</h1><p>{words_of(rng)}</p><ul>{listed}</ul>"
+        web[path] = ("text/html", text.encode())
+
+    departments = [f"/dept{number}" for number in range(6)]
+    page("/", "University", [(f"{path}/", words_of(rng, 2)) for path in departments])
+    for number, path in enumerate(departments):
+        groups = [f"{path}/group{group}" for group in range(5)]
+        page(f"{path}/", f"Department {number}", [(f"{one}/", words_of(rng, 2)) for one in groups])
+        for at, group in enumerate(groups):
+            people = [f"{group}/person{one}" for one in range(12)]
+            links = [(one, words_of(rng, 2)) for one in people]
+            if at < 2:
+                links.insert(3, (f"{group}/publications", "Publications"))
+                papers = [f"{group}/download/{one}" for one in range(8)]
+                page(
+                    f"{group}/publications",
+                    "Publications",
+                    [(paper, words_of(rng, 4)) for paper in papers],
+                )
+                for paper in papers:
+                    about = "the kiln, its glaze, " * 8 if number < 5 else ""
+                    body = pdf(f"{words_of(rng, 40)} {about}", link="", title=words_of(rng, 3))
+                    web[paper] = ("application/pdf", body)
+                    targets += [paper] if about else []
+            page(f"{group}/", f"Group {group}", links)
+            for one in people:
+                page(one, words_of(rng, 2), [(f"{group}/", "Group"), (f"{path}/", "Department")])
+    return web, targets

@@ -31,7 +31,7 @@ from typing import IO, Any, NamedTuple
 
 from spoor.documents.document import Document, Unreadable
 from spoor.documents.errors import UnreadableError
-from spoor.documents.kinds import tell
+from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
 from spoor.documents.rows import document_row_of, page_row_of, revive_document
 from spoor.learn.state import page_row, revive_page
@@ -96,6 +96,8 @@ def parse_page(
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     if parser is None:
         return read_page(body, url, joiner=joiner, **facts)
+    if parser is page_of:
+        facts["content_type"] = as_html(body, facts.get("content_type", ""))
     told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
     times = AGAIN if again else 1
     row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds)

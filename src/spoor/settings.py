@@ -178,6 +178,9 @@ class Settings:
         False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
     )
     warc: bool = setting(True, PROCESS, "Archive the pages as WARC.", commands=LIVE)
+    save_files: bool = setting(
+        False, PROCESS, "Save the relevant documents as they came, too, under files/."
+    )
     metrics: str = setting(
         "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs."
     )

@@ -37,7 +37,7 @@ def forget(
         raise typer.Exit(1 if told.failed else 0)
     typer.echo(
         f"taken out: {told.pages} pages, {told.failures} failures, {told.records} records of the "
-        f"archive, {told.labels} labels"
+        f"archive, {told.labels} labels, {told.saved} saved files"
     )
     for name, count in told.exports.items():
         typer.echo(f"  {shown(name)}: {count} taken out")

@@ -19,6 +19,7 @@ from selectolax.lexbor import LexborHTMLParser
 from spoor.documents.blocks import Blocks, escaped, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
+from spoor.documents.kinds import as_html
 from spoor.web.encoding import decode
 from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
 from spoor.web.urls import Joiner
@@ -92,7 +93,7 @@ class _Reader:
 
 def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """The document that a page holds; never raises for what it contains."""
-    joiner = Joiner()
+    joiner, content_type = Joiner(), as_html(body, content_type)
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     source, _, _ = decode(body, content_type)
     tree = LexborHTMLParser(source[:MAX_SOURCE])

@@ -13,7 +13,7 @@ import puremagic
 
 from spoor.setting import MIB, WITH_TEXT
 from spoor.settings import Settings
-from spoor.web.page import HTML_TYPES
+from spoor.web.page import HTML_TYPES, is_html
 
 
 class Kind(NamedTuple):
@@ -214,6 +214,15 @@ def _in_zip(body: bytes, media: str) -> Told:
 
 
 _MAIN = {"docx": b"document.xml", "xlsx": b"workbook.xml", "pptx": b"presentation.xml"}
+
+
+def as_html(body: bytes, content_type: str) -> str:
+    """The header of a body that is HTML: one that says something else is put right, and keeps its
+    charset."""
+    if is_html(body, content_type):
+        return content_type
+    _, mark, rest = content_type.partition(";")
+    return f"text/html{mark}{rest}"
 
 
 def _by_header(media: str) -> Told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
-from spoor.documents.kinds import tell
+from spoor.documents.kinds import as_html, tell
 from spoor.setting import WITH_TEXT
 from spoor.types import Link, Page
 from spoor.web.page import MAX_LINKS, MAX_TEXT, parse, robots_flags
@@ -38,7 +38,7 @@ def page_of(
         return parse(
             body,
             url,
-            content_type=content_type,
+            content_type=as_html(body, content_type),
             status=status,
             labels=labels,
             site=site,

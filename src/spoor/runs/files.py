@@ -30,6 +30,9 @@ LABELS = "labels.jsonl"
 WARC = "pages"
 """The archive is `pages.warc.gz`, then `pages-00001.warc.gz` and so on: see `archives`."""
 
+SAVED = "files"
+"""A folder of the relevant documents as they came (`spoor.runs.saved_files`)."""
+
 FRONTIER = "frontier.db"
 """Open links that do not fit into memory (SQLite)."""
 
@@ -87,19 +90,19 @@ def refuse_links(path: Path) -> None:
     try:
         with os.scandir(path) as entries:
             for entry in entries:
-                is_shard = entry.name.startswith(_SHARD)
-                if is_shard or is_own(entry.name):
-                    _refuse_link(entry, is_shard)
+                is_folder = entry.name == SAVED or entry.name.startswith(_SHARD)
+                if is_folder or is_own(entry.name):
+                    _refuse_link(entry, is_folder)
     except FileNotFoundError:
         return
     except OSError as error:
         raise InputError(f"cannot use the run folder {path}: {error.strerror}") from error
 
 
-def _refuse_link(entry: os.DirEntry[str], is_shard: bool) -> None:
-    usual = entry.is_dir if is_shard else entry.is_file
+def _refuse_link(entry: os.DirEntry[str], is_folder: bool) -> None:
+    usual = entry.is_dir if is_folder else entry.is_file
     if not usual(follow_symlinks=False):
-        kind = "folder" if is_shard else "file"
+        kind = "folder" if is_folder else "file"
         raise InputError(
             f"{entry.path} is not a plain {kind}; a run keeps its files inside its folder and "
             f"follows no link out of it: put the {kind} itself there, or choose another --out"
@@ -173,6 +176,8 @@ def shard_number(folder: Path) -> int:
 
 def is_own(name: str) -> bool:
     """Whether a run itself keeps a file of this name in its folder, or may while it is written."""
+    if name == SAVED:
+        return True
     if name.startswith((WARC, f"{_RECOVERED}{WARC}")) and ".warc.gz" in name:
         return True
     return any(name == own or name.startswith((f"{own}.", f"{own}-")) for own in _OWN)

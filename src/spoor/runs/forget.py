@@ -31,6 +31,7 @@ from spoor.runs import files, shards
 from spoor.runs.journal import events_of
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import forgotten, mend_results
+from spoor.runs.saved_files import remove_saved
 from spoor.runs.schema import read_settings
 from spoor.runs.snapshot import parts
 from spoor.runs.writer import RunWriter
@@ -50,6 +51,8 @@ class Forgotten:
     """Of the archive."""
     labels: int = 0
     """Lines of people."""
+    saved: int = 0
+    """Documents saved as files."""
     exports: dict[str, int] = field(default_factory=dict)
     """File or folder → rows, records or files taken out."""
     failed: dict[str, str] = field(default_factory=dict)
@@ -88,6 +91,7 @@ def forget(
     if path not in parts(path):
         shards.write_results(path)
     for folder in {path, *parts(path)}:
+        told.saved += sum(remove_saved(folder, url) for url in wanted)
         for end in ("", "-journal", "-wal", "-shm"):
             (folder / f"{files.SEARCH}{end}").unlink(missing_ok=True)
     for export, form in [*_exports(path), *named]:

@@ -24,6 +24,8 @@ class PendingRows:
     labels: list[tuple[float, int, str, int]] = field(default_factory=list)
     """(score, relevant, why, seq) of pages that a person judged."""
     notes: dict[str, str] = field(default_factory=dict)
+    files: list[tuple[str, str, bytes]] = field(default_factory=list)
+    """(URL, media type, body) of documents that are saved as files."""
 
     @property
     def changes_results(self) -> bool:

@@ -40,6 +40,7 @@ from spoor.runs.recovery import (
     swapped_archives,
     write_mark,
 )
+from spoor.runs.saved_files import save
 from spoor.runs.schema import (
     FORMAT,
     TABLES,
@@ -121,6 +122,8 @@ class RunWriter:
             undo.pop_all()
         self._rows = PendingRows()
         self._place: Place | None = None
+        self._body = b""
+        """Of the exchange recorded last, where documents are saved."""
         self._after = 0
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
@@ -291,6 +294,7 @@ class RunWriter:
 
     def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
         """Archive one exchange; where, if at all."""
+        self._body = exchange.body if self.settings.save_files else b""
         if self._warc is None:
             return None
         try:
@@ -317,6 +321,8 @@ class RunWriter:
             return
         page, judgement = reply.page, step.judgement
         assert judgement is not None
+        if judgement.relevant and self._body:
+            self._rows.files.append((page.url, page.content_type, self._body))
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
         path_json, why_json, chosen_json = _json(path), _json(why), _json(chosen)
@@ -361,6 +367,7 @@ class RunWriter:
     def _describe(self, metadata: str) -> Place | None:
         """Archive what is known of the exchange recorded last; where that stands."""
         place, self._place = self._place, None
+        self._body = b""
         if place is not None and self._warc is not None:
             self._warc.describe(metadata)
         return place
@@ -389,6 +396,8 @@ class RunWriter:
             if self._warc is not None:
                 self._warc.sync()
                 ends.warc |= self._warc.ends
+            for saved in rows.files:
+                save(self.path, *saved)
             self.failpoint("warc synced")
             with db:
                 rows.write(db, ends)

@@ -27,6 +27,7 @@ from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 RECENT = 20
 HOSTS = 100
 FAILURES = 30
+_TOLD_APART = frozenset((*REFUSED, "unreadable"))
 DIRECTORIES = 12
 MIN_PAGES = 3
 """Fewest pages of a directory in the report."""
@@ -85,6 +86,8 @@ class RunReport:
     refused: Sequence[Failure] = ()
     """Links rejected by robots.txt, the filters of traps and private addresses, or limits."""
     failures: Sequence[Failure] = ()
+    unreadable: Sequence[Failure] = ()
+    """Each document that could not be read."""
     settings: Sequence[tuple[str, str]] = field(default_factory=list)
 
 
@@ -153,7 +156,8 @@ class Reporter:
             more_hosts=max(0, len(hosts) - HOSTS),
             shards=run.shard_status(),
             refused=[row for row in failures if row.kind in REFUSED][:FAILURES],
-            failures=[row for row in failures if row.kind not in REFUSED][:FAILURES],
+            failures=[row for row in failures if row.kind not in _TOLD_APART][:FAILURES],
+            unreadable=sums.unreadable,
             settings=flat(replace(settings, folder="").to_dict()),
         )
 

@@ -48,6 +48,10 @@ class Directory:
         return float(ends[0]), float(ends[1])
 
 
+UNREADABLE = 1_000
+"""Documents that could not be read are told one by one up to so many."""
+
+
 @dataclass(slots=True)
 class Failure:
     """Requests that failed with the same kind and reason."""
@@ -78,6 +82,8 @@ class Sums:
         self.hosts: dict[str, Host] = {}
         self.directories: dict[str, Directory] = {}
         self.failures: dict[tuple[str, str], Failure] = {}
+        self.unreadable: list[Failure] = []
+        """Each document that could not be read, at most `UNREADABLE`."""
         self._best: list[tuple[float, int, int]] = []
         """A heap of (score, -seq, number) of the best relevant pages."""
 
@@ -99,6 +105,8 @@ class Sums:
                 self.failed = row.seq
                 key = row.kind, row.reason
                 self.failures.setdefault(key, Failure(*key, row.url)).times += 1
+                if row.kind == "unreadable" and len(self.unreadable) < UNREADABLE:
+                    self.unreadable.append(Failure(*key, row.url, 1))
                 if row.kind not in REFUSED:
                     self.hosts.setdefault(row.host, Host(row.host)).failed += 1
         return self.pages, sum(self.relevant), self.failed, *revision

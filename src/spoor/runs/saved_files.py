@@ -1,0 +1,113 @@
+"""Relevant documents as they came, as files of their own: `files/HOST/NAME-DIGEST.ENDING`.
+
+A name is made of the URL alone: what is readable of its last part, and a digest of the whole, so
+that no two URLs have one name, on any file system, and none leads out of the folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import mimetypes
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from spoor.documents.kinds import KINDS, kind_of_media
+from spoor.runs import files
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+_DOTS = re.compile(r"\.{2,}")
+_ENDING = re.compile(r"\.([a-z0-9]{1,5})$")
+_MOST_BYTES = 100
+"""Of the readable part of a name."""
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+
+
+def saved_name(url: str, media_type: str) -> tuple[str, str]:
+    """(folder, file) of the document of this type at a canonical URL."""
+    parts = urlsplit(url)
+    last = unquote(parts.path.rstrip("/").rpartition("/")[2])
+    readable = _safe(last) or "index"
+    kind = kind_of_media(media_type.partition(";")[0].strip().lower())
+    ending = _ending(readable, kind, media_type)
+    readable = readable.removesuffix(f".{ending}")
+    readable = readable.encode()[:_MOST_BYTES].decode("utf-8", "ignore").strip(".-_ ") or "index"
+    return _folder(parts.netloc), f"{readable}-{_digest(url)}.{ending}"
+
+
+def _safe(text: str) -> str:
+    text = _UNSAFE.sub("-", unicodedata.normalize("NFC", text))
+    return _DOTS.sub(".", text).strip(".-_ ")
+
+
+def _folder(netloc: str) -> str:
+    name = _safe(netloc.replace(":", "_").lower())[:200] or "host"
+    return f"{name}_" if _DEVICE.match(name) else name
+
+
+def _digest(url: str) -> str:
+    digest = hashlib.blake2b(url.encode(), digest_size=10).digest()
+    return base64.b32encode(digest).decode().lower()
+
+
+def _ending(name: str, kind: str, media_type: str) -> str:
+    """Of the name, where it fits the kind; else the usual one of the kind."""
+    own = _ENDING.search(name.lower())
+    if own:
+        guessed = mimetypes.guess_type(f"x.{own[1]}")[0]
+        if guessed is not None and kind_of_media(guessed) == kind:
+            return own[1]
+    usual = KINDS[kind]
+    media = media_type.partition(";")[0].strip().lower()
+    known = media == usual.media_type or kind not in ("image", "audio", "video", "archive")
+    return usual.ending if known else (mimetypes.guess_extension(media) or ".bin")[1:]
+
+
+def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
+    """Write a document into the folder of a run, whole or not at all; where it is now. Raises
+    OSError, also where a folder on the way is a symbolic link."""
+    folder, name = saved_name(url, media_type)
+    with _opened(path, folder, make=True) as inside:
+        part = f"{name}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(part, flags, 0o644, dir_fd=inside), "wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, name, src_dir_fd=inside, dst_dir_fd=inside)
+    return path / files.SAVED / folder / name
+
+
+def remove_saved(path: Path, url: str) -> int:
+    """Delete the files of this URL; how many there were. Raises OSError."""
+    folder, name = saved_name(url, "")
+    digest = name.rpartition("-")[2].partition(".")[0]
+    removed = 0
+    with suppress(FileNotFoundError), _opened(path, folder, make=False) as inside:
+        for one in os.listdir(inside):
+            if one.rpartition("-")[2].partition(".")[0] == digest:
+                os.unlink(one, dir_fd=inside)
+                removed += 1
+    return removed
+
+
+@contextmanager
+def _opened(path: Path, folder: str, *, make: bool) -> Iterator[int]:
+    """The folder of a host, opened without following a link."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    opened = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+    try:
+        for name in (files.SAVED, folder):
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=opened[-1])
+            opened.append(os.open(name, flags, dir_fd=opened[-1]))
+        yield opened[-1]
+    finally:
+        for one in opened:
+            os.close(one)
