@@ -1,0 +1,299 @@
+"""Every file of a run's folder, and every value in it, damaged in every way: whatever opens the
+folder ends, with what it was asked for or with one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import cycle
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacks.measure import Note
+from kills import open_run, served
+from spoor.errors import SpoorError
+from spoor.learn.state import pack, unpack
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs import files
+from spoor.runs.assemble import make_crawl
+from spoor.runs.reader import Run
+from spoor.runs.schema import read_settings
+from spoor.runs.writer import RunWriter
+from spoor.views.sums import Sums
+
+MEMORY = 256 << 20
+"""Bytes that opening a small folder may take."""
+
+SECONDS = 60.0
+"""By the clock: what waits, waits for ever."""
+
+NAMES = sorted(
+    {value for name, value in vars(files).items() if name.isupper() and isinstance(value, str)}
+    - {files.WARC}
+)
+PLACES = [
+    *NAMES,
+    *(f"{name}.part" for name in NAMES),
+    *(f"{files.DATABASE}-wal", f"{files.DATABASE}-shm", files.archive(0), files.archive(1)),
+    *(f"shard-0/{name}" for name in (files.SETTINGS, files.DATABASE, files.RELEVANT)),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few pages."""
+    path = tmp_path_factory.mktemp("made") / "run"
+    with served(20, hosts=2) as web:
+        run = open_run(path, web.root, web.port, pages=6)
+        run.run()
+        run.folder.close()
+    page = next(Run(path).pages())
+    Run(path).label(page.url, not page.relevant)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(made: Path) -> Path:
+    """Where each example has its copy."""
+    return made.parent / "copy"
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Raises MemoryError beyond the memory, TimeoutError beyond the time."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    status = Path("/proc/self/status").read_text()
+    used = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    resource.setrlimit(resource.RLIMIT_DATA, (1024 * used + MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def resume(path: Path) -> None:
+    """As far as to the first request."""
+    settings = read_settings(path)
+    with closing(RunWriter(path, settings)) as run:
+        LiveCrawl(run, make_crawl(settings))
+
+
+def look(path: Path) -> None:
+    run = Run(path)
+    Sums(run).refresh()
+    run.failures()
+    run.revision()
+    run.budget()
+    known = run.snapshot()
+    if known is not None:
+        run.still_open(known)
+        run.estimates()
+
+
+def read(path: Path) -> None:
+    run = Run(path)
+    run.export(path.parent / "out.jsonl", everything=True, text=True)
+    run.labels()
+    run.topic()
+    list(run.journal())
+    run.open_urls()
+    run.open_link("http://a.example/")
+
+
+def label(path: Path) -> None:
+    Run(path).label("http://a.example/", relevant=True)
+
+
+WAYS: Sequence[Callable[[Path], None]] = (look, read, label, resume)
+
+
+def ends(path: Path, what: object, ways: Sequence[Callable[[Path], None]] = WAYS) -> None:
+    """Raises AssertionError where a way ends otherwise than it may."""
+    for way in ways:
+        try:
+            with bounded():
+                way(path)
+        except SpoorError as error:
+            told = str(error)
+            assert told.strip(), (way.__name__, what)
+            assert "\n" not in told, (way.__name__, what, told)
+        except Exception as error:
+            raise AssertionError(f"{way.__name__} after {what}: {error!r}") from error
+
+
+def again(made: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    return Path(shutil.copytree(made, folder, symlinks=True))
+
+
+# ---------------------------------------------------------------- files
+
+
+def huge(file: Path) -> None:
+    with file.open("r+b" if file.exists() else "wb") as opened:
+        opened.truncate(1 << 34)
+
+
+def half(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2] if file.exists() else b"")
+
+
+def written(data: bytes) -> Callable[[Path], object]:
+    return lambda file: file.write_bytes(data)
+
+
+def replaced(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    def damage(file: Path) -> None:
+        file.unlink(missing_ok=True)
+        make(file)
+
+    return damage
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "gone": replaced(lambda file: None),
+    "empty": written(b""),
+    "half": half,
+    "huge": huge,
+    "zeros": written(bytes(4096)),
+    "no text": written(b"\xff\xfe\x00\xd8" * 99),
+    "deep": written(b"[" * 100_000),
+    "another type": written(b"3\n"),
+    "a list": written(b"[]\n"),
+    "a pipe": replaced(os.mkfifo),
+    "a link": replaced(lambda file: file.symlink_to("/dev/zero")),
+    "a link to nothing": replaced(lambda file: file.symlink_to("/nowhere/file")),
+    "a folder": replaced(Path.mkdir),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_any_damage_to_any_file_is_told_in_one_line(
+    place: str, made: Path, folder: Path, record_property: Note
+) -> None:
+    for name, damage in DAMAGES.items():
+        path = again(made, folder)
+        (path / place).parent.mkdir(exist_ok=True)
+        damage(path / place)
+        ends(path, (place, name))
+    record_property("bound", f"one line, {MEMORY >> 20} MB")
+    record_property("measured", f"{len(DAMAGES) * len(WAYS)} of {len(DAMAGES) * len(WAYS)}")
+
+
+# ---------------------------------------------------------------- values
+
+DEEP = "[" * 100_000
+VALUES = [
+    *(None, -1, 2**62, 1e308, "x", b"\xff", "[]", "{}", "[[1]]", DEEP, '{"a": 1}', 0.5, ""),
+    *("[null]", b"\x28\xb5\x2f\xfd", '["x", 1]', "\ud7ff\0"),
+]
+
+
+def columns(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+        return [
+            (table, row[1]) for table in tables for row in db.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+def change(path: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path / files.DATABASE)) as db, db:
+        db.execute(statement, values)
+
+
+def test_any_value_in_the_database_is_told_in_one_line(made: Path, folder: Path) -> None:
+    values = cycle(VALUES)
+    for table, column in columns(made):
+        for _ in range(4):
+            value = next(values)
+            path = again(made, folder)
+            with suppress(sqlite3.IntegrityError):
+                change(path, f"UPDATE {table} SET {column} = ?", value)
+            ends(path, (table, column, str(value)[:20]))
+
+
+SCHEMAS = [
+    "DROP TABLE {table}",
+    "ALTER TABLE {table} RENAME TO other",
+    "DELETE FROM {table}",
+    "ALTER TABLE {table} ADD COLUMN another TEXT",
+]
+
+
+@pytest.mark.parametrize("statement", SCHEMAS)
+def test_any_other_schema_is_told_in_one_line(statement: str, made: Path, folder: Path) -> None:
+    for table in dict.fromkeys(table for table, _ in columns(made)):
+        path = again(made, folder)
+        change(path, statement.format(table=table))
+        ends(path, statement.format(table=table))
+
+
+# ---------------------------------------------------------------- states
+
+OTHERS: list[Any] = [
+    *(None, "x", -1, 2**62, 0.5, [], {}, [[1]], {"a": 1}, True, [None], float("nan")),
+    *(np.zeros(3), np.zeros((0, 2)), np.array(["x"])),
+]
+
+
+def places(value: Any, depth: int = 4) -> Iterator[tuple[Any, ...]]:
+    """Ways to the values in a state: keys and numbers."""
+    if depth and isinstance(value, dict):
+        for key, item in value.items():
+            yield (key,)
+            yield from ((key, *rest) for rest in places(item, depth - 1))
+    elif depth and isinstance(value, list) and value:
+        yield (0,)
+        yield from ((0, *rest) for rest in places(value[0], depth - 1))
+
+
+def put(state: Any, place: tuple[Any, ...], value: Any) -> None:
+    for key in place[:-1]:
+        state = state[key]
+    state[place[-1]] = value
+
+
+def test_any_value_in_a_state_is_told_in_one_line(made: Path, folder: Path) -> None:
+    with closing(sqlite3.connect(made / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+    values = cycle(OTHERS)
+    path = again(made, folder)
+    for place in list(places(unpack(blob))):
+        state = unpack(blob)
+        put(state, place, next(values))
+        change(path, "UPDATE checkpoints SET state = ?", pack(state))
+        ends(path, place, (look, read, resume))
+
+
+def test_any_value_in_the_settings_is_told_in_one_line(made: Path, folder: Path) -> None:
+    import tomllib
+
+    import tomli_w
+
+    tables = tomllib.loads((made / files.SETTINGS).read_text())
+    values = cycle(value for value in OTHERS[1:-3] if value != [None])
+    for place in list(places(tables)):
+        path = again(made, folder)
+        changed = json.loads(json.dumps(tables))
+        put(changed, place, next(values))
+        (path / files.SETTINGS).write_text(tomli_w.dumps(changed))
+        ends(path, place)
