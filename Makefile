@@ -8,7 +8,7 @@ STAMP := .venv/.ready
 # compiles all of Spoor again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo fast test lint types layers unit wheel bench docs paper-figures leaderboard lock clean
+.PHONY: setup demo fast test lint types layers unit wheel bench attacks docs paper-figures leaderboard lock clean
 
 setup: $(STAMP)
 
@@ -59,6 +59,10 @@ wheel: setup
 bench: setup
 	@echo "Each benchmark says its own command in its first lines; benchmarks/README.md lists them:"
 	@sed -n 's/^    \(\.venv.*\)/  \1/p' benchmarks/README.md
+
+# Every attack of tests/attacks and its siblings, in full: attack, bound, measured. Minutes.
+attacks: setup
+	PYTHONPATH=tests $(BIN)/python tests/attacks
 
 PAPERS := rennie1999 grigoriadis2004 palotai2005 han2018
 LAB := lab-out

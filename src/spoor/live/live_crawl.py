@@ -38,6 +38,7 @@ from spoor.protocols import (
 from spoor.runs import files
 from spoor.runs.assemble import BUILT_IN_FRONTIERS, topic_of_settings
 from spoor.runs.journal import Journal
+from spoor.runs.recovery import telling
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
@@ -138,8 +139,9 @@ class LiveCrawl:
             self.crawl.frontier = self._on_disk()
             self._frontier_states.append(state["frontier"])
         self._configure(self.folder.checkpoint_settings)
-        self.crawl.load(state)
-        self.journal.replay()
+        with telling(self.folder.path):
+            self.crawl.load(state)
+            self.journal.replay()
         # The crawl's clock never goes back, even where the machine's does.
         self.now = CrawlClock(self.journal.last)
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))

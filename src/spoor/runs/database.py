@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.recovery import check_log, read_mark
+from spoor.runs.recovery import check_log, read_mark, telling
 from spoor.runs.schema import check_format, read_settings, refuse_programs
 
 
@@ -25,25 +25,24 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     files.refuse_links(path)
     mark = read_mark(path)
     file = path / files.DATABASE
-    if file.exists():
-        db = shards.connect(file)
-    elif folders := files.shards(path):
-        db = shards.merged(folders)
-    elif files.is_run(path) and read_settings(path).shards:
-        raise shards.just_begun(path)
-    else:
-        raise InputError(f"{path} is no run: it has no {files.DATABASE}")
-    try:
-        if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
-            check_format(file, known)
-            refuse_programs(file, db)
-            if os.access(path, os.W_OK):  # where not, SQLite reads no log: see `shards.connect`
-                check_log(path, mark, db)
-        yield db
-    except sqlite3.Error as error:
-        raise InputError(f"{file} cannot be read: {error}") from error
-    finally:
-        db.close()
+    with telling(path):
+        if file.exists():
+            db = shards.connect(file)
+        elif folders := files.shards(path):
+            db = shards.merged(folders)
+        elif files.is_run(path) and read_settings(path).shards:
+            raise shards.just_begun(path)
+        else:
+            raise InputError(f"{path} is no run: it has no {files.DATABASE}")
+        try:
+            if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
+                check_format(file, known)
+                refuse_programs(file, db)
+                if os.access(path, os.W_OK):  # where not, SQLite reads no log: see `shards.connect`
+                    check_log(path, mark, db)
+            yield db
+        finally:
+            db.close()
 
 
 def noted(db: sqlite3.Connection, name: str) -> str | None:

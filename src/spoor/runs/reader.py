@@ -28,6 +28,7 @@ from spoor.runs.labels import Label, read_labels, write_label
 from spoor.runs.lock import BusyError, is_running
 from spoor.runs.near_copies import near_copies
 from spoor.runs.passages import PassageScores
+from spoor.runs.recovery import telling
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.schema import read_settings
 from spoor.runs.search import Found, search
@@ -326,7 +327,9 @@ class Run:
         query = "SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1"
         with self._read() as db:
             row = db.execute(query).fetchone()
-        latest = self.settings if row is None else Settings.from_dict(json.loads(row["settings"]))
+            latest = (
+                self.settings if row is None else Settings.from_dict(json.loads(row["settings"]))
+            )
         return latest.pages or self.settings.pages or 0
 
     def shard_status(self) -> Mapping[str, Any] | None:
@@ -348,7 +351,8 @@ class Run:
 
     def _labels_end(self) -> int:
         if not self.in_shards:
-            return int(self.noted("labels") or 0)
+            with telling(self.path):
+                return int(self.noted("labels") or 0)
         file = files.labels(self.path)  # each takes in by itself what is its own
         return file.stat().st_size if file.exists() else 0
 
@@ -357,8 +361,9 @@ class Run:
         for path in parts(self.path):
             with reading(path) as db:
                 entries = db.execute("SELECT events FROM journal ORDER BY seq").fetchall()
-            for (entry,) in entries:
-                yield from events_of(entry)
+            with telling(path):
+                for (entry,) in entries:
+                    yield from events_of(entry)
 
     # -- the last checkpoint
 

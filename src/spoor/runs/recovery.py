@@ -11,6 +11,7 @@ import shlex
 import sqlite3
 import zlib
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,6 +40,20 @@ def damaged(path: Path, what: str) -> InputError:
     return InputError(
         f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
     )
+
+
+@contextmanager
+def telling(path: Path) -> Iterator[None]:
+    """What goes wrong within it goes wrong for what stands in the database of a run, which may come
+    from a stranger: any value in any place. Raises InputError for it."""
+    try:
+        yield
+    except (
+        *(sqlite3.Error, ValueError, TypeError, LookupError, AttributeError),
+        *(ArithmeticError, AssertionError, RecursionError),
+    ) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise damaged(path, what) from error
 
 
 def check_database(path: Path, db: sqlite3.Connection) -> bool:
@@ -209,7 +224,8 @@ def mend_results(path: Path, db: sqlite3.Connection) -> None:
         for url, score, title, links, why in rows
     ).encode()
     file = path / files.RELEVANT
-    if not file.exists() or file.read_bytes() != lines:
+    same_size = file.exists() and file.stat().st_size == len(lines)
+    if not same_size or file.read_bytes() != lines:
         write_whole(file, lines)
 
 

@@ -136,4 +136,11 @@ class FailureRow:
     @classmethod
     def of(cls, row: sqlite3.Row | Mapping[str, Any]) -> FailureRow:
         """A row of the table of failures."""
-        return cls(**{"number": row["seq"], **dict(row)})
+        failure = cls(**{"number": row["seq"], **dict(row)})
+        texts = (failure.url, failure.host, failure.kind, failure.reason)
+        whole = (failure.status or 0, failure.ticket)
+        if not all(isinstance(text, str) for text in texts) or not all(
+            isinstance(number, int) for number in whole
+        ):
+            raise InputError(f"row {failure.seq} of the failures is damaged")
+        return failure

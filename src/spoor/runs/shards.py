@@ -14,6 +14,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
+from spoor.runs.recovery import telling
 from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
@@ -62,10 +63,11 @@ def _uri(file: Path) -> str:
 
 def has_begun(folder: Path) -> bool:
     """Whether a shard has made its tables."""
+    files.refuse_links(folder)
     file = folder / files.DATABASE
     if not file.exists():
         return False
-    with closing(connect(file)) as db:
+    with telling(folder), closing(connect(file)) as db:
         refuse_programs(file, db)
         return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone())
 

@@ -24,6 +24,7 @@ from spoor.runs.assemble import make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
 from spoor.runs.journal import events_of, verdicts_of
 from spoor.runs.lock import is_running
+from spoor.runs.recovery import telling
 from spoor.runs.rows import Why
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import has_begun
@@ -144,6 +145,11 @@ class Checkpoint:
 
 def last_checkpoint(path: Path) -> Checkpoint | None:
     """The last checkpoint of a run; None before the first."""
+    with telling(path):
+        return _last_checkpoint(path)
+
+
+def _last_checkpoint(path: Path) -> Checkpoint | None:
     with reading(path) as db:
         row = db.execute(
             "SELECT time, seq, state FROM checkpoints ORDER BY generation DESC LIMIT 1"
@@ -176,15 +182,18 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     last = last_checkpoint(path)
     if last is None:
         return None
-    counts, link_filter = last.state["counts"], last.state["link_filter"]
-    known = Snapshot(
-        last.time,
-        counts["requests"],
-        counts["skipped"],
-        counts["pages"],
-        counts["failed"],
-        traps=closed_groups(link_filter["traps"]) if link_filter and link_filter["traps"] else (),
-    )
+    with telling(path):
+        counts, link_filter = last.state["counts"], last.state["link_filter"]
+        known = Snapshot(
+            last.time,
+            int(counts["requests"]),
+            int(counts["skipped"]),
+            int(counts["pages"]),
+            int(counts["failed"]),
+            traps=closed_groups(link_filter["traps"])
+            if link_filter and link_filter["traps"]
+            else (),
+        )
     with ExitStack() as after:
         try:
             engine = make_crawl_to_look_at(settings_of(path)) if crawl is None else crawl
@@ -249,8 +258,9 @@ def open_urls(path: Path) -> frozenset[str] | None:
             frontier = None if last is None else last.frontier(after)
             if last is None or frontier is None:
                 return None
-            frontier.load(last.state["frontier"])
-            every.update(map(frontier.url, frontier.open()))
+            with telling(part):
+                frontier.load(last.state["frontier"])
+                every.update(map(frontier.url, frontier.open()))
     return frozenset(every)
 
 
@@ -308,7 +318,7 @@ def open_link(path: Path, url: str) -> OpenLink | None:
         last = last_checkpoint(part)
         if last is None:
             continue
-        with ExitStack() as after:
+        with telling(part), ExitStack() as after:
             crawl = make_crawl_to_look_at(settings_of(part))
             frontier = last.frontier(after)
             if frontier is None:

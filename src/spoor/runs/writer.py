@@ -38,6 +38,7 @@ from spoor.runs.recovery import (
     refuse_leftovers,
     result_line,
     swapped_archives,
+    telling,
     write_mark,
 )
 from spoor.runs.saved_files import save
@@ -127,8 +128,6 @@ class RunWriter:
         self._after = 0
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
-        self._labels_read = int(noted(self._db, "labels") or 0)
-        """Bytes of the labels that were taken in."""
         self.checkpoint_settings = self.settings
 
     # -- opening
@@ -175,7 +174,10 @@ class RunWriter:
         self.recovered = cut_archives(path, self._ends.warc, swapped_archives(self._db))
         """Files into which records were put that the last commit knows nothing of."""
         self.failpoint("warc cut")
-        mend_results(path, self._db)
+        with telling(path):
+            mend_results(path, self._db)
+            self._labels_read = int(noted(self._db, "labels") or 0)
+            """Bytes of the labels that were taken in."""
         self._mark = open_mark(path)
         undo.callback(os.close, self._mark)
 
@@ -203,6 +205,10 @@ class RunWriter:
 
         A generation that is damaged, or not `usable`, gives way to the one before it.
         """
+        with telling(self.path):
+            return self._state(usable)
+
+    def _state(self, usable: Callable[[State], bool]) -> dict[str, Any] | None:
         from spoor.learn.state import unpack
 
         rows = self._generations()
@@ -229,7 +235,8 @@ class RunWriter:
 
     def tail(self) -> Iterator[bytes]:
         """The journal after the state that `state` gave."""
-        return journal_after(self.path, self._db, self._after, self._ends.seq)
+        with telling(self.path):
+            yield from journal_after(self.path, self._db, self._after, self._ends.seq)
 
     # -- labels of people
 
@@ -265,6 +272,10 @@ class RunWriter:
     def relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
         """A person's verdict on a page that was committed: (before, after); None where there is
         none, or where a person has said the same. Durable with the next commit."""
+        with telling(self.path):
+            return self._relabel(url, relevant)
+
+    def _relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
         row = self._db.execute(
             "SELECT seq, score, relevant, why FROM pages WHERE url = ? ORDER BY seq DESC LIMIT 1",
             (url,),

@@ -1,0 +1,142 @@
+"""Runs every attack and prints a table: attack, bound, measured.
+
+    python tests/attacks [WORD]        (or: make attacks)
+
+Each attack is a test; the table says what it noted, or how many examples held. With a WORD, only
+those whose line has it. Exit code 1 where one does not hold.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A line of the table."""
+
+    item: str
+    """Of the issue that found it."""
+    what: str
+    bound: str
+    """What must hold, where its tests note nothing of their own."""
+    tests: Sequence[str]
+    """Files, or tests in them, from `tests` on."""
+
+
+A = "attacks"
+LAW = "0.5 s, 64 MB and 20 times its size"
+ATTACKS = (
+    Attack("1 18 23", "HTML that costs", LAW, ["unit/test_isolate.py", "unit/test_parse_cost.py"]),
+    Attack("1 5", "sitemaps and feeds", LAW, [f"{A}/test_documents.py::test_sitemaps"]),
+    Attack("1", "robots.txt", LAW, [f"{A}/test_documents.py::test_robots_txt"]),
+    Attack("1 16", "wikitext", LAW, [f"{A}/test_documents.py::test_wikitext"]),
+    Attack("1", "archives and dumps", LAW, [f"{A}/test_documents.py::test_archives"]),
+    Attack(
+        "16",
+        "dates that are none",
+        "no time",
+        [f"{A}/test_documents.py::test_a_date_that_is_none_is_left_out"],
+    ),
+    Attack(
+        "2", "status lines and headers of any bytes", "one failure", ["e2e/test_hostile_replies.py"]
+    ),
+    Attack(
+        "3 7 13 19",
+        "run folders of a stranger",
+        "one line, nothing outside",
+        [f"{A}/test_run_folder.py"],
+    ),
+    Attack("3", "any damage to any file of a run", "one line", [f"{A}/test_damaged_files.py"]),
+    Attack(
+        "3", "frames that unpack without end", "16 MB and 20 times", ["unit/test_compression.py"]
+    ),
+    Attack(
+        "6 8 9 10 11 12 14 16 22",
+        "servers that lead astray or lie",
+        "as told",
+        [f"{A}/test_servers.py"],
+    ),
+    Attack("5", "texts that make patterns slow", "linear", ["unit/test_traps.py"]),
+    Attack("12", "bodies and headers without end", "their limits", ["unit/test_limits.py"]),
+    Attack("15", "rules for others in robots.txt", "as RFC 9309", ["unit/test_robots.py"]),
+    Attack("16", "cells that are formulas", "text", ["unit/test_export.py"]),
+    Attack("17", "sitemaps in any encoding", "their links", ["unit/test_sitemaps.py"]),
+    Attack(
+        "20",
+        "titles with control characters",
+        "a feed that is well-formed",
+        [f"{A}/test_documents.py::test_a_feed_is_well_formed_whatever_a_title_holds"],
+    ),
+    Attack("21", "an import that is ended", "nothing is left", [f"{A}/test_imports.py"]),
+)
+
+
+class Measured:
+    """Collects what the tests of the table noted, and how they ended."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, dict[str, object]] = {}
+        self.failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call":
+            self.notes[report.nodeid] = dict(report.user_properties)
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+
+def line(attack: Attack, measured: Measured) -> list[tuple[str, ...]]:
+    """The lines of an attack: one for each example that noted what it cost, or one for all."""
+    mine = {
+        node: notes
+        for node, notes in measured.notes.items()
+        if any(node.startswith(f"tests/{test}") for test in attack.tests)
+    }
+    lost = sum(node in measured.failed for node in mine)
+    told = [
+        (
+            attack.item,
+            f"{attack.what}: {node.rpartition('[')[2].rstrip(']')}",
+            *map(str, (notes["bound"], notes["measured"])),
+            "lost" if node in measured.failed else "holds",
+        )
+        for node, notes in mine.items()
+        if "measured" in notes
+    ]
+    if told and len(told) == len(mine):
+        return told
+    held = f"{len(mine) - lost} of {len(mine)} hold"
+    return [(attack.item, attack.what, attack.bound, held, "lost" if lost or not mine else "holds")]
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the attacks that have one of the words; all without words."""
+    os.environ["SPOOR_ATTACKS"] = "all"
+    os.chdir(ROOT)
+    chosen = [one for one in ATTACKS if not words or any(word in repr(one) for word in words)]
+    tests = dict.fromkeys(f"tests/{test}" for attack in chosen for test in attack.tests)
+    measured = Measured()
+    pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *tests], plugins=[measured])
+    rows: list[tuple[str, ...]] = [("item", "attack", "bound", "measured", "")]
+    rows += [row for attack in chosen for row in line(attack, measured)]
+    widths = defaultdict[int, int](int)
+    for row in rows:
+        for place, cell in enumerate(row):
+            widths[place] = max(widths[place], len(cell))
+    for row in rows:
+        print("  ".join(cell.ljust(widths[place]) for place, cell in enumerate(row)).rstrip())
+    return int(bool(measured.failed) or len(rows) == 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
