@@ -66,6 +66,12 @@ ATTACKS = (
         "as told",
         [f"{A}/test_servers.py"],
     ),
+    Attack(
+        "4",
+        "hosts that never answer, drip, or have no name",
+        "good ones keep their rate",
+        [f"{A}/test_slow_hosts.py"],
+    ),
     Attack("5", "texts that make patterns slow", "linear", ["unit/test_traps.py"]),
     Attack("12", "bodies and headers without end", "their limits", ["unit/test_limits.py"]),
     Attack("15", "rules for others in robots.txt", "as RFC 9309", ["unit/test_robots.py"]),
