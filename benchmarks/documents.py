@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/documents.py [--each 40] [--pages 600] [--against FOLDER]
 
-Each kind: documents of some 300 words, made by writers that are not ours (`tests/documents.py`),
+Each kind: documents of some 300 words, made by writers that are not ours (`tests/document_makers.py`),
 read into a page as a crawl does, in this process; medians after the first, which loads the library.
 
 HTML: a generated web, served on loopback from a thread, crawled with `trail` and its archive by
@@ -12,7 +12,7 @@ thread that crawls, for each page; medians. Goal: at most 1.03 of the other.
 Memory: a web of 300 documents of twelve kinds with hostile ones among them, crawled by a process of
 its own; the most that it and its helpers hold at a time (RSS, looked at each 20 ms). Goal: 400 MB.
 
-PDFs: requests until 90 % of the PDFs of `tests/documents.py`'s reports are found, by `trail` and
+PDFs: requests until 90 % of the PDFs of `tests/document_makers.py`'s reports are found, by `trail` and
 breadth-first, with --want type:application/pdf. Goal: half.
 
 Prints one JSON object. tests/ must be on the path (PYTHONPATH=src:tests).
@@ -37,7 +37,7 @@ from typing import Any
 
 def by_kind(each: int) -> dict[str, float]:
     """Kind → ms of CPU a document."""
-    from documents import MAKERS, words_of
+    from document_makers import MAKERS, words_of
     from spoor.documents.page import page_of
 
     rng, told = random.Random(1), {}
@@ -70,7 +70,7 @@ def html_crawl(pages: int) -> float:
 
 def documents_crawl(folder: str) -> None:
     """Crawl the web of documents."""
-    from documents import documents_web
+    from document_makers import documents_web
 
     web, _, _ = documents_web()
     crawl(web, folder, "--want", "match:zanzibar", "--save-files", "--policy", "breadth-first")
@@ -93,7 +93,7 @@ def crawl(web: dict[str, tuple[str, bytes]], folder: str, *more: str) -> None:
 
 def requests_for_pdfs() -> dict[str, int]:
     """Policy → requests until 90 % of the PDFs are found."""
-    from documents import reports_web
+    from document_makers import reports_web
 
     web, _ = reports_web()
     pdfs = {f"http://docs.example{path}" for path, (media, _) in web.items() if "pdf" in media}

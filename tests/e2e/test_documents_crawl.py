@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from documents import documents_web, reports_web
+from document_makers import documents_web, reports_web
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor import isolate
 from spoor.cli.main import run

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-import documents
-from documents import AUTHOR, LINK, MAKERS, TITLE
+import document_makers
+from document_makers import AUTHOR, LINK, MAKERS, TITLE
 from spoor import isolate
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
@@ -95,7 +95,7 @@ def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
 
 def test_what_has_no_text_is_taken_on_request() -> None:
     png = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
-    archive = documents.zipped({"a.txt": b"x"})
+    archive = document_makers.zipped({"a.txt": b"x"})
     for body, kind, media in (
         (png, "image", "image/png"),
         (archive, "archive", "application/zip"),
@@ -133,12 +133,12 @@ def test_nothing_that_a_document_holds_raises(kind: str, data: st.DataObject) ->
 
 
 def test_hostile_documents_cost_one_document_each() -> None:
-    for name, (media, body, reason) in documents.hostile().items():
+    for name, (media, body, reason) in document_makers.hostile().items():
         if not body:
             continue  # the driver sees to that
         with pytest.raises(UnreadableError, match=reason):
             parse_page(body, f"http://docs.example/{name}", content_type=media)
-    many = documents.long_pdf(10_000)
+    many = document_makers.long_pdf(10_000)
     page = parse_page(many, URL, content_type="text/html")
     assert page.content_type == "application/pdf"
     assert page.flags == {"not-html", "truncated"}
