@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/documents.py [--each 40] [--pages 600] [--against FOLDER]
 
-Each kind: documents of some 300 words, made by writers that are not ours (`tests/document_makers.py`),
+Each kind: documents of some 300 words, made by other writers (`tests/document_makers.py`),
 read into a page as a crawl does, in this process; medians after the first, which loads the library.
 
 HTML: a generated web, served on loopback from a thread, crawled with `trail` and its archive by
@@ -12,7 +12,7 @@ thread that crawls, for each page; medians. Goal: at most 1.03 of the other.
 Memory: a web of 300 documents of twelve kinds with hostile ones among them, crawled by a process of
 its own; the most that it and its helpers hold at a time (RSS, looked at each 20 ms). Goal: 400 MB.
 
-PDFs: requests until 90 % of the PDFs of `tests/document_makers.py`'s reports are found, by `trail` and
+PDFs: requests until 90 % of the PDFs of `reports_web` there are found, by `trail` and
 breadth-first, with --want type:application/pdf. Goal: half.
 
 Prints one JSON object. tests/ must be on the path (PYTHONPATH=src:tests).
