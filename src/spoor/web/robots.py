@@ -24,6 +24,9 @@ LIMIT = 500 * 1024
 MAX_SITEMAPS = 1_000
 """That are read of one robots.txt."""
 
+MAX_RULE = 1 << 15
+"""Characters; no URL that is fetched is as long as what a longer rule says."""
+
 MAX_WILDCARDS = 2_000
 """Rules with a `*`, which take time for each URL that is asked about. Whose file has more is left
 alone; no real one has a tenth of them."""
@@ -95,7 +98,7 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
             naming = False
             kind = "allow" if match[1][0] in "aA" else "disallow"
             path = _path(match[2], url)
-            if path:
+            if path and len(path) <= MAX_RULE:
                 for token in current:
                     groups[token].append(f"{kind}: {path}")
         elif match := _DELAY.match(line):
