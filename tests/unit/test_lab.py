@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import spoor
 from spoor.errors import InputError, PluginError
-from spoor.lab.cells import file_of, run_cells
+from spoor.lab.cells import Failure, file_of, run_cells
 from spoor.lab.digests import topic_digests
 from spoor.lab.experiment import find, packaged, read
 from spoor.lab.kinds import harvest
@@ -346,6 +347,38 @@ def test_a_change_of_web_or_cell_is_another_cell(web: Path, tmp_path: Path) -> N
     assert not {file_of(KIND, cell, tmp_path) for cell in cells} & {
         file_of(KIND, cell, tmp_path) for cell in changed
     }
+
+
+def test_a_cell_that_fails_costs_no_other_of_its_group(
+    web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = read(write(web.parent, EXPERIMENT.replace("seeds = 2", "seeds = 3")), "mine")
+    cells = plan(replace(experiment, targets=experiment.targets[:1]), tmp_path)
+    assert [cell.name.rpartition("/, ")[2] for cell in cells] == [
+        "pottery, random, seed 0",
+        "pottery, random, seed 1",
+        "pottery, random, seed 2",
+        "pottery, shark-search delta=0.3, seed 0",
+    ]
+
+    def simulate(setup: CrawlSetup, **more: Any) -> dict[str, Any]:
+        if setup.seed == 1 or setup.policy == "shark-search":
+            raise InputError(f"no {setup.policy}")
+        return simulate_crawl(setup, **more)
+
+    failed: list[Failure] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(harvest, "simulate_crawl", simulate)
+        told = run_cells(KIND, cells, tmp_path, failed=failed.append)
+        with pytest.raises(InputError, match="no random"):
+            run_cells(KIND, cells, tmp_path)
+    assert failed == [
+        Failure(cells[1].name, "no random"),
+        Failure(cells[3].name, "no shark-search"),
+    ]
+    assert [row["seed"] for row in told] == [0, 2]
+    # Another time all of them run.
+    assert len(run_cells(KIND, cells, tmp_path)) == 4
 
 
 @pytest.mark.long

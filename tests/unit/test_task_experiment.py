@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spoor.cli.main import run as spoor
 from spoor.errors import InputError
 from spoor.lab import pages, papers, results
 from spoor.lab.cells import run_cells
@@ -72,6 +73,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     record([folder / "dump.xml.bz2"], folder / "web")
     (folder / "poetry.toml").write_text(EXPERIMENT, encoding="utf-8")
     return folder
+
+
+def test_a_topic_that_the_word_vectors_do_not_know_costs_its_cells_only(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vectors = "poetry 1 0\narts 1 1\nstreets 0 1\n"
+    (tmp_path / "few.txt").write_text(vectors, encoding="utf-8")
+    head, topics = EXPERIMENT.replace("seeds = 2", "seeds = 1").split("[settings]")
+    geology = '[[settings.topics]]\nname = "Rocks"\nwords = "geology"\ntitles = ["Town 1"]\n\n'
+    own = tmp_path / "two.toml"
+    web = f'path = "{folder / "web"}"\nvectors = "few.txt"'
+    policies = "[[policies]]".join(topics.split("[[policies]]")[:2])
+    text = f"{head}[settings]{policies}{geology}".replace('path = "web"', web)
+    own.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("SPOOR_DATA", str(tmp_path))
+    out = tmp_path / "out"
+    assert spoor(["lab", "run", str(own), "--out", str(out), "--jobs", "1"]) == 1
+    why = "none of the topic's words is in the word vectors: 'geology'"
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == f"spoor: not run: web, Rocks, no learning, seed 0: {why}"
+    told = results.read(out / "two")
+    assert {row["topic"] for row in told.rows} == {"Poetry"}
+    assert told.more["failed"] == [{"cell": "web, Rocks, no learning, seed 0", "error": why}]
+    assert "Rocks, no learning" in (out / "two" / "report.md").read_text("utf-8")
+    # What was finished is kept; without the other topic all is well.
+    own.write_text(text.replace(geology, ""), encoding="utf-8")
+    assert spoor(["lab", "run", str(own), "--out", str(out), "--jobs", "1", "--json"]) == 0
+    # Where no cell can be run, nothing is left to report.
+    own.write_text(text.replace('"poetry"', '"chess"'), encoding="utf-8")
+    assert spoor(["lab", "run", str(own), "--out", str(out), "--jobs", "1"]) == 2
 
 
 def test_tasks_on_a_dump_of_ones_own(folder: Path) -> None:

@@ -54,23 +54,35 @@ def run(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Run EXPERIMENTS; an interrupted run continues without the finished cells."""
+    """Run EXPERIMENTS; an interrupted run continues without the finished cells.
+
+    A cell that cannot be run is left out, the others go on, and the exit code is 1.
+    """
     from spoor.lab import pages, papers, results
-    from spoor.lab.cells import kind_of, run_cells
+    from spoor.lab.cells import Failure, kind_of, run_cells
     from spoor.lab.experiment import find
 
     chosen = [experiment for name in experiments for experiment in find(name)]
     printed: list[dict[str, Any]] = []
+    all_failed: list[Failure] = []
     for experiment in chosen:
         name, kind = experiment.name, kind_of(experiment)
         cells = kind.plan(experiment, out)
+        failed: list[Failure] = []
         with progress(f"cells of {name}", len(cells), quiet=as_json) as report_progress:
             rows = run_cells(
-                kind, cells, out, jobs=jobs or os.cpu_count() or 1, progress=report_progress
+                kind,
+                cells,
+                out,
+                jobs=jobs or os.cpu_count() or 1,
+                progress=report_progress,
+                failed=failed.append,
             )
-        results.write(out / name, experiment, rows, kind.facts(experiment))
+        all_failed += failed
+        more = {"failed": [failure._asdict() for failure in failed]} if failed else {}
+        results.write(out / name, experiment, rows, {**kind.facts(experiment), **more})
         page = pages.write(papers.page_of(out / name), out / name)
-        printed.append({"experiment": name, kind.row_name: rows})
+        printed.append({"experiment": name, kind.row_name: rows, **more})
         if not as_json:
             show(results.read(out / name))
             typer.echo(f"\nReport, pictures and cells.csv: {page}\n")
@@ -81,6 +93,10 @@ def run(
                 typer.echo(f"All of {parent.name} on one page: {page}")
     if as_json:
         typer.echo(json.dumps(printed[0] if len(printed) == 1 else {"experiments": printed}))
+    for failure in all_failed:
+        typer.echo(f"spoor: not run: {failure.cell}: {failure.error}", err=True)
+    if all_failed:
+        raise typer.Exit(1)
 
 
 def compare(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from spoor.errors import InputError
 from spoor.files import write_whole
@@ -31,8 +31,22 @@ KINDS = ("harvest", "tasks", "fleets", "shards", "judges")
 """Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
 
 
+class Failure(NamedTuple):
+    """A cell that what it was given makes impossible."""
+
+    cell: str
+    """Its name."""
+    error: str
+    """One line: the message of an InputError."""
+
+
 class Cell(Protocol):
     """One cell as planned; plain values, so that it can go to another process."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for a reader: web, target or topic, contender and seed."""
+        ...
 
     @property
     def group(self) -> Hashable:
@@ -82,10 +96,14 @@ def run_cells(
     *,
     jobs: int = 1,
     progress: Progress = lambda done: None,
+    failed: Callable[[Failure], None] | None = None,
 ) -> list[Row]:
     """Run every cell whose file is not in `out` yet; the rows of all, in the order of the cells.
 
-    Raises InputError where `out` cannot be written to.
+    A cell that raises InputError (no word of its topic is in the word vectors, say) has no rows and
+    is run again the next time; the others go on, and then `failed` is called for each, in order.
+    Raises InputError without `failed`, where every cell failed, and where `out` cannot be written
+    to.
     """
     try:
         (out / "cells").mkdir(parents=True, exist_ok=True)
@@ -102,13 +120,19 @@ def run_cells(
         progress(len(cells) - sum(not files[number].exists() for number in missing))
 
     look()
-    run_batches(partial(_run_batch, kind.name, out), list(batches.values()), jobs=jobs, look=look)
+    work = partial(_run_batch, kind.name, out)
+    ended = run_batches(work, list(batches.values()), jobs=jobs, look=look)
     look()
-    return [
-        row
-        for cell, file in zip(cells, files, strict=True)
-        for row in kind.rows(cell, _stored(file))
-    ]
+    errors = {file: error for batch in ended for file, error in batch}
+    if errors and (failed is None or len(errors) == len(cells)):
+        raise InputError(next(errors[file] for file in files if file in errors))
+    rows: list[Row] = []
+    for cell, file in zip(cells, files, strict=True):
+        if file not in errors:
+            rows += kind.rows(cell, _stored(file))
+        elif failed is not None:
+            failed(Failure(cell.name, errors[file]))
+    return rows
 
 
 def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
@@ -124,8 +148,21 @@ def _stored(file: Path) -> Any:
         return None
 
 
-def _run_batch(name: str, out: Path, batch: Sequence[Cell], finished: Callable[[], None]) -> None:
+def _run_batch(
+    name: str, out: Path, batch: Sequence[Cell], finished: Callable[[], None]
+) -> list[tuple[Path, str]]:
+    """Run the cells of a group; the file that each failed one would have, and its error."""
     kind: Kind = import_module(f"spoor.lab.kinds.{name}").KIND
-    for cell, figures in zip(batch, kind.run(batch, out), strict=True):
-        write_whole(file_of(kind, cell, out), json.dumps(figures))
-        finished()
+    failed: list[tuple[Path, str]] = []
+    left = list(batch)
+    while left:
+        try:
+            for _, figures in zip(tuple(left), kind.run(tuple(left), out), strict=True):
+                write_whole(file_of(kind, left.pop(0), out), json.dumps(figures))
+                finished()
+        except InputError as error:
+            # An iterator that has raised is over: the cells behind this one begin another.
+            failed.append((file_of(kind, left.pop(0), out), str(error)))
+        else:
+            break
+    return failed

@@ -38,7 +38,7 @@ from spoor.lab.intervals import (
 )
 from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number
 from spoor.lab.reports.matrix import TITLE, matrix_blocks
-from spoor.lab.reports.report import foot, page_of_results, report_of
+from spoor.lab.reports.report import failed_blocks, foot, page_of_results, report_of
 from spoor.lab.results import Results
 from spoor.registry import nearest
 
@@ -131,6 +131,7 @@ def joint(folder: Path, experiments: Sequence[Results], content: Table) -> Page:
 
 def figures_of(item: Results, *, pictures: bool = False) -> Iterator[Block]:
     """The table of an experiment, perhaps with its pictures, without comparisons of pairs."""
+    yield from failed_blocks(item)
     skipping = False
     for block in report_of(item).blocks(item):
         if isinstance(block, Heading):

@@ -11,41 +11,43 @@ from spoor.errors import PausedError
 from spoor.processes import worker_pool
 
 Batch = TypeVar("Batch")
+Returned = TypeVar("Returned")
 
 INTERVAL = 1.0
 """Seconds between two looks at which cells are finished."""
 
 
 def run_batches(
-    work: Callable[[Batch, Callable[[], None]], None],
+    work: Callable[[Batch, Callable[[], None]], Returned],
     batches: Sequence[Batch],
     *,
     jobs: int,
     look: Callable[[], None],
-) -> None:
-    """Run each batch. `work` takes a batch and a function to call after each finished cell; `look`
-    is called from time to time.
+) -> list[Returned]:
+    """Run each batch; returns what `work` returned for each, in no order.
+
+    `work` takes a batch and a function to call after each finished cell; `look` is called from time
+    to time.
 
     With one job, or one batch, all runs in this process. An error in another process is raised
     here, and ends the others, as an interrupt does; finished cells are stored by then.
     """
     if jobs == 1 or len(batches) < 2:
-        for batch in batches:
-            work(batch, look)
-        return
+        return [work(batch, look) for batch in batches]
+    returned: list[Returned] = []
     try:
         with worker_pool(min(jobs, len(batches))) as pool:
             running = {pool.submit(work, batch, _no_look) for batch in batches}
             while running:
                 done, running = wait(running, timeout=INTERVAL, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
+                returned += [future.result() for future in done]
                 look()
     except BrokenProcessPool as error:
         raise PausedError(
             "a process of the lab was killed, for want of memory perhaps; what is finished "
             "is kept: give the same command to go on, with fewer --jobs"
         ) from error
+    return returned
 
 
 def _no_look() -> None:

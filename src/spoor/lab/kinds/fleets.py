@@ -47,6 +47,11 @@ class FleetCell:
     """For `run_fleet`."""
 
     @property
+    def name(self) -> str:
+        seed = self.params.get("seed", 0)
+        return f"{self.params['name']}, {self.params['fleet']}, seed {seed}"
+
+    @property
     def group(self) -> str:
         """Cells of a group share the web."""
         return json.dumps(self.params["web"])

@@ -42,6 +42,14 @@ class HarvestCell:
     """Sites that a training may use, except the cell's own; none named: all."""
 
     @property
+    def name(self) -> str:
+        return ", ".join(
+            part
+            for part in (self.web, self.root, self.target, self.contender.name, f"seed {self.seed}")
+            if part
+        )
+
+    @property
     def group(self) -> tuple[str, str, str]:
         """Cells of a group share the web, the oracle and the models."""
         return self.folder, self.root, self.target

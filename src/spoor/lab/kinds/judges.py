@@ -64,6 +64,10 @@ class Task:
     """Whether all forms of the wish are tried."""
 
     @property
+    def name(self) -> str:
+        return f"{self.web}, {self.words}"
+
+    @property
     def group(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Tasks of a group share the pages."""
         return self.folder, self.sites, self.roots

@@ -59,6 +59,11 @@ class ShardCell:
     share: float | None
 
     @property
+    def name(self) -> str:
+        contender = f"{self.contender.name} in {self.shards} shards"
+        return f"{self.web}, {self.target}, {contender}, seed {self.seed}"
+
+    @property
     def group(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """Cells of a group share the web and its targets."""
         return self.folder, self.roots, self.want

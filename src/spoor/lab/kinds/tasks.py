@@ -86,6 +86,10 @@ class Trial:
         return self.figure == "cost"
 
     @property
+    def name(self) -> str:
+        return f"{self.subject.web}, {self.subject.name}, {self.contender.name}, seed {self.seed}"
+
+    @property
     def group(self) -> str:
         """Trials of a group share the web and the verdicts on its pages."""
         return self.subject.name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from spoor.lab.pages import Block, Grid, Heading, Page, Picture
+from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose
 from spoor.lab.results import Cells, Results
 
 
@@ -36,8 +36,17 @@ def report_of(results: Results) -> Report:
 
 def page_of_results(results: Results) -> Page:
     """What an experiment found: its table with intervals, who beats whom, and its curves."""
-    blocks = [*report_of(results).blocks(results), *settings_blocks(results)]
+    report = report_of(results)
+    blocks = [*failed_blocks(results), *report.blocks(results), *settings_blocks(results)]
     return Page(results.title, results.about, blocks, foot=foot([results]))
+
+
+def failed_blocks(results: Results) -> Iterator[Block]:
+    """Cells that have no figures, and why."""
+    failed = results.more.get("failed", ())
+    if failed:
+        yield Prose(f"{len(failed)} cells could not be run, and are left out of all figures:")
+        yield Grid(("cell", "why"), [[row["cell"], row["error"]] for row in failed])
 
 
 def foot(results: Sequence[Results]) -> str:
