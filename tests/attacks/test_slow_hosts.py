@@ -22,10 +22,22 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.names import Names
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
+from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import RequestSlots
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Fetched, Link, Outcome, Page, Sleep, Task
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Judgement,
+    Link,
+    Outcome,
+    Page,
+    Sleep,
+    Task,
+)
 
 GOOD, BAD = 8, "bad"
 SECONDS = 60.0
@@ -315,3 +327,45 @@ def test_look_ups_have_a_bound_and_old_addresses_serve_meanwhile(
         await names.close()
 
     asyncio.run(go())
+
+
+# ---------------------------------------------------------------- the loop
+
+
+@pytest.mark.server
+def test_a_turn_of_the_crawl_does_not_hold_the_loop() -> None:
+    """A judge that takes its time: the loop beats on, and its watch tells a hold where there is
+    one."""
+    judging = threading.Event()
+
+    class Slow(Keywords):
+        def judge(self, page: Page) -> Judgement:
+            # Comes back only once the loop has gone on meanwhile.
+            assert threading.current_thread() is not threading.main_thread()
+            assert judging.wait(30.0)
+            return super().judge(page)
+
+    server = Loopback(lambda asked: page())
+
+    async def go() -> float:
+        async with server.serving():
+            engine = Crawl(
+                BreadthFirst(Task(np.random.default_rng(0))), Slow(["k"]), MemoryFrontier()
+            )
+            engine.seed(["http://a.example/"])
+            settings = Settings(connect_to=f"{ADDRESS}:{server.port}", robots=False)
+            asyncio.get_running_loop().call_later(0.05, judging.set)
+            watch = LoopWatch()
+            watch.start()
+            await HttpDriver(engine, settings).run()
+            watch.stop()
+            assert engine.counts.pages == 1
+            watch = LoopWatch()
+            watch.start()
+            await asyncio.sleep(0)
+            threading.Event().wait(0.2)
+            await asyncio.sleep(0.02)
+            watch.stop()
+            return watch.longest
+
+    assert asyncio.run(go()) > 0.15

@@ -51,7 +51,7 @@ class FrontierFile:
         self.path = path
         self._continue_from: tuple[int, int, int, int] | None = (0, 0, 0, 0)
         try:
-            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             try:
                 self._open()
             except BaseException:

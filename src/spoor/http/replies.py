@@ -14,11 +14,15 @@ from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
 
+LARGE = 64 << 10
+"""Bytes of a body from which on its parsing takes 10 ms and more."""
+
 
 def may_take_long(exchange: Exchange) -> bool:
     """Whether `reply_of` may take longer than other requests should wait for it."""
-    content_type = exchange.header("Content-Type")
-    return exchange.sitemap or needs_helper(exchange.body, content_type, exchange.url)
+    if exchange.sitemap or len(exchange.body) > LARGE:
+        return True
+    return needs_helper(exchange.body, exchange.header("Content-Type"), exchange.url)
 
 
 def reply_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import aiohttp
 
@@ -12,19 +13,32 @@ from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.politeness import RobotsCache, RobotsFetch, origin_of
-from spoor.protocols import Engine
+from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules
 from spoor.web.urls import host
 
+_LONG = 8 << 10
+"""Bytes of a robots.txt from which on it is parsed in a thread."""
+_MANY = 200
+"""Lines of one from which on it is asked in a thread."""
+
+
+async def is_allowed(rules: Rules, url: str) -> bool:
+    """As `rules.allowed`, beside the loop where it takes long."""
+    if rules.size > _MANY:
+        return await asyncio.to_thread(rules.allowed, url)
+    return rules.allowed(url)
+
 
 class RobotsFetcher:
-    """Keeps `cache` up to date for a crawl, by requests that are as polite as those for pages."""
+    """Keeps `cache` up to date for a crawl, whose politeness is `hosts`, by requests that are as
+    polite as those for pages."""
 
     def __init__(
         self,
         cache: RobotsCache,
-        crawl: Engine,
+        hosts: Politeness,
         client: Client,
         queues: HostQueues,
         *,
@@ -33,7 +47,7 @@ class RobotsFetcher:
     ) -> None:
         self.requests = 0
         self._cache = cache
-        self._crawl = crawl
+        self._hosts = hosts
         self._client = client
         self._queues = queues
         self._agent = agent
@@ -58,7 +72,7 @@ class RobotsFetcher:
             assert fetched.rules is not None
             rules = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
         self._locks.pop(origin, None)
-        hosts = self._crawl.frontier
+        hosts = self._hosts
         crawl_delay = self._cache.crawl_delay(rules)
         if crawl_delay is not None:
             hosts.pace(fetch.host, max(crawl_delay, hosts.delay(fetch.host)))
@@ -73,7 +87,7 @@ class RobotsFetcher:
             self.requests += 1
             name = host(fetch.url)
             try:
-                async with self._queues.turn(ticket, name, self._crawl.frontier.delay(name)):
+                async with self._queues.turn(ticket, name, self._hosts.delay(name)):
                     # One byte more, so that a file that was cut is known to be.
                     exchange = await self._client.get(fetch.url, self._clock(), limit=LIMIT + 1)
             except BlockedAddressError:
@@ -81,10 +95,15 @@ class RobotsFetcher:
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
                 fetch.fail(failure(0, error).reason)
             else:
-                fetch.reply(
+                reply = partial(
+                    fetch.reply,
                     exchange.status,
                     exchange.body,
                     location=exchange.header("Location"),
                     broken=exchange.truncated not in ("", "length"),
                 )
+                if len(exchange.body) > _LONG:
+                    await asyncio.to_thread(reply)
+                else:
+                    reply()
         return fetch

@@ -13,7 +13,9 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar
 
 from spoor.documents.kinds import Types
 from spoor.documents.page import page_of
@@ -23,10 +25,10 @@ from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.http.replies import may_take_long, reply_of
-from spoor.http.robots import RobotsFetcher
+from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.live.clock import CrawlClock
 from spoor.politeness import RequestLimits, RequestSlots, RobotsCache, origin_of
-from spoor.protocols import Engine
+from spoor.protocols import Engine, Politeness
 from spoor.settings import Settings
 from spoor.types import (
     Deferred,
@@ -34,6 +36,7 @@ from spoor.types import (
     Fetch,
     Fetched,
     Finished,
+    NextStep,
     Outcome,
     Reply,
     Sleep,
@@ -44,6 +47,7 @@ from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
 from spoor.web.urls import Joiner, canonical
 
 Clock = Callable[[], float]
+T = TypeVar("T")
 
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
@@ -52,8 +56,44 @@ GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
 
+class _QueuedPoliteness:
+    """The politeness of a crawl, for requests: changes are made at its next turn."""
+
+    def __init__(self, crawl: Engine) -> None:
+        self._crawl = crawl
+        self._changes: deque[tuple[str, str, float]] = deque()
+        self._delays: dict[str, float] = {}
+        """Of hosts whose delay is changed at the next turn."""
+
+    def hold(self, host: str, until: float) -> None:
+        self._changes.append(("hold", host, until))
+
+    def pace(self, host: str, delay: float) -> None:
+        self._delays[host] = delay
+        self._changes.append(("pace", host, delay))
+
+    def delay(self, host: str) -> float:
+        return max(self._crawl.frontier.delay(host), self._delays.get(host, 0.0))
+
+    def apply(self) -> None:
+        """To be called in the turn."""
+        hosts: Politeness = self._crawl.frontier
+        while self._changes:
+            kind, host, value = self._changes.popleft()
+            if kind == "hold":
+                hosts.hold(host, value)
+            else:
+                hosts.pace(host, value)
+                self._delays.pop(host, None)
+
+
 class HttpDriver:
     """Runs one crawl, or one fleet, over HTTP.
+
+    The crawl's turns (replies received, fetches chosen, all of it committed) run in one thread of
+    their own, so that the loop goes on reading and sending whatever a turn takes; `on_step`,
+    `record` and `commit` are called there. Whatever else touches the crawl meanwhile does it by
+    `apart`.
 
     `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
     sees what the crawl made of each reply. `commit` is called after replies were received and
@@ -96,6 +136,11 @@ class HttpDriver:
         self._types = Types.of(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = RequestSlots(settings.in_flight)
+        self._hosts = _QueuedPoliteness(crawl)
+        self._in_turn: threading.Thread | None = None
+        self._turning = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, "crawl")
+        self._ended = False
         self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
         self._wake = asyncio.Event()
         self._stopped: str | None = None
@@ -109,7 +154,7 @@ class HttpDriver:
 
     def stop(self, reason: str) -> None:
         """Request nothing new. Wait for what is in flight, at most `GRACE` seconds; what is left is
-        requested again when the run goes on."""
+        requested again when the run goes on. From the loop's thread or from the turn's."""
         self._end(reason, GRACE)
 
     def abort(self, reason: str) -> None:
@@ -129,7 +174,9 @@ class HttpDriver:
         # The crawl itself is not stopped: what waits for another attempt goes on with the run.
         self._stopped = reason
         self._deadline = self._clock() + grace
-        self._wake.set()
+        # A turn that stops the crawl is not in the loop's thread; the loop looks after the turn.
+        if self._in_turn is not threading.current_thread():
+            self._wake.set()
 
     @property
     def robots_requests(self) -> int:
@@ -149,7 +196,7 @@ class HttpDriver:
         self._queues = HostQueues(limits, address_guard.address_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
-            self.crawl,
+            self._hosts,
             self._client,
             self._queues,
             agent=settings.user_agent,
@@ -160,35 +207,37 @@ class HttpDriver:
             with few_collections():
                 return await self._loop()
         finally:
+            # A turn that began ends, also where this task is cancelled.
+            self._ended = True
+            self._thread.shutdown()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._client.close()
             await address_guard.close()
 
+    async def apart(self, call: Callable[[], T]) -> T:
+        """Call a function between two turns, in their thread; here once there are no more."""
+        async with self._turning:
+            if self._ended:
+                return call()
+            return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
     async def _loop(self) -> Finished:
         while True:
-            while self._arrived:
-                self._receive(*self._arrived.popleft())
-            until = None if self._stopped is None else self._deadline
-            over, chosen = self._over(), list[Fetch]()
             # Nobody is sent away while nothing else wants the place.
             self._queues.give_up()
-            free = 0 if self._stopped is not None else self._slots.free(self._time())
-            while len(chosen) < free:
-                answer = self.crawl.next(self._clock())
-                if isinstance(answer, Finished):
-                    over = answer
-                    break
-                if isinstance(answer, Fetch):
-                    chosen.append(answer)
-                    continue
-                until = answer.until if isinstance(answer, Sleep) else None
-                over = over or self._unreachable(until)
-                break
-            self._commit()
+            free = self._slots.free(self._time())
+            chosen, answer = await self.apart(lambda free=free: self._turn(free))  # type: ignore[misc]
             if self._fault is not None:
                 raise self._fault
+            until = None if self._stopped is None else self._deadline
+            over = self._over()
+            if isinstance(answer, Finished):
+                over = answer
+            elif answer is not None:
+                until = answer.until if isinstance(answer, Sleep) else None
+                over = over or self._unreachable(until)
             if over:
                 return over
             self._turn_at = self._time() + self._gather
@@ -199,10 +248,28 @@ class HttpDriver:
                 task.add_done_callback(self._request_ended)
             await self._rest(until)
 
+    def _turn(self, free: int) -> tuple[list[Fetch], NextStep | None]:
+        """Receive what arrived, choose so many fetches at most, commit: the fetches, and why there
+        are no more where there are fewer."""
+        self._in_turn = threading.current_thread()
+        self._hosts.apply()
+        while self._arrived:
+            self._receive(*self._arrived.popleft())
+        chosen: list[Fetch] = []
+        other: NextStep | None = None
+        while len(chosen) < free and self._stopped is None:
+            answer = self.crawl.next(self._clock())
+            if not isinstance(answer, Fetch):
+                other = answer
+                break
+            chosen.append(answer)
+        self._commit()
+        return chosen, other
+
     def _over(self) -> Finished | None:
         if self._stopped is None:
             return None
-        waiting = self._tasks and self._clock() < self._deadline
+        waiting = (self._tasks or self._arrived) and self._clock() < self._deadline
         return None if waiting else Finished(self._stopped)
 
     def _unreachable(self, until: float | None) -> Finished | None:
@@ -292,7 +359,7 @@ class HttpDriver:
                     transient=True,
                     retry_after=self._robots.wait(origin, self._clock()),
                 )
-            elif not rules.allowed(fetch.url):
+            elif not await is_allowed(rules, fetch.url):
                 reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
             elif reason := self._robots.too_slow(rules):
                 reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
@@ -308,16 +375,14 @@ class HttpDriver:
         answered = not (isinstance(reply, Failed) and reply.unanswered)
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:
-            self.crawl.frontier.hold(fetch.host, self._clock() + rest)
+            self._hosts.hold(fetch.host, self._clock() + rest)
         self._arrived.append((fetch, reply, exchange))
 
     async def _get(self, fetch: Fetch, rules: Rules) -> Exchange:
         """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         types = None if is_sitemap else self._types
-        async with self._queues.turn(
-            fetch.ticket, fetch.host, self.crawl.frontier.delay(fetch.host)
-        ):
+        async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             exchange = await self._client.get(fetch.url, self._wall(), types=types)
         if not self.settings.sitemaps:
             return exchange

@@ -253,16 +253,15 @@ class LiveCrawl:
         """Once a second, take in the labels that people gave."""
         while True:
             try:
-                self._take_labels()
+                if self.folder.has_labels():
+                    await driver.apart(self._take_labels)
             except Exception as error:
                 driver.fail(error)
                 return
             await asyncio.sleep(LISTEN_SECONDS)
 
     def _take_labels(self) -> None:
-        # Between two turns of the driver's loop all is committed but what nobody waits for.
-        if not self.folder.has_labels():
-            return
+        # Between two turns of the driver all is committed but what nobody waits for.
         self.commit()
         for url, relevant in self.folder.labels():
             changed = self.folder.relabel(url, relevant)

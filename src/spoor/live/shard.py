@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from spoor.live.live_crawl import LiveCrawl
@@ -79,27 +80,41 @@ class Shard:
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
         return self._report(None)
 
-    def rejoin(self) -> Report:
+    async def rejoin(self) -> Report:
         """A first report to another coordinator, which knows nothing of earlier reports."""
+        return await self._apart(self._rejoin)
+
+    def _rejoin(self) -> Report:
         self.worker.held = True
         self.worker.outbox.resend()
         self._commit()
         return self._report(None)
 
-    def turn(self, order: Order) -> Report:
+    async def _apart(self, call: Callable[[], Report]) -> Report:
+        """Call a function between two turns of the driver; raises what the crawl ended with, if it
+        did."""
+        ending = self._ending
+        assert ending is not None
+        if ending.done() and not ending.cancelled():
+            ending.result()
+        return await self._driver.apart(call)
+
+    async def turn(self, order: Order) -> Report:
         """Execute an order durably, and report. Raises what the crawl ended with, if it did."""
-        if self._ending is not None and self._ending.done() and not self._ending.cancelled():
-            self._ending.result()
-        began = time.process_time()
-        # Between two turns of the driver's loop all steps that were taken are committed.
+        report = await self._apart(lambda: self._turn(order))
+        if order["stop"] is not None:
+            self._driver.stop(order["stop"])
+        self._driver.wake()
+        return report
+
+    def _turn(self, order: Order) -> Report:
+        began = time.thread_time()
+        # Between two turns of the driver all steps that were taken are committed.
         self.worker.outbox.seal()
         if self.worker.execute(order, self.run.now()):
             self._commit()
         report = self._report(order)
-        if order["stop"] is not None:
-            self._driver.stop(order["stop"])
-        self._driver.wake()
-        self._busy += time.process_time() - began
+        self._busy += time.thread_time() - began
         return report
 
     async def end(self) -> Report:

@@ -144,7 +144,7 @@ class RunWriter:
             self.settings.refuse_change(in_file, path / files.SETTINGS)
         self.failpoint("opened")
         try:
-            self._db = sqlite3.connect(path / files.DATABASE)
+            self._db = sqlite3.connect(path / files.DATABASE, check_same_thread=False)
             undo.callback(self._db.close)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")

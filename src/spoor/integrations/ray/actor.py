@@ -33,12 +33,12 @@ class ShardActor:
                 report_downloads=report_downloads,
             )
             return {**self._shard.begin(), "process": os.getpid()}
-        return {**self._shard.rejoin(), "process": os.getpid()}
+        return {**await self._shard.rejoin(), "process": os.getpid()}
 
     async def turn(self, order: dict[str, Any]) -> Report:
         """Execute an order of the coordinator, and report."""
         assert self._shard is not None
-        return self._shard.turn(order)
+        return await self._shard.turn(order)
 
     async def end(self) -> Report:
         """The last report, once nothing is in flight."""
