@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from aiohttp import web
 
 from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.foragers.known import Known
 from spoor.foragers.states import SelfTaught
 from spoor.frontier.memory import MemoryFrontier
+from spoor.http import world_server
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
@@ -336,5 +338,34 @@ def test_a_limit_error_is_raised_before_a_body() -> None:
         server = Kept(b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000)
         results = await asked_twice(server)
         assert isinstance(results[0], LimitError)
+
+    asyncio.run(go())
+
+
+# ---------------------------------------------------------------- our own server
+
+
+def test_a_form_that_drips_does_not_keep_a_page_from_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(world_server, "STOP_SECONDS", 0.05)
+
+    class Form:
+        port = 0
+
+        async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+            arrived.set()
+            await request.read()
+            return web.Response()
+
+    arrived = asyncio.Event()
+
+    async def go() -> None:
+        async with asyncio.timeout(10.0):
+            async with world_server.serving(Form()) as port:
+                _, writer = await asyncio.open_connection(ADDRESS, port)
+                writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx")
+                await arrived.wait()
+            writer.close()
 
     asyncio.run(go())

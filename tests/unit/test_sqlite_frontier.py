@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,20 @@ def test_a_url_that_is_not_what_was_written_is_told(frontier: SqliteFrontier, fi
     with pytest.raises(InputError, match="the URL of link 4 is another"):
         again.take(4, 0.0)
     again.close()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON links BEGIN DELETE FROM links; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE more (x DEFAULT (randomblob(1)))",
+    ],
+)
+def test_a_file_holds_no_program(frontier: SqliteFrontier, file: Path, program: str) -> None:
+    frontier.save()
+    frontier.close()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute(program)
+    with pytest.raises(InputError, match="which no run makes"):
+        SqliteFrontier(file)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ class FrontierFile:
 
     def _open(self) -> None:
         db = self._db
+        db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA journal_mode = WAL")
         # Each save empties the log; between two saves SQLite does so beyond 256 MiB.
         db.execute("PRAGMA wal_autocheckpoint = 65536")
@@ -79,6 +80,9 @@ class FrontierFile:
                 f"{self.path} is of frontier format {version}; this Spoor writes {FORMAT}; go on "
                 "with the version that began it"
             )
+        elif foreign := _schema_of(db) - _own_schema():
+            # A trigger or a view would be a program of whoever made the file.
+            raise self.damaged(f"it holds {min(foreign)[1]!r}, which no run makes")
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
@@ -286,3 +290,14 @@ def in_link_row(link: Link, in_link: Sequence[Any]) -> str:
 
 _ENCODER = json.JSONEncoder(default=lambda number: number.item())
 """Also encodes NumPy's numbers, which a judge may return as scores."""
+
+
+def _schema_of(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """(type, name, SQL) of what a database holds."""
+    return set(db.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master"))
+
+
+def _own_schema() -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        return _schema_of(db)

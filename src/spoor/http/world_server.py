@@ -185,6 +185,10 @@ class Handler(Protocol):
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse: ...
 
 
+STOP_SECONDS = 1.0
+"""Seconds that requests have to end once the server stops."""
+
+
 @asynccontextmanager
 async def serving(
     server: Handler, *, address: str = "127.0.0.1", port: int = 0
@@ -192,7 +196,8 @@ async def serving(
     """The server at work; yields its port. Only loopback addresses may be bound."""
     if address not in ("127.0.0.1", "::1", "localhost"):
         raise InputError(f"{address} is not a loopback address; pages are served on 127.0.0.1 only")
-    runner = web.ServerRunner(web.Server(server.handle))
+    # Whoever is not done by then, a request that drips for example, is cut off.
+    runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     try:
         site = web.TCPSite(runner, address, port)

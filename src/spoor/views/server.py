@@ -23,6 +23,8 @@ from spoor.views.live_page import LivePage
 
 MAX_FORM = 4_096
 """Most bytes of a form."""
+FORM_SECONDS = 5.0
+"""Seconds in which it has to arrive."""
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data:; "
@@ -102,10 +104,14 @@ class Ui:
         if request.headers.get("Origin") != f"http://{request.host}":
             return _refused(403, "labels come from the page itself")
         body = b""
-        async for piece in request.content.iter_chunked(MAX_FORM):
-            body += piece
-            if len(body) > MAX_FORM:
-                return _refused(413, "too long for a label")
+        try:
+            async with asyncio.timeout(FORM_SECONDS):
+                async for piece in request.content.iter_chunked(MAX_FORM):
+                    body += piece
+                    if len(body) > MAX_FORM:
+                        return _refused(413, "too long for a label")
+        except TimeoutError:
+            return _refused(408, "a label comes at once")
         form = {
             name: values[-1] for name, values in parse_qs(body.decode("ascii", "replace")).items()
         }
