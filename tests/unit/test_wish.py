@@ -55,6 +55,8 @@ FORMS = {
     "关于数据库安装的网页": "pages about *数据库安装*",
     "陶芸についてのページ": "pages about *陶芸*",
     "고양이에 대한 페이지": "pages about *고양이*",
+    "pages about pages about kilns": "pages about *pages about kilns*",
+    "+pages about kilns -oven": "pages about *pages about kilns*, not *oven*",
     "the find command": "pages about *the find command*",
     "mines d'or or argent": "pages about *mines d'or or argent*",
 }
