@@ -47,11 +47,11 @@ SURE = 0.15
 """Least evidence of a sure page."""
 EVIDENCE = 0.3
 """Weight of the evidence beside likeness to the surest pages, which has 1."""
-LEAST_LIKENESS = 0.05
+LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback."""
-DOUBT = 24.0
+DOUBT = 120.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
 
 
