@@ -114,7 +114,7 @@ def test_a_test_of_a_topic_says_why_and_what_did_not_come(
     missing = WORLD.url_of(0).rstrip("/") + "/nothing-here"
     pages = (str(page), str(plain), missing)
     said = told(capsys, "topic", "test", "kiln, glaze", *pages, *at(served), code=1)
-    assert "relevant  1.000" in said
+    assert "relevant  0.750" in said
     assert "'kiln' in its title" in said
     assert "nothing on it speaks for the topic" in said
     assert "404" in said
@@ -255,7 +255,8 @@ def test_a_user_is_told_of_a_wish(
     assert err.startswith("looking for pages about *potery* or *klin*\n")
     for text in (out, err, Path("run/report.html").read_text()):
         assert "did you mean pottery, kiln?" in text
-        assert "pages is relevant: they have no word of the topic" in text
+    # One slip in a word costs little: what it is like is found.
+    assert len(Path("run/relevant.jsonl").read_text().splitlines()) > 20
     assert "Looking for pages about *potery* or *klin*." in Path("run/report.html").read_text()
     told_again = json.loads(told(capsys, *crawl, "--topic", "pottery", "--out", "two", "--json"))
     advice = told_again["advice"]

@@ -340,12 +340,14 @@ def test_topics_by_example_texts(tmp_path: Path) -> None:
 
 def test_topics_of_a_phrase() -> None:
     both = judge_of_topic(topic_of("cancer research"))
-    assert both.judge(page(title="Research into cancer")).score == pytest.approx(1.0)
+    assert both.judge(page(title="Research into cancer")).relevant
     half = both.judge(page(title="Cancer"))
-    assert half.score == pytest.approx(0.5)
+    assert not half.relevant
+    assert 0 < half.score < 0.5
     either = judge_of_topic(topic_of("cancer research, oncology"))
-    assert either.judge(page(title="Oncology")).score == pytest.approx(1.0)
-    assert either.judge(page(title="research, cancer")).score == 0
+    assert either.judge(page(title="Oncology")).relevant
+    assert either.judge(page(title="research, cancer")).relevant
+    assert not either.judge(page(title="research")).relevant
     only_stop_words = judge_of_topic(topic_of("the who"))
     assert only_stop_words.judge(page(title="The Who")).relevant
     for phrase in ("", " , ", "!?"):

@@ -238,7 +238,8 @@ class _Memo(dict[str, tuple[tuple[int, ...], tuple[tuple[int, bool, float], ...]
         else:
             found = terms(word)
             fits = [fit for term in found for fit in self._matcher.fits(term, self._stemmer)]
-            answer = tuple(map(number_of, found)), tuple(fits)
+            numbers = tuple(number_of(term) for term in found if not term.isdigit())
+            answer = numbers, tuple(fits)
         if len(word) <= _LONG:
             if len(self) > 100_000:
                 self.clear()

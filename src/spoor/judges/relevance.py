@@ -51,6 +51,8 @@ LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback."""
+PLAIN = 0.35
+"""Least evidence of a page that is relevant by it alone, if no page has much more."""
 DOUBT = 120.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
 
@@ -138,8 +140,12 @@ class Relevance:
             value = evidence
         if self._wish is not None and not self._matcher.wanted:
             value, cut, top = page.tongue, 0.5, 1.0  # a language is all that is wanted
-        elif page.tongue < 0.5:
-            value = min(value, 0.5 * cut)
+        else:
+            # Whatever other pages say: one that says it in title and text is relevant.
+            if evidence >= max(PLAIN, 0.8 * self._model.best_words):
+                value = max(value, cut)
+            if page.tongue < 0.5:
+                value = min(value, 0.5 * cut)
         if self._unwanted(page):
             value = min(value, 0.5 * cut)
         if value < cut:
@@ -215,10 +221,12 @@ class Relevance:
             shares /= shares.sum()
             seed_rows = rows[seeds]
             mean = np.asarray(seed_rows.T @ shares).ravel()
-            centroid = np.where(mean > 0, mean - background, 0.0)
+            # What one of them has is not what they have in common.
+            common = np.asarray((seed_rows > 0).sum(axis=0)).ravel() >= (2 if len(seeds) > 2 else 1)
+            centroid = np.where((mean > 0) & common, mean - background, 0.0)
             likeness = np.asarray(rows @ centroid).ravel()
             # A page has no part in the centroid by which it is judged.
-            squares = np.asarray(seed_rows.multiply(seed_rows).sum(axis=1)).ravel()
+            squares = np.asarray(seed_rows.multiply(seed_rows) @ common.astype(float)).ravel()
             if len(seeds) > 1:
                 alone = likeness[seeds] - shares * squares
                 likeness[seeds] = alone / np.maximum(1.0 - shares, 1e-9)
@@ -289,7 +297,11 @@ class Relevance:
             if (score, relevant) == page.told:
                 continue
             page.told = score, relevant
-            why = [("its words", round(words, 3))] if words > 0 else []
+            why = [
+                (f"{leaf.shown!r} stands on it", round(float(its), 3))
+                for leaf, its in zip(self._matcher.leaves, page.evidence[:, 1], strict=True)
+                if its > 0
+            ]
             if likeness > 0.05:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
             if page.label:
@@ -328,7 +340,7 @@ class Relevance:
 
 def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
     words = EVIDENCE * evidence / model.best_words if model.best_words else np.zeros_like(evidence)
-    value: Floats = words + np.clip(likeness, 0.0, 1.5)
+    value: Floats = words + np.clip(likeness, 0.0, 1.0)
     return value
 
 

@@ -10,7 +10,6 @@ from spoor.errors import InputError
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.similarity import Bm25
 from spoor.judges.topic import SUFFIXES, TopicFile, judge_of_topic, read_topic, topic_of_phrase
 from spoor.protocols import Judge
 from spoor.registry import nearest
@@ -21,7 +20,7 @@ KINDS: dict[str, Callable[[str], Judge]] = {
     "url": UrlPattern,
     "type": MediaType,
     "text": lambda words: Keywords(tokens(words)),
-    "query": Bm25,
+    "query": lambda words: judge_of_topic(topic_of_phrase(words)),
     "match": TextPattern,
     "topic": lambda path: judge_of_topic(read_topic(path)),
 }

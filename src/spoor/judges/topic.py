@@ -20,6 +20,7 @@ from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Llm
 from spoor.judges.named import named as named_function
+from spoor.judges.relevance import Relevance
 from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.semantic import NEEDED, Encoder, Semantic, encoder_of
 from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
@@ -80,6 +81,7 @@ class TopicFile:
 
 
 METHODS: dict[str, tuple[str, ...]] = {
+    "words": ("beta",),
     "keywords": ("stemmed", "fields"),
     "tfidf": (),
     "bm25": (),
@@ -108,6 +110,7 @@ _KEYS: dict[str, tuple[type, ...]] = {
 }
 _RELEVANT: dict[str, tuple[type, ...]] = {
     "method": (str,),
+    "beta": (int, float),
     "threshold": (int, float),
     "stemmed": (bool,),
     "language": (str,),
@@ -223,6 +226,8 @@ def _usual_method(data: Mapping[str, Any], relevant: Mapping[str, Any]) -> str:
             return method
     if "encoder" in relevant:
         return "encoder"
+    if data.get("wish"):
+        return "words"
     if data.get("example_texts"):
         return "tfidf"
     patterns = data.get("patterns") or data.get("url_patterns")
@@ -279,15 +284,15 @@ def topic_of(value: str) -> TopicFile:
 def topic_of_phrase(phrase: str) -> TopicFile:
     """The topic of a wish in words. Raises InputError for one that is not understood."""
     wish = parse_wish(phrase)
-    return TopicFile(wish.topic, wish=wish)
+    return TopicFile(wish.topic, "words", wish=wish)
 
 
 def judge_of_topic(source: TopicFile) -> Judge:
     """The judge of a topic. Raises InputError if a file that it names is missing, damaged, or not
     the file with which the topic was made.
 
-    Keywords where there are any; a name alone is taken both as a phrase and word by word, so that
-    "cancer research" finds pages with both words apart, and prefers those with the phrase.
+    Words as typed are judged by evidence and feedback (`spoor.judges.relevance`); a file without
+    them by its method.
     """
     judges: list[Judge] = [TextPattern(pattern) for pattern in source.patterns]
     judges += [UrlPattern(pattern) for pattern in source.url_patterns]
@@ -398,7 +403,21 @@ def _threshold(source: TopicFile) -> dict[str, Any]:
     return {} if source.threshold is None else {"threshold": float(source.threshold)}
 
 
+def _words(source: TopicFile) -> Judge:
+    """Words and examples together; a threshold of their own they find."""
+    topic = source.topic
+    wish = source.wish
+    if wish is None and topic.text.strip():
+        wish = parse_wish(", ".join(topic.keywords) or topic.name or topic.description)
+    pages = [Page(f"{_EXAMPLE}{at}", text=text) for at, text in enumerate(topic.examples)]
+    return Relevance(wish, positive=pages, beta=float(source.settings.get("beta", 1.0)))
+
+
+_EXAMPLE = "http://file.invalid/example-"
+"""No host has this name."""
+
 _JUDGES: dict[str, Callable[[TopicFile], Judge]] = {
+    "words": _words,
     "keywords": _keyword_judge,
     "tfidf": lambda source: TfIdf(_texts(source), language=source.language, **_threshold(source)),
     "bm25": lambda source: Bm25(source.topic.text, language=source.language, **_threshold(source)),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -252,10 +252,27 @@ def quality_notes(
 # ---------------------------------------------------------------- try it
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """An example whose page has a URL of its own."""
+
+    name: str
+    page: Page | None
+    failure: str
+
+
+def _apart(example: Example, number: int) -> Example:
+    page = example.page
+    if page is not None and page.url == NOWHERE:
+        page = replace(page, url=f"{NOWHERE}{number}")
+    return _Apart(example.name, page, example.failure)
+
+
 def verdicts(judge: Judge, examples: Sequence[Example]) -> list[dict[str, Any]]:
     """The judgement of each page with its reasons; for an example without a page, why it has none.
     A judge that learns has seen all pages: it judges anew, or it sees them all once before."""
     newest: dict[str, Judgement] = {}
+    examples = [_apart(example, number) for number, example in enumerate(examples)]
     if isinstance(judge, Stateful):
         for example in examples:
             if example.page is not None:
