@@ -311,7 +311,8 @@ def _bounded(
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds * times)
     try:
-        return json.dumps(parser(body, **facts)).encode()
+        # JSON and office files may hold half a pair of UTF-16, which is no text elsewhere.
+        return json.dumps(parser(body, **facts), ensure_ascii=False).encode("utf-8", "replace")
     except Exception:  # the library has an error of its own where it gets no memory
         return b""
     finally:

@@ -22,6 +22,7 @@ ODD = {
     "/robots-tag": HEAD % (b"200 OK", b"Content-Type: text/html\r\nX-Robots-Tag: \xed\xa0\x80\r\n"),
     "/retry": HEAD % (b"503 \xff", b"Retry-After: \xff\xb2\r\n"),
     "/modified": HEAD % (b"200 OK", b"Content-Type: text/html\r\nLast-Modified: \xff, 99\r\n"),
+    "/half-a-pair": reply('{"title": "\\ud800 kiln", "a": "\\ud800"}', media="application/json"),
     "/encoding": HEAD % (b"200 OK", b"Content-Type: text/html\r\nContent-Encoding: \xff\r\n"),
 }
 
