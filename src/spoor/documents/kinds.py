@@ -13,7 +13,7 @@ import puremagic
 
 from spoor.setting import MIB, WITH_TEXT
 from spoor.settings import Settings
-from spoor.web.page import HTML_TYPES, is_html
+from spoor.web.media_types import HTML_TYPES, is_html
 
 
 class Kind(NamedTuple):

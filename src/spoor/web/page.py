@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.types import Anchor, Link, Page
-from spoor.web.encoding import PRESCAN, decode
+from spoor.web.encoding import decode
+from spoor.web.media_types import is_html
 from spoor.web.urls import Joiner, canonical
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _ANCHOR_CHARACTERS = 500
 _PATH_ELEMENTS = 32
 _WORD_CHARACTERS = 1_000
 """A word that is put together from more is taken for several."""
-
-HTML_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"})
 
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "object", "iframe"})
 _BLOCKS = frozenset(
@@ -194,12 +193,6 @@ def parse(
         fetched_at=fetched_at,
         modified=modified,
     )
-
-
-def is_html(body: bytes, content_type: str) -> bool:
-    """Whether a document is taken for HTML or XHTML."""
-    media = content_type.partition(";")[0].strip().lower()
-    return media in HTML_TYPES or (media.endswith("+xml") and b"<html" in body[:PRESCAN])
 
 
 def robots_flags(directives: str) -> set[str]:
