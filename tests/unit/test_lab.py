@@ -22,7 +22,7 @@ from spoor.lab.cells import Failure, file_of, run_cells
 from spoor.lab.digests import topic_digests
 from spoor.lab.experiment import find, packaged, read
 from spoor.lab.kinds import harvest
-from spoor.lab.kinds.harvest import KIND, plan
+from spoor.lab.kinds.harvest import KIND, check_policies, plan
 from spoor.lab.pages import Grid
 from spoor.lab.reports.harvest import blocks, gap_interval, mean_curves, overall, pooled_gap, rows
 from spoor.lab.results import Results, write_csv, write_parquet
@@ -285,9 +285,21 @@ def test_an_experiment_is_read(web: Path) -> None:
     assert told.webs[0].path == str(web)
 
 
+def test_parameters_of_a_training_are_checked_before_any_cell_runs(
+    web: Path, tmp_path: Path
+) -> None:
+    trained = 'policy = "sarsa"\ntrain = "leave-one-out"\ntraining = { halving = 5 }'
+    experiment = read(write(web.parent, EXPERIMENT.replace('policy = "random"', trained)), "mine")
+    with pytest.raises(InputError, match="'sarsa' has no parameter 'halving'"):
+        plan(experiment, tmp_path)
+
+
 def test_every_packaged_experiment_is_read() -> None:
     known = packaged()
     assert known
+    for experiment in (find(name)[0] for name in known):
+        if experiment.kind == "harvest":
+            check_policies(experiment)
     for name in known:
         assert find(name)[0].name == name
 

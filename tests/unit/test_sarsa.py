@@ -460,6 +460,17 @@ def test_weights_are_kept_from_task_to_task() -> None:
         Sarsa(task(9, model={**model, "policy": "td-lambda", "weights": {}}))
     with pytest.raises(InputError, match="index"):
         Sarsa(task(9, model=model), encoding="index")
+    topic = Topic("pottery kiln")
+    with pytest.raises(InputError, match="trained with categories = 2, not 4"):
+        Sarsa(Task(np.random.default_rng(0), topic, model=model), categories=4)
+    # Its training refuses what only a crawl has, and what it has is checked as the crawl's.
+    for crawls, message in (
+        ({"halving": 5}, "has no parameter 'halving'"),
+        ({"beta": 0.9}, "has no parameter 'beta'"),
+        ({"epsilon": 7}, "epsilon lies in"),
+    ):
+        with pytest.raises(InputError, match=message):
+            registry.build("trainers", "sarsa", task(2), [web], settings=crawls)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def check_policies(experiment: Experiment) -> None:
     for contender in experiment.policies:
         registry.check("policies", contender.policy, contender.params)
         if contender.train:
-            registry.find("trainers", contender.policy)
+            registry.check("trainers", contender.policy, contender.training)
 
 
 def plan(experiment: Experiment, out: Path) -> list[HarvestCell]:

@@ -100,6 +100,11 @@ class Sarsa(Saved):
         if model is not None and not given:
             given = dict(model["weights"]["categories"])
             count = int(model["weights"]["count"])
+            if self.categories not in (type(self).categories, count):
+                raise InputError(
+                    f"sarsa: the model was trained with categories = {count}, not "
+                    f"{self.categories}; leave that parameter out, or train anew"
+                )
         in_range("sarsa", categories=(count, 0, 12))
         self.relevance = TopicRelevance(
             task.topic,
