@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from spoor.types import State
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -143,6 +145,8 @@ def matrix(
     pages: Sequence[KeptPage], frequencies: Frequencies
 ) -> tuple[sparse.csr_matrix, NDArray[np.uint32]]:
     """The vectors of pages as rows, and the id of each column."""
+    from scipy import sparse  # takes longer to import than the rest of a refusal
+
     sizes = np.array([len(page.ids) for page in pages])
     ids = np.concatenate([page.ids for page in pages]) if len(pages) else np.zeros(0, np.uint32)
     often = np.concatenate([page.often for page in pages]) if len(pages) else np.zeros(0)
