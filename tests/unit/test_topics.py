@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -250,6 +251,15 @@ def test_patterns_of_text() -> None:
     assert judge.judge(page("said in EN 13485")).relevant
     with pytest.raises(InputError, match="bad regular expression"):
         TextPattern("(")
+
+
+def test_a_pattern_that_backtracks_for_ever_finds_nothing() -> None:
+    """A pattern with more ways to match than there is time for, on the page that shows it."""
+    judge = TextPattern("(a+)+$")
+    assert judge.judge(page(text="a" * 40)).relevant
+    began = time.process_time()
+    assert not judge.judge(page(text="a" * 40 + "!")).relevant
+    assert time.process_time() - began < 10
 
 
 def test_specifications_of_queries_and_patterns() -> None:

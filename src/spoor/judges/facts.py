@@ -3,9 +3,11 @@ result of a Python function."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Any
+
+import regex
 
 from spoor.errors import InputError
 from spoor.types import Judgement, Page
@@ -14,6 +16,26 @@ _NO = Judgement(0.0, False, 0.0)
 _TEXT = 200_000
 """Characters of a text that are searched for a pattern."""
 _SHOWN = 80
+_LONGEST = 0.25
+"""Seconds that a search may take. One that backtracks for longer finds nothing: patterns come from
+strangers too, and an honest one may meet a hostile page."""
+
+
+def _compiled(pattern: str, flags: int = 0) -> Any:
+    """Raises InputError for what is no regular expression."""
+    try:
+        return regex.compile(pattern, flags)
+    except regex.error as error:
+        raise InputError(f"bad regular expression {pattern!r}: {error}") from error
+
+
+def _first(pattern: Any, text: str) -> str | None:
+    """What matches first in a text; None for nothing, or nothing in time."""
+    try:
+        match = pattern.search(text, timeout=_LONGEST)
+    except TimeoutError:
+        return None
+    return None if match is None else str(match[0])
 
 
 def _yes(why: str) -> Judgement:
@@ -34,29 +56,24 @@ class UrlPattern:
     """Relevant: pages whose URL matches a regular expression anywhere."""
 
     def __init__(self, pattern: str) -> None:
-        try:
-            self._pattern = re.compile(pattern)
-        except re.error as error:
-            raise InputError(f"bad regular expression {pattern!r}: {error}") from error
+        self._pattern = _compiled(pattern)
 
     def judge(self, page: Page) -> Judgement:
-        match = self._pattern.search(page.url)
-        return _yes(f"its URL has {match[0]!r}") if match else _NO
+        match = _first(self._pattern, page.url)
+        return _NO if match is None else _yes(f"its URL has {match!r}")
 
 
 class TextPattern:
     """Relevant: pages whose title or text matches a regular expression anywhere, in any case."""
 
     def __init__(self, pattern: str) -> None:
-        try:
-            self._pattern = re.compile(pattern, re.IGNORECASE)
-        except re.error as error:
-            raise InputError(f"bad regular expression {pattern!r}: {error}") from error
+        self._pattern = _compiled(pattern, regex.IGNORECASE)
 
     def judge(self, page: Page) -> Judgement:
         for part, text in (("title", page.title), ("text", page.text[:_TEXT])):
-            if match := self._pattern.search(text):
-                words = " ".join(match[0].split())
+            match = _first(self._pattern, text)
+            if match is not None:
+                words = " ".join(match.split())
                 return _yes(f"its {part} has {words[:_SHOWN]!r}")
         return _NO
 
