@@ -37,15 +37,15 @@ A = "attacks"
 LAW = "0.5 s, 64 MB and 20 times its size"
 ATTACKS = (
     Attack("1 18 23", "HTML that costs", LAW, ["unit/test_isolate.py", "unit/test_parse_cost.py"]),
-    Attack("1 5", "sitemaps and feeds", LAW, [f"{A}/test_documents.py::test_sitemaps"]),
-    Attack("1", "robots.txt", LAW, [f"{A}/test_documents.py::test_robots_txt"]),
-    Attack("1 16", "wikitext", LAW, [f"{A}/test_documents.py::test_wikitext"]),
-    Attack("1", "archives and dumps", LAW, [f"{A}/test_documents.py::test_archives"]),
+    Attack("1 5", "sitemaps and feeds", LAW, [f"{A}/test_hostile_documents.py::test_sitemaps"]),
+    Attack("1", "robots.txt", LAW, [f"{A}/test_hostile_documents.py::test_robots_txt"]),
+    Attack("1 16", "wikitext", LAW, [f"{A}/test_hostile_documents.py::test_wikitext"]),
+    Attack("1", "archives and dumps", LAW, [f"{A}/test_hostile_documents.py::test_archives"]),
     Attack(
         "16",
         "dates that are none",
         "no time",
-        [f"{A}/test_documents.py::test_a_date_that_is_none_is_left_out"],
+        [f"{A}/test_hostile_documents.py::test_a_date_that_is_none_is_left_out"],
     ),
     Attack(
         "2", "status lines and headers of any bytes", "one failure", ["e2e/test_hostile_replies.py"]
@@ -81,7 +81,7 @@ ATTACKS = (
         "20",
         "titles with control characters",
         "a feed that is well-formed",
-        [f"{A}/test_documents.py::test_a_feed_is_well_formed_whatever_a_title_holds"],
+        [f"{A}/test_hostile_documents.py::test_a_feed_is_well_formed_whatever_a_title_holds"],
     ),
     Attack("21", "an import that is ended", "nothing is left", [f"{A}/test_imports.py"]),
 )

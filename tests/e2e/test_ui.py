@@ -450,7 +450,7 @@ def test_what_cannot_be_shown_is_told(
     (mine / "state.db").write_bytes(b"no database at all" * 100)
     for rest in mine.glob("state.db-*"):
         rest.unlink()
-    assert "state.db cannot be read: " in told(str(mine))
+    assert "state.db cannot be used (" in told(str(mine))
     (mine / "spoor.toml").write_text(f"format = {FORMAT}\n[crawl]\ncommand = 'watch'\nseeds = []\n")
     assert "is no crawl" in told(str(mine))
 

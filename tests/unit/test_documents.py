@@ -169,4 +169,4 @@ def test_hostile_documents_cost_one_document_each() -> None:
 def test_markdown_is_read_in_linear_time(source: str) -> None:
     began = time.process_time()
     assert isinstance(extract("text/markdown", URL, source.encode()), Document | Unreadable)
-    assert time.process_time() - began < 0.5
+    assert time.process_time() - began < 10  # quadratic: minutes

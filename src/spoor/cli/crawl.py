@@ -105,10 +105,13 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.views.report import write_report
 
     make_crawl(settings)  # raises InputError for bad settings before a process starts
-    if not as_json:
-        say_wish(settings)
+
+    def on_start() -> None:
+        if not as_json:
+            say_wish(settings)
+
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
-        summary = crawl(path, settings, watch=screen.show)
+        summary = crawl(path, settings, on_start=on_start, watch=screen.show)
     write_report(path)
     typer.echo(
         json.dumps(summary) if as_json else describe(summary, path) + describe_shards(summary)

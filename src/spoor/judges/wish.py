@@ -213,7 +213,7 @@ def _any_of(parts: Iterable[Part]) -> Part:
 def _all_of(parts: Iterable[Part]) -> Part:
     """Words that stand side by side become one part."""
     joined: list[Part] = []
-    for part in _flat(AllOf, parts):
+    for part in dict.fromkeys(_flat(AllOf, parts)):
         if isinstance(part, Words) and joined and isinstance(joined[-1], Words):
             joined[-1] = Words(joined[-1].words + part.words)
         else:

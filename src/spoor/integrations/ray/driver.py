@@ -68,6 +68,7 @@ def crawl(
     settings: Settings,
     *,
     merge_pages: int = MERGE_PAGES,
+    on_start: Callable[[], None] = lambda: None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> dict[str, Any]:
     """Crawl in `settings.shards` shards (2 if that is 0) until the end; the same call on the same
@@ -76,7 +77,8 @@ def crawl(
 
     `settings.cluster` is the address of a running Ray; without it, Ray is started on this machine
     and ends with the crawl. `merge_pages`: pages a shard before the first merge of models; 0: each
-    shard learns by itself. `watch` is called a few times a second.
+    shard learns by itself. `on_start` is called once all is checked and Ray is there, `watch` a few
+    times a second.
 
     Raises InputError for a run folder that cannot be used, and if Ray is not installed or cannot be
     reached; PausedError if a disk is full or the connection to Ray is lost.
@@ -110,6 +112,7 @@ def crawl(
         if cluster is None:  # the head of a cluster may be restarted
             driver.head = ray.get_runtime_context().gcs_address
         undo.enter_context(_signals(coordinator))
+        on_start()
         try:
             driver.run(watch)
         except SpoorError:
