@@ -6,6 +6,8 @@ import asyncio
 import heapq
 import socket
 import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from loopback import ADDRESS, Asked, Loopback, page, reply
+from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor import politeness
 from spoor.crawl import Crawl
 from spoor.frontier import slow_hosts
@@ -369,3 +371,51 @@ def test_a_turn_of_the_crawl_does_not_hold_the_loop() -> None:
             return watch.longest
 
     assert asyncio.run(go()) > 0.15
+
+
+@pytest.mark.server
+def test_a_reply_that_comes_while_a_turn_begins_wakes_the_next_turn() -> None:
+    """One slot, taken when the turn counts what is free; its reply is there when the turn takes in
+    what has come. Nothing else is in flight then, and nothing else would wake the crawl."""
+    asked, turning, arrived = threading.Event(), threading.Event(), threading.Event()
+
+    async def later() -> Any:
+        asked.set()
+        await asyncio.to_thread(turning.wait, 60.0)
+        yield reply("<p>a page")
+
+    class Arrivals(deque[Any]):
+        def append(self, item: Any) -> None:
+            super().append(item)
+            arrived.set()
+
+    class Waiting(ThreadPoolExecutor):
+        def submit(self, call: Any, /, *arguments: Any, **more: Any) -> Any:
+            def turn() -> Any:
+                if asked.is_set() and not turning.is_set():
+                    turning.set()
+                    assert arrived.wait(60.0)
+                return call(*arguments, **more)
+
+            return super().submit(turn)
+
+    server = Loopback(lambda asked: later() if asked.path == "/a" else MISSING)
+
+    async def go() -> int:
+        async with server.serving():
+            one = Settings(
+                per_host=1, in_flight=1, robots=False, connect_to=f"{ADDRESS}:{server.port}"
+            )
+            frontier = MemoryFrontier(delay=0.0, per_host=1)
+            engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
+            engine.seed(["http://h.example/a", "http://h.example/b"])
+            driver = HttpDriver(engine, one)
+            driver._arrived, driver._thread = Arrivals(), Waiting(1)
+            async with asyncio.timeout(60.0):
+                running = asyncio.create_task(driver.run())
+                await asyncio.to_thread(asked.wait, 60.0)
+                driver.wake()
+                await running
+            return engine.counts.requests
+
+    assert asyncio.run(go()) == 2

@@ -225,6 +225,8 @@ class HttpDriver:
 
     async def _loop(self) -> Finished:
         while True:
+            # Whatever ends from here on is seen by this turn, or wakes the next one.
+            self._wake.clear()
             # Nobody is sent away while nothing else wants the place.
             self._queues.give_up()
             free = self._slots.free(self._time())
@@ -286,8 +288,9 @@ class HttpDriver:
 
     async def _rest(self, until: float | None) -> None:
         """Wait for a reply, or until a host becomes free."""
-        self._wake.clear()
-        if self._arrived:
+        if self._arrived or self._wake.is_set():
+            # A request ended during the turn: there is a free place that the turn did not know of.
+            self._wake.clear()
             self._next_turn()
         change = self._slots.next_change(self._time())
         if until is None and change is None:
