@@ -130,7 +130,7 @@ def test_signals(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "flags", "message"),
     [
-        ("-f 400", (), "paused: cannot write"),
+        ("-f 200", (), "paused: cannot write"),
         ("-n 30", ("--in-flight", "60", "--per-host", "60"), "too many open files"),
     ],
 )
@@ -142,7 +142,7 @@ def test_short_of_room(
     whole: set[str],
     tmp_path: Path,
 ) -> None:
-    """As on a full disk: no file may grow beyond 400 KiB; and with few file descriptors."""
+    """As on a full disk: no file may grow beyond 200 KiB; and with few file descriptors."""
     command = web.command(tmp_path / "run", *(flags or IN_FLIGHT))
     shell = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", *command]
     done = subprocess.run(shell, check=False, capture_output=True, text=True)

@@ -170,7 +170,9 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
     (port,) = free_ports()
     with served(600, hosts=8) as web:
         told = web.command(out, "--json", "--shards", "2", "--metrics", f"127.0.0.1:{port}")
-        told[told.index("--delay") + 1] = "0.3"
+        told[told.index("--delay") + 1] = (
+            "1.5"  # so that it still goes on when a slow machine has looked
+        )
         environment = {**os.environ, "OTEL_TRACES_EXPORTER": "console"}
         environment |= {"OTEL_METRICS_EXPORTER": "none"}
         # Files, not pipes: every request writes a span, and nobody reads while it goes on.
