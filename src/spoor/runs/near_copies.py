@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.web.minhash import MinHasher, triples
 from spoor.web.text import tokens
 
 LIKE = 0.85
@@ -41,7 +41,7 @@ class Copies:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._permutations: Any = None
+        self._hasher = MinHasher(HASHES)
         db.executescript(
             f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-{_MEMORY};"
             "CREATE TABLE originals (number INTEGER PRIMARY KEY, digest BLOB, hashes BLOB);"
@@ -54,8 +54,10 @@ class Copies:
 
     def add(self, number: int, url: str, text: str, digest: bytes) -> None:
         """Compare a document with those added before it; `digest` is that of its bytes."""
-        words = tokens(text[:_CHARACTERS])
-        hashes = self._hashes(words) if words else np.empty(0, np.uint32)
+        words = [word.encode() for word in tokens(text[:_CHARACTERS])]
+        hashes = np.empty(0, np.uint32)
+        if words:
+            hashes = self._hasher.sketch(triples(words) or {b" ".join(words)})
         size = HASHES // BANDS
         parts = [hashes[start : start + size].tobytes() for start in range(0, len(hashes), size)]
         keys = [_key(band, part) for band, part in enumerate(parts)]
@@ -105,21 +107,6 @@ class Copies:
                 if np.mean(np.frombuffer(known, hashes.dtype) == hashes) >= LIKE:
                     return int(number)
         return None
-
-    def _hashes(self, words: list[str]) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        from datasketch import MinHash  # type: ignore[import-untyped]  # it has no marker
-
-        data = [word.encode() for word in words]
-        triples = set(map(b" ".join, zip(data, data[1:], data[2:], strict=False)))
-        sketch = MinHash(
-            num_perm=HASHES,
-            hashfunc=zlib.crc32,
-            permutations=self._permutations,
-            scheme="affine32",
-        )
-        self._permutations = sketch.permutations
-        sketch.update_batch(triples or {b" ".join(data)})
-        return np.asarray(sketch.hashvalues, dtype=np.uint32)
 
 
 def _key(band: int, part: bytes) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from spoor.types import Link, Page, State
+from spoor.web.minhash import MinHasher, triples
 from spoor.web.urls import canonical, host, registrable_domain
 
 COPIES = 4
@@ -134,7 +135,7 @@ class Traps:
         self._fingerprints: deque[_Fingerprint] = deque()
         self._bands: dict[tuple[int, int, bytes], _Fingerprint] = {}
         self._next = 0
-        self._permutations: Any = None
+        self._hasher = MinHasher(_HASHES)
 
     # -- what a crawl asks
 
@@ -216,25 +217,14 @@ class Traps:
         return None
 
     def _hashes(self, page: Page) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        # It takes a third of a second to import, and only live crawls need it.
-        from datasketch import MinHash  # type: ignore[import-untyped]  # it has no marker
-
         words = " ".join(masked(page.text[:_CHARACTERS])[:_WORDS]).encode().split(b" ")
-        features = set(map(b" ".join, zip(words, words[1:], words[2:], strict=False)))
+        features = triples(words)
         if len(words) < _LINKS:
             # Pages of few words differ by their links, if at all.
             links = page.links[:_LINKS]
             features |= {group.encode() for link in links for group in groups(link.url)[:1]}
             features.add(b" ".join(words))
-        sketch = MinHash(
-            num_perm=_HASHES,
-            hashfunc=zlib.crc32,
-            permutations=self._permutations,
-            scheme="affine32",
-        )
-        self._permutations = sketch.permutations
-        sketch.update_batch(features)
-        return np.asarray(sketch.hashvalues, dtype=np.uint32)
+        return self._hasher.sketch(features)
 
     def _add(self, fingerprint: _Fingerprint) -> None:
         self._fingerprints.append(fingerprint)
