@@ -36,11 +36,11 @@ if TYPE_CHECKING:
         Judgement,
         Link,
         LinkId,
+        LiveReply,
         NextStep,
         Outcome,
         Page,
         Redirected,
-        Reply,
         State,
         WebGraph,
     )
@@ -440,7 +440,7 @@ class Engine(Protocol):
     @property
     def frontier(self) -> Politeness: ...
     def next(self, now: float) -> NextStep: ...
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred: ...
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred: ...
 
 
 @runtime_checkable

@@ -311,8 +311,8 @@ class Failed:
     ticket: int
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `unreadable` (a
-    damaged or encrypted document), `redirect`, `duplicate`, `skipped` (never requested),
-    `cancelled` or `moved` (to another shard)."""
+    damaged or encrypted document), `redirect`, `duplicate`, `unchanged` (since an earlier visit),
+    `skipped` (never requested), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False
@@ -328,7 +328,23 @@ class Failed:
         return self.transient and self.kind in ("timeout", "robots")
 
 
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    """A reply to a conditional request (`spoor.web.validators`): the document is the one that was
+    fetched before. It has no body, so no page is judged."""
+
+    ticket: int
+    seconds: float = 0.0
+    """Time of the exchange."""
+
+    def as_failed(self) -> Failed:
+        """For whoever has no use for a page that is known."""
+        return Failed(self.ticket, "unchanged", "not changed since it was fetched before", 304)
+
+
 Reply = Fetched | Redirected | Failed
+LiveReply = Reply | NotModified
+"""What the live web may answer where a page is visited again."""
 
 
 class Recording(NamedTuple):

@@ -48,11 +48,12 @@ from spoor.types import (
     Link,
     LinkBatch,
     LinkId,
+    LiveReply,
     NextStep,
+    NotModified,
     Outcome,
     Page,
     Redirected,
-    Reply,
     Revision,
     Sleep,
     Starved,
@@ -160,7 +161,7 @@ class Crawl:
                 return self._wait(now, may_choose=True)
             self._expand_held()
 
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """Process the reply to a Fetch; replies may arrive in any order.
 
         Returns the Outcome that the policy learned from, or Deferred where the ticket will be
@@ -171,6 +172,8 @@ class Crawl:
             raise CallerError(f"ticket {reply.ticket} is not in flight: each is answered once")
         if isinstance(reply, Redirected):
             return self._redirected(reply, flight, now)
+        if isinstance(reply, NotModified):
+            reply = reply.as_failed()
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
         self.frontier.settle(flight.link, now)

@@ -22,10 +22,11 @@ from spoor.types import (
     Fetch,
     Fetched,
     Finished,
+    LiveReply,
     NextStep,
+    NotModified,
     Outcome,
     Redirected,
-    Reply,
     Sleep,
     Starved,
     State,
@@ -129,7 +130,7 @@ class Fleet:
             self.counts.steps += 1
             self._queue.append(self._step)
 
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """Process the reply to a Fetch; replies may arrive in any order."""
         flight = self._flights.pop(reply.ticket, None)
         if flight is None:
@@ -153,6 +154,9 @@ class Fleet:
                     self._queue.extend(self.crew.select(url, links, now))
             elif self.crew.expands:
                 self.known.links(url, reply.page, now)
+        elif isinstance(reply, NotModified):
+            self.known.fetched[url] = now
+            reply = reply.as_failed()
         else:
             self.counts.failed += 1
             self.known.fetched[url] = now

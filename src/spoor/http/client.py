@@ -90,10 +90,17 @@ class Client:
         await self._session.close()
 
     async def get(
-        self, url: str, began: float, *, limit: int | None = None, types: Types | None = None
+        self,
+        url: str,
+        began: float,
+        *,
+        limit: int | None = None,
+        types: Types | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
-        beginning is read, by which it is told, and nothing kept.
+        beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
+        usual ones.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -102,7 +109,7 @@ class Client:
         target = URL(url, encoded=True)
         self._address_guard.check(target.host or "", target.port or 0)
         try:
-            reply = await self._session.get(target, allow_redirects=False)
+            reply = await self._session.get(target, headers=headers, allow_redirects=False)
         except aiohttp.ClientConnectorError as error:
             blocked = error.os_error
             if isinstance(blocked, BlockedAddressError):
@@ -129,7 +136,7 @@ class Client:
                 url,
                 reply.status,
                 reply.reason or "",
-                self._request_headers,
+                (*self._request_headers, *headers) if headers else self._request_headers,
                 reply.headers,
                 raw,
                 body,

@@ -9,10 +9,11 @@ from spoor.documents.kinds import tell
 from spoor.isolate import needs_helper, parse_page
 from spoor.politeness import DAY, REDIRECTS, retry_after
 from spoor.setting import WITH_TEXT
-from spoor.types import Failed, Fetched, Page, Redirected, Reply
+from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
+from spoor.web.validators import is_conditional
 
 LARGE = 64 << 10
 """Bytes of a body from which on its parsing takes 10 ms and more."""
@@ -32,7 +33,7 @@ def reply_of(
     joiner: Joiner,
     now: float,
     parse: Callable[..., Page] = parse_page,
-) -> Reply:
+) -> LiveReply:
     """The reply that an exchange is. `now`: Unix seconds, for a Retry-After that is a date.
     `parse`: `spoor.documents.page.page_of` where it is known that it does not take long."""
     status, seconds = exchange.status, exchange.seconds
@@ -41,6 +42,8 @@ def reply_of(
         if target is None or "Location" not in exchange.headers:
             return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
         return Redirected(ticket, target, status, seconds)
+    if status == 304 and is_conditional(exchange.request_headers):
+        return NotModified(ticket, seconds)
     if not 200 <= status < 300:
         busy, reason = status in (429, 503), exchange.status_line
         wait = retry_after(exchange.header("Retry-After"), now) if busy else None

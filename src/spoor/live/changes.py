@@ -9,7 +9,7 @@ from typing import Any
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
-from spoor.types import Deferred, Fetched, NextStep, Outcome, Reply, State
+from spoor.types import Deferred, Fetched, LiveReply, NextStep, Outcome, State
 
 """Of which documents changes are reported: those found as relevant, all, or none."""
 
@@ -111,7 +111,7 @@ class TrackedFleet:
     def next(self, now: float) -> NextStep:
         return self.fleet.next(now)
 
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         step = self.fleet.receive(reply, now)
         self.lines += self.tracker.lines(step, now)
         return step

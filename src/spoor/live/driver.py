@@ -36,15 +36,16 @@ from spoor.types import (
     Fetch,
     Fetched,
     Finished,
+    LiveReply,
     NextStep,
     Outcome,
-    Reply,
     Sleep,
 )
 from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
 from spoor.web.urls import Joiner, canonical
+from spoor.web.validators import Validators
 
 Clock = Callable[[], float]
 T = TypeVar("T")
@@ -100,7 +101,8 @@ class HttpDriver:
     fetches chosen, before any of these is requested; two such turns are `gather` seconds apart as
     long as anything is in flight, so that replies share a commit. `clock` gives seconds, never goes
     back and goes on across restarts of a run. `wall` dates what is recorded; `clock` where it is
-    None.
+    None. `validators` gives what to ask with whether a page that was fetched before has changed
+    (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class HttpDriver:
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
         commit: Callable[[], None] = lambda: None,
         gather: float = 0.0,
+        validators: Callable[[str], Validators | None] = lambda url: None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -123,6 +126,9 @@ class HttpDriver:
         self._on_step = on_step
         self._commit = commit
         self._gather = gather
+        self._validators = validators
+        self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
+        """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
         """When the next turn may begin, by the time of the event loop."""
         self._scheduled = -1.0
@@ -141,7 +147,7 @@ class HttpDriver:
         self._turning = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "crawl")
         self._ended = False
-        self._arrived: deque[tuple[Fetch, Reply, Exchange | None]] = deque()
+        self._arrived: deque[tuple[Fetch, LiveReply, Exchange | None]] = deque()
         self._wake = asyncio.Event()
         self._stopped: str | None = None
         self._deadline = 0.0
@@ -265,6 +271,8 @@ class HttpDriver:
                 other = answer
                 break
             chosen.append(answer)
+            if (known := self._validators(answer.url)) is not None:
+                self._conditions[answer.ticket] = known.request_headers
         self._commit()
         return chosen, other
 
@@ -322,7 +330,7 @@ class HttpDriver:
             self._fault = fault
         self._next_turn()
 
-    def _receive(self, fetch: Fetch, reply: Reply, exchange: Exchange | None) -> None:
+    def _receive(self, fetch: Fetch, reply: LiveReply, exchange: Exchange | None) -> None:
         if exchange is not None and self._record is not None:
             self._record(fetch, exchange)
         if isinstance(reply, Failed) and reply.retry_after is not None:
@@ -333,7 +341,7 @@ class HttpDriver:
 
     # -- one request
 
-    async def _reply(self, fetch: Fetch, exchange: Exchange) -> Reply:
+    async def _reply(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
         limit, now = self.settings.ratio_limit, self._wall()
         if may_take_long(exchange):
             # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
@@ -347,8 +355,9 @@ class HttpDriver:
                 await self._address_guard.look_up(fetch.host)
 
     async def _exchange(self, fetch: Fetch) -> None:
-        reply: Reply
+        reply: LiveReply
         exchange: Exchange | None = None
+        headers = self._conditions.pop(fetch.ticket, ())
         try:
             await self._look_up(fetch)
             rules = ALLOW_ALL if self._fetcher is None else await self._fetcher.rules(fetch)
@@ -367,7 +376,7 @@ class HttpDriver:
             elif reason := self._robots.too_slow(rules):
                 reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
             else:
-                exchange = await self._get(fetch, rules)
+                exchange = await self._get(fetch, rules, headers)
                 reply = await self._reply(fetch, exchange)
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
                     # Not archived either: an archive is what others learn from.
@@ -381,12 +390,14 @@ class HttpDriver:
             self._hosts.hold(fetch.host, self._clock() + rest)
         self._arrived.append((fetch, reply, exchange))
 
-    async def _get(self, fetch: Fetch, rules: Rules) -> Exchange:
+    async def _get(
+        self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
+    ) -> Exchange:
         """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         types = None if is_sitemap else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
-            exchange = await self._client.get(fetch.url, self._wall(), types=types)
+            exchange = await self._client.get(fetch.url, self._wall(), types=types, headers=headers)
         if not self.settings.sitemaps:
             return exchange
         origin = origin_of(exchange.url)

@@ -12,6 +12,7 @@ from spoor.errors import InputError
 from spoor.runs import files, shards
 from spoor.runs.recovery import check_log, read_mark, telling
 from spoor.runs.schema import check_format, read_settings, refuse_programs
+from spoor.web.validators import Validators
 
 
 @contextmanager
@@ -49,3 +50,24 @@ def noted(db: sqlite3.Connection, name: str) -> str | None:
     """The note under a name in the database of a run."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return None if row is None else str(row[0])
+
+
+def validators_of(db: sqlite3.Connection, url: str) -> Validators | None:
+    """Of the newest document of a URL, from a database that has the table of them."""
+    found = "SELECT etag, last_modified FROM validators WHERE url = ?"
+    row = db.execute(found, (url,)).fetchone()
+    return None if row is None else Validators.checked(*row)
+
+
+def validators_in(path: Path) -> dict[str, Validators]:
+    """URL → validators of its newest document, of a whole run, which is not changed; empty for one
+    that an earlier version made. O(documents). Raises InputError as `reading` does."""
+    found: dict[str, Validators] = {}
+    for part in files.shards(path) or [path]:
+        with reading(part) as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'validators'").fetchone():
+                continue
+            for url, *pair in db.execute("SELECT url, etag, last_modified FROM validators"):
+                if isinstance(url, str) and (checked := Validators.checked(*pair)) is not None:
+                    found[url] = checked
+    return found

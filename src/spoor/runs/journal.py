@@ -32,11 +32,12 @@ from spoor.types import (
     Fetch,
     Fetched,
     Judgement,
+    LiveReply,
     NextStep,
+    NotModified,
     Outcome,
     Page,
     Redirected,
-    Reply,
     Revision,
     State,
 )
@@ -106,7 +107,7 @@ class Journal:
         self._place = self._folder.record(fetch, exchange)
         self._exchange = exchange
 
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """As the crawl's."""
         exchange, self._exchange = self._exchange, None
         place, self._place = self._place, None
@@ -115,6 +116,8 @@ class Journal:
             self._events.append(["redirected", now, _row(reply)])
         elif isinstance(reply, Failed):
             self._events.append(["failed", now, _row(reply)])
+        elif isinstance(reply, NotModified):
+            self._events.append(["unchanged", now, _row(reply)])
         else:
             row: Any
             if exchange is None:
@@ -271,7 +274,7 @@ class Journal:
             self._same(f"scored {page.url}", _score(step), score)
         else:
             now, row_values = values
-            crawl.receive((Failed if kind == "failed" else Redirected)(*row_values), now)
+            crawl.receive(_PAGELESS[kind](*row_values), now)
         if kind not in ("hold", "pace"):
             self.last = max(self.last, event[1])
 
@@ -362,7 +365,14 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return [(field.name, getattr(value, field.name)) for field in fields(value)]
 
 
-def _row(reply: Failed | Redirected) -> list[Any]:
+_PAGELESS: dict[str, Callable[..., LiveReply]] = {
+    "redirected": Redirected,
+    "failed": Failed,
+    "unchanged": NotModified,
+}
+
+
+def _row(reply: Failed | Redirected | NotModified) -> list[Any]:
     return [value for _, value in _items(reply)]
 
 

@@ -24,6 +24,8 @@ class PendingRows:
     labels: list[tuple[float, int, str, int]] = field(default_factory=list)
     """(score, relevant, why, seq) of pages that a person judged."""
     notes: dict[str, str] = field(default_factory=dict)
+    validators: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """URL → (ETag, Last-Modified) of its newest document."""
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
 
@@ -59,5 +61,8 @@ class PendingRows:
             db.executemany(f"{update} ticket = ?", rows)
         if self.labels:
             db.executemany(f"{update} seq = ?", self.labels)
+        if self.validators:
+            pairs = [(url, *pair) for url, pair in self.validators.items()]
+            db.executemany("INSERT OR REPLACE INTO validators VALUES (?, ?, ?)", pairs)
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())

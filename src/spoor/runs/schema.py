@@ -39,6 +39,12 @@ CREATE TABLE ends (
 INSERT INTO ends VALUES (0, 0, 0, '{}');
 """
 
+ADDED = """
+CREATE TABLE IF NOT EXISTS validators (
+    url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL) WITHOUT ROWID;
+"""
+"""Tables that runs of this format may lack: they are made when one is opened to go on."""
+
 
 def as_kept(path: Path, settings: Settings) -> Settings:
     """Settings as the run folder `path` keeps them: the working folder as seen from there, so that

@@ -22,7 +22,7 @@ from spoor.distribution import VERSION
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
-from spoor.runs.database import noted
+from spoor.runs.database import noted, validators_of
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
@@ -43,6 +43,7 @@ from spoor.runs.recovery import (
 )
 from spoor.runs.saved_files import save
 from spoor.runs.schema import (
+    ADDED,
     FORMAT,
     TABLES,
     as_kept,
@@ -53,6 +54,7 @@ from spoor.runs.schema import (
 )
 from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
+from spoor.web.validators import Validators
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
@@ -156,6 +158,7 @@ class RunWriter:
                 self.failpoint("checked")
             else:
                 self._create()
+            self._db.executescript(ADDED)
             begun = noted(self._db, "settings")
             if begun is None:
                 raise damaged(path, "it holds no settings")
@@ -304,7 +307,9 @@ class RunWriter:
     # -- writing
 
     def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
-        """Archive one exchange; where, if at all."""
+        """Archive one exchange; where, if at all. Of a document its validators are kept, too."""
+        if exchange.status == 200 and (found := Validators.of(exchange.headers)) is not None:
+            self._rows.validators[exchange.url] = found.etag, found.last_modified
         self._body = exchange.body if self.settings.save_files else b""
         if self._warc is None:
             return None
@@ -314,6 +319,11 @@ class RunWriter:
             raise self._pause(error) from error
         self.failpoint("exchange recorded")
         return self._place
+
+    def validators(self, url: str) -> Validators | None:
+        """Those of the document that a URL gave last, once that is committed; None where its
+        server gave none. 20 µs."""
+        return validators_of(self._db, url)
 
     def body(self, place: Place, size: int) -> bytes:
         """The body of an exchange that was archived without a cut (`read_body`)."""

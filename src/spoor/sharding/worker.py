@@ -14,7 +14,7 @@ from spoor.protocols import Engine, Mergeable, Politeness
 from spoor.sharding import commands
 from spoor.sharding.coordinator import Order, Report
 from spoor.sharding.outbox import Outbox, pack_batches
-from spoor.types import Deferred, Finished, NextStep, Outcome, Reply, Sleep, Starved
+from spoor.types import Deferred, Finished, LiveReply, NextStep, Outcome, Sleep, Starved
 
 SENT_LINKS = 2_000
 """Most links for one shard in one report, about."""
@@ -62,7 +62,7 @@ class Worker:
         answer = self._engine.next(now)
         return Starved() if isinstance(answer, Finished) else answer
 
-    def receive(self, reply: Reply, now: float) -> Outcome | Deferred:
+    def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         return self._engine.receive(reply, now)
 
     # -- calls of the coordinator
