@@ -1,7 +1,7 @@
 """Spoor: a focused web crawler that learns which links lead to what you want.
 
-`run` (a live crawl), `replay` and `plot` are what a notebook needs; `open` reads the folder of a
-run; `Crawl` and the protocols are what a driver or a plug-in is written against.
+`run` and `stream` (live crawls), `replay` and `plot` are what a notebook needs; `open` reads the
+folder of a run; `Crawl` and the protocols are what a driver or a plug-in is written against.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spoor.crawl import Crawl
     from spoor.errors import CallerError, InputError, PluginError, SpoorError
     from spoor.frontier.memory import MemoryFrontier
-    from spoor.notebook import Result, plot, replay, run
+    from spoor.notebook import CrawlRun, Result, plot, replay, run, stream
     from spoor.replay_driver import Replay
     from spoor.runs.reader import Run
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
@@ -25,6 +25,7 @@ _HOME = {
     "CallerError": "spoor.errors",
     "Choice": "spoor.types",
     "Crawl": "spoor.crawl",
+    "CrawlRun": "spoor.notebook",
     "InputError": "spoor.errors",
     "Judgement": "spoor.types",
     "Link": "spoor.types",
@@ -43,6 +44,7 @@ _HOME = {
     "replay": "spoor.notebook",
     "resolve": "spoor.web.urls",
     "run": "spoor.notebook",
+    "stream": "spoor.notebook",
 }
 """Public name → its module, imported when it is first asked for."""
 
@@ -50,6 +52,7 @@ __all__ = [
     "CallerError",
     "Choice",
     "Crawl",
+    "CrawlRun",
     "InputError",
     "Judgement",
     "Link",
@@ -69,17 +72,19 @@ __all__ = [
     "replay",
     "resolve",
     "run",
+    "stream",
 ]
 
 
-def open(path: str | Path) -> Run:  # noqa: A001 - as one opens a file
-    """A run in its folder, to read its settings, pages, journal and last checkpoint.
+def open(path: str | Path) -> CrawlRun:  # noqa: A001 - as one opens a file
+    """A run in its folder: its settings, documents, pages, journal and last checkpoint, and to go
+    on with it.
 
     Raises InputError where there is none, or one of another format.
     """
-    from spoor.runs.reader import Run
+    from spoor.notebook import CrawlRun
 
-    return Run(Path(path))
+    return CrawlRun(Path(path))
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from html import escape
 
 _SECRET = re.compile(
     r"""((?:^|[?&;\s])(?:[\w.%[\]-]*(?:token|secret|passw(?:or)?d|passphrase|pwd|api-?key|signature|
@@ -32,3 +34,25 @@ def printable(text: str) -> str:
 def shown(text: str) -> str:
     """Any text as a person may see it: `printable`, in one line, the secrets of its URLs masked."""
     return printable(masked(" ".join(text.split())))
+
+
+def html_link(url: str, text: str = "") -> str:
+    """A link as HTML, everything escaped; only the text where the URL is not one of the web."""
+    words = escape(shown(text or url))
+    if not url.startswith(("http://", "https://")):
+        return words
+    return f'<a href="{escape(url)}" rel="noopener noreferrer" target="_blank">{words}</a>'
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as HTML. `head` is escaped here; the cells of `rows` are HTML already."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    above = f"<thead><tr>{titles}</tr></thead>" if head else ""
+    return f"<table>{above}<tbody>{lines}</tbody></table>"
+
+
+def html_reasons(why: Iterable[Sequence[object]], most: int = 3) -> str:
+    """The first (reason, share) rows as HTML."""
+    shares = [f"{escape(shown(str(name)))} {share:+.2g}" for name, share in list(why)[:most]]
+    return "<br>".join(shares)

@@ -255,7 +255,7 @@ def test_a_crawl_ends_where_the_web_does(served: Logged, tmp_path: Path, capsys:
 
 
 def test_a_notebook_crawls_with_and_without_a_loop(served: Logged, tmp_path: Path) -> None:
-    def one(name: str) -> spoor.Result:
+    def one(name: str) -> spoor.CrawlRun:
         return spoor.run(
             WORLD.url_of(0),
             WANTED,
@@ -267,7 +267,7 @@ def test_a_notebook_crawls_with_and_without_a_loop(served: Logged, tmp_path: Pat
             connect_to=f"{ADDRESS}:{served.port}",
         )
 
-    async def cell() -> spoor.Result:
+    async def cell() -> spoor.CrawlRun:
         return one("within")
 
     for result in (one("without"), asyncio.run(cell())):

@@ -9,8 +9,8 @@ from pkgutil import iter_modules
 import spoor
 
 NAMES = """
-    CallerError Choice Crawl InputError Judgement Link MemoryFrontier Outcome Page PluginError Replay
-    Result Run SpoorError Task Topic open parse plot replay resolve run
+    CallerError Choice Crawl CrawlRun InputError Judgement Link MemoryFrontier Outcome Page PluginError Replay
+    Result Run SpoorError Task Topic open parse plot replay resolve run stream
 """.split()
 
 

@@ -15,8 +15,9 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.cli.settings import markdown
+from spoor.cli.settings import markdown, python
 from spoor.errors import InputError
+from spoor.notebook import functions
 from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
 from spoor.setting import Setting
@@ -27,6 +28,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
 def test_the_page_of_the_reference_is_that_of_the_code() -> None:
     assert PAGE.read_text("utf-8") == markdown(Settings), "make it anew: spoor settings"
+    code = Path(functions.__file__).read_text("utf-8")
+    assert code == python(Settings), "make it anew: spoor settings --keywords"
 
 
 # ---------------------------------------------------------------- a field more
@@ -43,7 +46,7 @@ module.Settings = dataclasses.make_dataclass(
 
 from scrapy.settings import Settings as ScrapySettings
 from spoor.cli.main import run
-from spoor.cli.settings import markdown
+from spoor.cli.settings import markdown, python
 from spoor.integrations.scrapy.components import read_settings
 import spoor
 

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from spoor.display import html_link, html_reasons, shown
 from spoor.documents.document import Document, Unreadable
 from spoor.documents.kinds import tell
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
@@ -35,6 +37,15 @@ class RunDocument:
 
     def __repr__(self) -> str:
         return f"RunDocument({self.url!r}, score={self.score:.2f})"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: title, address, score with its reasons, and how it begins."""
+        score = f"score {self.score:.2f}{', relevant' if self.relevant else ''}"
+        begins = escape(shown(self.text[:400]))
+        head = (
+            f"<b>{html_link(self.url, self.title)}</b><br><small>{escape(shown(self.url))}</small>"
+        )
+        return f"<div>{head}<br>{score}<br>{html_reasons(self.why)}<p>{begins}</p></div>"
 
     # -- noted by the run
 

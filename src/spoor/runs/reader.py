@@ -108,10 +108,11 @@ class Run:
 
     # -- rows
 
-    def pages(self, *, relevant: bool = False) -> Iterator[PageRow]:
-        """Pages in the order of fetching, a few at a time; only the `relevant` ones where asked.
-        What is fetched meanwhile is left out."""
-        return map(PageRow.of, self._rows("pages", where=" AND relevant" if relevant else ""))
+    def pages(self, *, relevant: bool = False, after: int = 0) -> Iterator[PageRow]:
+        """Pages in the order of fetching, from the one after number `after` on, a few at a time;
+        only the `relevant` ones where asked. What is fetched meanwhile is left out."""
+        where = " AND relevant" if relevant else ""
+        return map(PageRow.of, self._rows("pages", after, where=where))
 
     def documents(
         self,
@@ -322,15 +323,18 @@ class Run:
         with self._read() as db:
             return noted(db, name) or ""
 
-    def budget(self) -> int:
-        """Pages that it may fetch, by the settings that it goes on with."""
+    def latest_settings(self) -> Settings:
+        """The settings that it goes on with: those of the last checkpoint, if any."""
         query = "SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1"
         with self._read() as db:
             row = db.execute(query).fetchone()
-            latest = (
-                self.settings if row is None else Settings.from_dict(json.loads(row["settings"]))
-            )
-        return latest.pages or self.settings.pages or 0
+        if row is None:
+            return self.settings
+        return Settings.from_dict(json.loads(row["settings"])).with_fixed_of(self.settings)
+
+    def budget(self) -> int:
+        """Pages that it may fetch, by the settings that it goes on with."""
+        return self.latest_settings().pages or self.settings.pages or 0
 
     def shard_status(self) -> Mapping[str, Any] | None:
         """The state of its shards as the coordinator wrote it last; None without shards."""

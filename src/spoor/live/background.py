@@ -1,0 +1,188 @@
+"""A crawl in a thread of its own, which goes on while its caller does something else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import SpoorError
+from spoor.live.driver import HttpDriver
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs.assemble import make_crawl
+from spoor.runs.documents import RunDocument
+from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.types import Deferred, Fetch, Fetched, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a crawl has come."""
+
+    fetched: int = 0
+    found: int = 0
+    open_links: int = 0
+    bytes: int = 0
+    """Of the bodies that this process received, decompressed."""
+    last: str = ""
+    """URL of the page that was fetched last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one crawl in the background may take, beside what its settings say."""
+
+    bytes: int | None = None
+    """Of all bodies, decompressed; it stops at the page that goes beyond."""
+    seconds: float | None = None
+    """By the clock of the machine."""
+
+
+class BackgroundCrawl:
+    """A live crawl in a thread and an event loop of its own: it works in a script, in a thread, and
+    where an event loop runs already. It begins at once.
+
+    `on_page` gets each fetched document, whether relevant or not, once it is on the disk, in the
+    crawl's own thread, which waits for it. Where it raises, the crawl ends with its error.
+
+    Raises InputError, before it has begun, where the settings or the folder cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        *,
+        on_page: Callable[[RunDocument], object] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.path = path
+        self.progress = Progress()
+        self._settings = settings
+        self._engine = make_crawl(settings)
+        self._on_page = on_page
+        self._limits = Limits() if limits is None else limits
+        self._told = 0
+        self._bytes = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._driver: HttpDriver | None = None
+        self._cancelled = ""
+        self._opened, self._lock = threading.Event(), threading.Lock()
+        self._ended = threading.Event()
+        self._fault: BaseException | None = None
+        self._summary: Mapping[str, Any] = {}
+        self._thread = threading.Thread(target=self._work, name="spoor", daemon=True)
+        self._thread.start()
+        self._opened.wait()
+        if self.is_over:
+            self.wait()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, one way or the other."""
+        return self._ended.is_set()
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Request nothing new; what is in flight comes in, some seconds at most. From any thread.
+        The run can go on later."""
+        with self._lock:
+            self._cancelled = self._cancelled or reason
+            if self._loop is not None and self._driver is not None:
+                with suppress(RuntimeError):  # the loop has just been closed
+                    self._loop.call_soon_threadsafe(self._driver.stop, self._cancelled)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Whether it has ended within so many seconds (None: however long it takes). Raises what
+        ended it, where that was an error."""
+        if not self._ended.wait(seconds):
+            return False
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault
+        return True
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What `spoor crawl --json` prints; empty before the end."""
+        return self._summary
+
+    # -- in its own thread
+
+    def _work(self) -> None:
+        try:
+            folder = RunWriter(self.path, self._settings)
+            try:
+                live = LiveCrawl(folder, self._engine, on_step=self._step)
+                self._told = self._engine.counts.pages
+                self._note("")
+                self._opened.set()
+                reason = asyncio.run(self._serve(live))
+                self._tell()
+                self._summary = live.summary(reason)
+            finally:
+                folder.close()
+        except BaseException as error:
+            self._fault = error
+        finally:
+            self._ended.set()
+            self._opened.set()  # where it never was
+
+    async def _serve(self, live: LiveCrawl) -> str:
+        driver = live.driver()
+        with self._lock:
+            self._loop, self._driver = asyncio.get_running_loop(), driver
+            if self._cancelled:
+                driver.stop(self._cancelled)
+        timer = None
+        if self._limits.seconds is not None:
+            reason = f"limit of {self._limits.seconds:g} s reached"
+            timer = self._loop.call_later(self._limits.seconds, driver.stop, reason)
+        try:
+            return await live.serve(driver)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            with self._lock:
+                self._loop = None
+
+    def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        """Called once it is durable."""
+        if not isinstance(step, Outcome) or not isinstance(step.reply, Fetched):
+            return
+        self._bytes += step.reply.size
+        self._note(fetch.url)
+        limit = self._limits.bytes
+        if limit is not None and self._bytes > limit:
+            self.cancel(f"limit of {limit} bytes reached")
+        self._tell()
+
+    def _note(self, url: str) -> None:
+        counts = self._engine.counts
+        self.progress = Progress(
+            counts.pages, counts.relevant, self._engine.frontier.open_count, self._bytes, url
+        )
+
+    def _tell(self) -> None:
+        if self._on_page is not None:
+            run = Run(self.path)
+            for row in run.pages(after=self._told):
+                self._told = row.seq
+                self._on_page(run.document_of(row))
+
+
+def new_folder(under: Path = Path("runs")) -> Path:
+    """A folder for a new run, named by the time, that nothing else has."""
+    name = time.strftime("%Y-%m-%d-%H%M%S")
+    for number in range(1, 10_000):
+        path = under / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            path.mkdir(parents=True)
+            return path
+    raise SpoorError(f"{under} has too many runs of one second")

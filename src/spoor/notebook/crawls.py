@@ -1,0 +1,205 @@
+"""Begins live crawls, waits for them, and hands their documents on."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.live.background import BackgroundCrawl, new_folder
+from spoor.notebook.crawl_run import CrawlRun, OnPage
+from spoor.notebook.progress import ProgressBar, bar_for
+from spoor.runs.documents import RunDocument
+from spoor.runs.inputs import with_inputs
+from spoor.settings import Settings
+from spoor.views.report import write_report
+
+TICK = 0.25
+"""Seconds between two looks at how far a crawl has come."""
+
+AHEAD = 100
+"""Documents that a crawl may be ahead of whoever takes them."""
+
+
+def settings_of(seeds: str | Sequence[str], given: Mapping[str, Any]) -> Settings:
+    """The settings of a crawl from the keywords of `run` and `stream`. Raises InputError."""
+    settings = Settings.of(
+        {
+            name: (value,) if name in _LISTS and isinstance(value, str) else value
+            for name, value in given.items()
+        }
+    )
+    return with_inputs(settings, [seeds] if isinstance(seeds, str) else seeds)
+
+
+_LISTS = {name for name, one in Settings.of_command("crawl").items() if one.kind is tuple}
+
+
+def run_crawl(
+    seeds: str | Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    out: str | Path | None,
+    on_page: OnPage | None,
+    progress: bool | None,
+    wait: bool,
+) -> CrawlRun:
+    """What `run` does with its keywords."""
+    settings = settings_of(seeds, given)
+    path = new_folder() if out is None else Path(out)
+    return begin(path, settings, on_page=on_page, progress=progress, wait=wait)
+
+
+def begin(
+    path: Path, settings: Settings, *, on_page: OnPage | None, progress: bool | None, wait: bool
+) -> CrawlRun:
+    """Begin a crawl, or go on with one; where it is to `wait`, to its end."""
+    if settings.shards or settings.cluster:
+        return _in_shards(path, settings, on_page=on_page, wait=wait)
+    if not wait:
+        crawl = BackgroundCrawl(path, settings, on_page=on_page)
+        return CrawlRun(path, crawl=crawl)
+    arrived = _Arrived()
+    crawl = BackgroundCrawl(path, settings, on_page=arrived.put if on_page else None)
+    run = CrawlRun(path, crawl=crawl)
+    with bar_for(settings.pages, progress) as bar:
+        try:
+            _follow(crawl, arrived, on_page, bar)
+        finally:
+            arrived.close()
+            crawl.cancel("interrupted")
+            crawl.wait()
+            bar.show(crawl.progress)
+    write_report(path)
+    return run
+
+
+def _follow(
+    crawl: BackgroundCrawl, arrived: _Arrived, on_page: OnPage | None, bar: ProgressBar
+) -> None:
+    """Call `on_page` here, in the thread of the caller, until the crawl has ended. An interrupt
+    (Ctrl-C, the stop button of a notebook) stops the crawl, and its run is returned as it is."""
+    with suppress(KeyboardInterrupt):
+        while not crawl.is_over:
+            for document in arrived.take(TICK):
+                if on_page is not None:
+                    on_page(document)
+            bar.show(crawl.progress)
+        for document in arrived.take(0.0):
+            if on_page is not None:
+                on_page(document)
+
+
+class _Arrived:
+    """Documents between the thread of a crawl and another: the crawl waits where there are many."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.Queue[RunDocument] = queue.Queue(AHEAD)
+        self._closed = threading.Event()
+
+    def put(self, document: RunDocument) -> None:
+        """From the crawl's thread; returns at once when nobody takes them any more."""
+        while not self._closed.is_set():
+            with suppress(queue.Full):
+                self._waiting.put(document, timeout=TICK)
+                return
+
+    def take(self, seconds: float) -> list[RunDocument]:
+        """What is there, after at most so many seconds."""
+        found: list[RunDocument] = []
+        with suppress(queue.Empty):
+            found.append(
+                self._waiting.get(timeout=seconds) if seconds else self._waiting.get(False)
+            )
+            while True:
+                found.append(self._waiting.get(False))
+        return found
+
+    def close(self) -> None:
+        """Nobody takes them any more."""
+        self._closed.set()
+
+
+async def stream_crawl(
+    seeds: str | Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    out: str | Path | None,
+    everything: bool,
+    on_page: OnPage | None,
+) -> AsyncIterator[RunDocument]:
+    """What `stream` does with its keywords."""
+    settings = settings_of(seeds, given)
+    if settings.shards or settings.cluster:
+        raise InputError("documents are streamed from a crawl in one process; leave out shards")
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    waiting: deque[RunDocument] = deque()
+    room, closed = threading.Semaphore(AHEAD), threading.Event()
+
+    def put(document: RunDocument) -> None:
+        while not closed.is_set():
+            if room.acquire(timeout=TICK):
+                waiting.append(document)
+                with suppress(RuntimeError):  # the loop has been closed
+                    loop.call_soon_threadsafe(ready.set)
+                return
+
+    path = await asyncio.to_thread(new_folder) if out is None else Path(out)
+    crawl = await asyncio.to_thread(BackgroundCrawl, path, settings, on_page=put)
+    try:
+        while True:
+            over = crawl.is_over
+            while waiting:
+                document = waiting.popleft()
+                room.release()
+                if on_page is not None:
+                    on_page(document)
+                if document.relevant or everything:
+                    yield document
+            if over:
+                break
+            ready.clear()
+            if not waiting:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(TICK):
+                        await ready.wait()
+    finally:
+        closed.set()
+        crawl.cancel("cancelled")
+        await asyncio.shield(asyncio.to_thread(_finish, crawl))
+
+
+def _finish(crawl: BackgroundCrawl) -> None:
+    crawl.wait()
+    write_report(crawl.path)
+
+
+def _in_shards(path: Path, settings: Settings, *, on_page: OnPage | None, wait: bool) -> CrawlRun:
+    from spoor.integrations import ray
+    from spoor.runs.assemble import make_crawl
+
+    if on_page is not None or not wait:
+        raise InputError("on_page and wait=False need a crawl in one process; leave out shards")
+    make_crawl(settings)  # raises InputError for bad settings before a process starts
+    summary: list[Mapping[str, Any]] = []
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            summary.append(ray.crawl(path, settings))
+        except BaseException as error:
+            faults.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if faults:
+        raise faults[0]
+    write_report(path)
+    return CrawlRun(path, summary=summary[0])

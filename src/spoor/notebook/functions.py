@@ -1,0 +1,301 @@
+"""`spoor.run` and `spoor.stream`, with every setting of a crawl as a keyword.
+
+Made by `spoor settings --keywords` from `spoor.settings.Settings`, so that editors and `help` show
+the types and defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Never
+
+from spoor.notebook.crawl_run import CrawlRun, OnPage
+from spoor.notebook.crawls import run_crawl, stream_crawl
+from spoor.runs.documents import RunDocument
+
+_OWN = {"seeds", "out", "on_page", "progress", "wait", "everything", "unknown"}
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings among the keywords of a call, and what is unknown, which is refused later."""
+    known = {name: value for name, value in given.items() if name not in _OWN}
+    return {**known, **given["unknown"]}
+
+
+def run(
+    seeds: str | Sequence[str],
+    topic: str | PathLike[str] = "",
+    *,
+    out: str | Path | None = None,
+    on_page: OnPage | None = None,
+    progress: bool | None = None,
+    wait: bool = True,
+    topic_file: str | PathLike[str] = "",
+    want: str | Sequence[str] = (),
+    second_opinion: str = "",
+    second_asks: int = 200,
+    second_seconds: float = 600.0,
+    policy: str = "trail",
+    params: Mapping[str, Any] | None = None,
+    model: str | PathLike[str] = "",
+    vectors: str | PathLike[str] = "",
+    pages: int | None = 1000,
+    found: int | None = None,
+    floor: float = 0.0,
+    window: int = 200,
+    saturation: float = 0.0,
+    least: float = 0.0,
+    delay: float = 1.0,
+    per_host: int = 1,
+    per_domain: int = 0,
+    per_address: int = 0,
+    in_flight: int = 16,
+    frontier: str = "auto",
+    scope: Literal["host", "domain", "anywhere"] = "domain",
+    max_depth: int | None = None,
+    pages_per_host: int | None = None,
+    pages_per_domain: int | None = None,
+    traps: bool = False,
+    sitemaps: bool = False,
+    seed: int = 0,
+    allow_private: str | Sequence[str] = (),
+    connect_to: str = "",
+    contact: str = "",
+    robots: bool = True,
+    noai: bool = False,
+    warc: bool = True,
+    save_files: bool = False,
+    metrics: str = "",
+    otel: bool = False,
+    shards: int = 0,
+    cluster: str = "",
+    backoff: float = 5.0,
+    agent: str = "",
+    robots_max_age: float = 86400.0,
+    max_crawl_delay: float = 60.0,
+    timeout: float = 30.0,
+    connect_timeout: float = 10.0,
+    body_limit: int = 10485760,
+    ratio_limit: float = 200.0,
+    header_limit: int = 262144,
+    types: str | Sequence[str] = (
+        "html",
+        "pdf",
+        "text",
+        "markdown",
+        "feed",
+        "xml",
+        "json",
+        "docx",
+        "xlsx",
+        "pptx",
+        "odt",
+        "epub",
+    ),
+    type_limits: str | Sequence[str] = (),
+    verify_tls: bool = True,
+    **unknown: Never,
+) -> CrawlRun:
+    """Crawl live, as `spoor crawl` does; the same call on the same folder goes on.
+
+    `seeds`: a URL, several, or a file of URLs. `out`: the folder of the run; None for a new one
+    under `runs`. `on_page` is called with each fetched document, in the thread of the caller (with
+    `wait=False`, in the crawl's own); where it raises, the crawl stops and the error is raised.
+    `progress`: a bar; None for one in a notebook only. With `wait=False` it returns at once, and
+    the run has `cancel` and `wait`. An interrupt stops the crawl, and returns its run as it is.
+
+    Works in a notebook, whose event loop runs already, in a thread, and in a script without a main
+    guard. Raises InputError with the line that the command line prints.
+
+    `topic_file`: The topic: a TOML file.
+
+    `want`: url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; several are
+    or-ed.
+
+    `second_opinion`: Encoder folder or module:function that is asked about pages near the
+    threshold.
+
+    `second_asks`: Most questions of --second-opinion.
+
+    `second_seconds`: Most seconds that its answers take in all.
+
+    `policy`: See `spoor policies`.
+
+    `params`: A parameter: name=value.
+
+    `model`: What `spoor train` wrote.
+
+    `vectors`: Word vectors (GloVe, word2vec).
+
+    `pages`: Budget of pages.
+
+    `found`: End with so many found.
+
+    `floor`: End when the last pages' harvest rate falls below it.
+
+    `window`: Pages that --floor looks at.
+
+    `saturation`: End when, by estimate, less than this share is left.
+
+    `least`: End when the next 100 pages will find fewer.
+
+    `delay`: Seconds between two requests to a host.
+
+    `per_host`: Requests to a host at a time.
+
+    `per_domain`: Requests to a domain at a time; 0: no limit.
+
+    `per_address`: Requests to an address at a time; 0: no limit.
+
+    `in_flight`: Requests in flight; as many may wait for slow hosts.
+
+    `frontier`: memory, disk, or auto: on disk from 10,000 open links on.
+
+    `scope`: host, domain (of the seeds) or anywhere.
+
+    `max_depth`: Links from a seed.
+
+    `pages_per_host`: Pages of one host.
+
+    `pages_per_domain`: Pages of one registrable domain.
+
+    `traps`: Walk into traps too: copies, endless calendars.
+
+    `sitemaps`: Take links from sitemaps; each counts as a page.
+
+    `seed`: Seed of everything random.
+
+    `allow_private`: A host whose loopback or private address may be connected to.
+
+    `connect_to`: ADDRESS:PORT that every host stands for (a served web).
+
+    `contact`: URL or mail address of whoever asks.
+
+    `robots`: Obey robots.txt.
+
+    `noai`: Leave out pages that ask for it (noai, noml).
+
+    `warc`: Archive the pages as WARC.
+
+    `save_files`: Save the relevant documents as they came, too, under files/.
+
+    `metrics`: Serve Prometheus metrics at this ADDRESS:PORT while it runs.
+
+    `otel`: Send OpenTelemetry traces and metrics (OTEL_… say where).
+
+    `shards`: Crawl in so many processes, on Ray; 0: in this one.
+
+    `cluster`: Address of the Ray cluster that they run on.
+
+    `backoff`: Seconds before a request is tried again; twice as long each time.
+
+    `agent`: User-Agent in place of Spoor/VERSION (+CONTACT).
+
+    `robots_max_age`: Seconds that a robots.txt is kept.
+
+    `max_crawl_delay`: Leave a host whose Crawl-delay is longer (seconds).
+
+    `timeout`: Seconds of a whole exchange.
+
+    `connect_timeout`: Seconds to connect.
+
+    `body_limit`: Bytes of a body, decompressed; the rest is cut off, and the page says so.
+
+    `ratio_limit`: Decompressed bytes for each one received, beyond the first MiB.
+
+    `header_limit`: Bytes of a reply's headers.
+
+    `types`: Kinds of documents that are downloaded, or media types (image/*); those that --want
+    asks for are, too. Of others the headers are enough.
+
+    `type_limits`: Bytes of a body of one kind: pdf=50000000.
+
+    `verify_tls`: Verify certificates.
+    """
+    given = _settings(locals())
+    return run_crawl(seeds, given, out=out, on_page=on_page, progress=progress, wait=wait)
+
+
+def stream(
+    seeds: str | Sequence[str],
+    topic: str | PathLike[str] = "",
+    *,
+    out: str | Path | None = None,
+    everything: bool = False,
+    on_page: OnPage | None = None,
+    topic_file: str | PathLike[str] = "",
+    want: str | Sequence[str] = (),
+    second_opinion: str = "",
+    second_asks: int = 200,
+    second_seconds: float = 600.0,
+    policy: str = "trail",
+    params: Mapping[str, Any] | None = None,
+    model: str | PathLike[str] = "",
+    vectors: str | PathLike[str] = "",
+    pages: int | None = 1000,
+    found: int | None = None,
+    floor: float = 0.0,
+    window: int = 200,
+    saturation: float = 0.0,
+    least: float = 0.0,
+    delay: float = 1.0,
+    per_host: int = 1,
+    per_domain: int = 0,
+    per_address: int = 0,
+    in_flight: int = 16,
+    frontier: str = "auto",
+    scope: Literal["host", "domain", "anywhere"] = "domain",
+    max_depth: int | None = None,
+    pages_per_host: int | None = None,
+    pages_per_domain: int | None = None,
+    traps: bool = False,
+    sitemaps: bool = False,
+    seed: int = 0,
+    allow_private: str | Sequence[str] = (),
+    connect_to: str = "",
+    contact: str = "",
+    robots: bool = True,
+    noai: bool = False,
+    warc: bool = True,
+    save_files: bool = False,
+    metrics: str = "",
+    otel: bool = False,
+    shards: int = 0,
+    cluster: str = "",
+    backoff: float = 5.0,
+    agent: str = "",
+    robots_max_age: float = 86400.0,
+    max_crawl_delay: float = 60.0,
+    timeout: float = 30.0,
+    connect_timeout: float = 10.0,
+    body_limit: int = 10485760,
+    ratio_limit: float = 200.0,
+    header_limit: int = 262144,
+    types: str | Sequence[str] = (
+        "html",
+        "pdf",
+        "text",
+        "markdown",
+        "feed",
+        "xml",
+        "json",
+        "docx",
+        "xlsx",
+        "pptx",
+        "odt",
+        "epub",
+    ),
+    type_limits: str | Sequence[str] = (),
+    verify_tls: bool = True,
+    **unknown: Never,
+) -> AsyncIterator[RunDocument]:
+    """The relevant documents of a crawl, or `everything`, as they are found:
+    `async for document in spoor.stream(…)`. Where the loop is left, the crawl is cancelled, at the
+    latest when the iterator is closed; the same call on the same folder goes on.
+
+    The keywords are those of `run`.
+    """
+    given = _settings(locals())
+    return stream_crawl(seeds, given, out=out, everything=everything, on_page=on_page)
