@@ -28,7 +28,7 @@ from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row
 from spoor.formats.exporters.jsonl import json_line
-from spoor.formats.exporters.warc import first_record, records
+from spoor.formats.exporters.warc import Archives
 
 BLOCK = 300
 """Lines of the index that are compressed together, as the `wacz` tool does."""
@@ -57,9 +57,10 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         beside = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=path.parent)))
         file = undo.enter_context(ZipFile(path, "w", ZIP_STORED, allowZip64=True))
         pages = undo.enter_context((beside / "pages").open("w+b"))
+        archives = undo.enter_context(Archives(options.folder))
         lines = _Sorted(beside)
         with _entry(file, f"archive/{ARCHIVE}", parts, compress=False) as out:
-            count, first, latest = _archive(rows, out, pages, lines, options)
+            count, first, latest = _archive(rows, archives, out, pages, lines)
         with _entry(file, "indexes/index.cdx.gz", parts, compress=False) as out:
             blocks = list(_blocks(lines.merged(), out))
         with _entry(file, "indexes/index.idx", parts) as out:
@@ -81,20 +82,16 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 
 
 def _archive(
-    rows: Iterable[Row], out: _Counted, pages: IO[bytes], lines: _Sorted, options: Options
+    rows: Iterable[Row], archives: Archives, out: _Counted, pages: IO[bytes], lines: _Sorted
 ) -> tuple[int, str, str]:
     """Copy the records of all rows; returns their number, the first URL, and the latest time."""
-    begun: set[str] = set()
     count, first, latest = 0, "", ""
     for row in rows:
         url, when = row["url"], row["fetched_at"]
-        for index, (member, head) in enumerate(records(row, options)):
+        out.write(archives.first_record(row))
+        for index, (member, head) in enumerate(archives.records(row)):
             if not index:
-                name = row["archive"][0]
-                if name not in begun:
-                    begun.add(name)
-                    out.write(first_record(options.folder / name))
-                lines.add(cdxj(url, head, payload_digest(member), out.size, len(member)))
+                lines.add(cdxj(url, head, payload_digest(member, head), out.size, len(member)))
             out.write(member)
         page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
         if row.get("text") is not None:
@@ -212,24 +209,28 @@ def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> bytes:
     and those of HTTP; `digest` that of its body."""
     warc, _, http = head.partition(b"\r\n\r\n")
     status, _, fields = http.partition(b"\r\n\r\n")[0].partition(b"\r\n")
-    about, said = _headers(warc), _headers(fields)
     words = status.split()
     value = {
         "url": url,
-        "mime": said.get("content-type", "").partition(";")[0].strip().lower() or "unk",
+        "mime": _header(fields, b"content-type").partition(";")[0].strip().lower() or "unk",
         "status": words[1].decode("latin-1") if len(words) > 1 else "",
         "digest": digest,
         "length": str(length),
         "offset": str(offset),
         "filename": ARCHIVE,
     }
-    return f"{surt(url)} {_stamp(about.get('warc-date', ''))} {json.dumps(value)}\n".encode()
+    return f"{surt(url)} {_stamp(_header(warc, b'warc-date'))} {json.dumps(value)}\n".encode()
 
 
-def payload_digest(member: bytes) -> str:
-    """SHA-1 of the body in a response record, as archives name it: base 32."""
-    decoder = zlib.decompressobj(wbits=31)
+def payload_digest(member: bytes, head: bytes = b"") -> str:
+    """SHA-1 of the body in a response record, as archives name it: base 32. `head`: the beginning
+    of the record; one that is whole in it is not decompressed again."""
     digest = hashlib.sha1(usedforsecurity=False)
+    start, left = _body(head) or (0, -1)
+    if 0 <= left <= len(head) - start:
+        digest.update(head[start : start + left])
+        return _named(digest.digest())
+    decoder = zlib.decompressobj(wbits=31)
     head, left, data = b"", -1, member
     while (left != 0) and (data or not decoder.eof):
         piece = decoder.decompress(data, _PIECE)
@@ -238,22 +239,38 @@ def payload_digest(member: bytes) -> str:
             break
         if left < 0:
             head += piece
-            warc, first, rest = head.partition(b"\r\n\r\n")
-            http, second, piece = rest.partition(b"\r\n\r\n")
-            if not (first and second):
+            found = _body(head)
+            if found is None:
                 if len(head) > _PIECE:  # no such headers
                     break
                 continue
-            size = _headers(warc).get("content-length", "")[:18]
-            left = max(0, int(size) - len(http) - 4) if size.isascii() and size.isdigit() else 0
+            start, left = found
+            piece = head[start:]
         digest.update(piece[:left])
         left -= min(left, len(piece))
-    return f"sha1:{b32encode(digest.digest()).decode()}"
+    return _named(digest.digest())
 
 
-def _headers(lines: bytes) -> dict[str, str]:
-    rows = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n"))
-    return {name.strip().lower(): value.strip() for name, _, value in rows}
+def _body(head: bytes) -> tuple[int, int] | None:
+    """Where the body of a response begins in its record, and its size; None where the headers are
+    not there, or not whole."""
+    warc = head.find(b"\r\n\r\n")
+    http = head.find(b"\r\n\r\n", warc + 4)
+    if warc < 0 or http < 0:
+        return None
+    size = _header(head[:warc], b"content-length")[:18]
+    whole = int(size) if size.isascii() and size.isdigit() else 0
+    return http + 4, max(0, whole - (http - warc))
+
+
+def _named(digest: bytes) -> str:
+    return f"sha1:{b32encode(digest).decode()}"
+
+
+def _header(lines: bytes, name: bytes) -> str:
+    """The value of a header among lines; empty where it is not there."""
+    found = re.search(rb"(?i)(?:\A|\r\n)%b[ \t]*:([^\r\n]*)" % name, lines)
+    return found[1].decode("utf-8", "replace").strip() if found else ""
 
 
 def _stamp(date: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,30 +23,87 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 
     Raises InputError where a page has none: the run was made with --no-warc.
     """
-    begun: set[str] = set()
     count = 0
-    with path.open("wb") as file:
+    with path.open("wb") as file, Archives(options.folder) as archives:
         for row in rows:
-            name, _ = _place(row, options)
-            if name not in begun:
-                begun.add(name)
-                file.write(first_record(options.folder / name))
-            for member, _ in records(row, options):
+            file.write(archives.first_record(row))
+            for member, _ in archives.records(row):
                 file.write(member)
             count += 1
     return count
 
 
-def records(row: Row, options: Options) -> Iterator[tuple[bytes, bytes]]:
-    """(gzip member, first bytes of what is in it) of the records of a page, the response first.
-    Raises InputError where they are not to be had."""
-    name, offset = _place(row, options)
-    archive = options.folder / name
-    try:
-        with archive.open("rb") as source:
-            yield from _exchange(source, offset)
-    except (OSError, zlib.error, EOFError) as error:
-        raise InputError(f"{archive} is damaged at {offset} ({error})") from error
+class Archives:
+    """Reads the records of pages out of the archives of a run, of which one at a time is open. Its
+    methods raise InputError where they are not to be had."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._begun: set[str] = set()
+        self._name = ""
+        self._file: BinaryIO | None = None
+        self._ahead = (-1, b"", b"")
+        """(offset, head, member) of the record that ended the last exchange: it begins the next."""
+
+    def __enter__(self) -> Archives:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def first_record(self, row: Row) -> bytes:
+        """The record that says who wrote the archive of a page; empty the next time it is asked of
+        that archive, and where it has none."""
+        name, _ = self._place(row)
+        if name in self._begun:
+            return b""
+        self._begun.add(name)
+        with self._opened(name, 0) as source:
+            head, member = _member(source, 0)
+        return member if b"\r\nWARC-Type: warcinfo\r\n" in head else b""
+
+    def records(self, row: Row) -> Iterator[tuple[bytes, bytes]]:
+        """(gzip member, first bytes of what is in it) of the records of a page, the response
+        first."""
+        name, offset = self._place(row)
+        with self._opened(name, offset) as source:
+            known, head, member = self._ahead
+            if known != offset:
+                head, member = _member(source, offset)
+            if b"\r\nWARC-Type: response\r\n" not in _warc_headers(head):
+                raise EOFError("no response stands there")
+            while member:
+                yield member, head
+                offset += len(member)
+                try:
+                    head, member = _member(source, offset)
+                except EOFError:  # the last one, or one that is being written
+                    return
+                if b"\r\nWARC-Concurrent-To: " not in _warc_headers(head):
+                    self._ahead = offset, head, member
+                    return
+
+    def _place(self, row: Row) -> tuple[str, int]:
+        if row["archive"] is None:
+            raise InputError(
+                f"{self._folder} has no archive of {row['url']}: it was left out (--no-warc)"
+            )
+        name, offset = row["archive"]
+        return name, offset
+
+    @contextmanager
+    def _opened(self, name: str, offset: int) -> Iterator[BinaryIO]:
+        archive = self._folder / name
+        try:
+            if self._file is None or name != self._name:
+                if self._file is not None:
+                    self._file.close()
+                self._file, self._name = archive.open("rb"), name
+                self._ahead = -1, b"", b""
+            yield self._file
+        except (OSError, zlib.error, EOFError) as error:
+            raise InputError(f"{archive} is damaged at {offset} ({error})") from error
 
 
 def members(archive: Path) -> Iterator[tuple[int, bytes, bytes]]:
@@ -57,41 +115,6 @@ def members(archive: Path) -> Iterator[tuple[int, bytes, bytes]]:
             head, member = _member(source, offset)
             yield offset, member, head
             offset += len(member)
-
-
-def first_record(archive: Path) -> bytes:
-    """The record that says who wrote an archive; empty where it has none. Raises InputError."""
-    try:
-        with archive.open("rb") as source:
-            head, member = _member(source, 0)
-    except (OSError, zlib.error, EOFError) as error:
-        raise InputError(f"{archive} is damaged at 0 ({error})") from error
-    return member if b"\r\nWARC-Type: warcinfo\r\n" in head else b""
-
-
-def _place(row: Row, options: Options) -> tuple[str, int]:
-    if row["archive"] is None:
-        raise InputError(
-            f"{options.folder} has no archive of {row['url']}: it was left out (--no-warc)"
-        )
-    name, offset = row["archive"]
-    return name, offset
-
-
-def _exchange(source: BinaryIO, offset: int) -> Iterator[tuple[bytes, bytes]]:
-    """The response at an offset, and the records that belong to it: they follow at once."""
-    head, member = _member(source, offset)
-    if b"\r\nWARC-Type: response\r\n" not in _warc_headers(head):
-        raise EOFError("no response stands there")
-    while member:
-        yield member, head
-        offset += len(member)
-        try:
-            head, member = _member(source, offset)
-        except EOFError:  # the last one, or one that is being written
-            return
-        if b"\r\nWARC-Concurrent-To: " not in _warc_headers(head):
-            return
 
 
 def _warc_headers(head: bytes) -> bytes:
