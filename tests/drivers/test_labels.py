@@ -14,8 +14,10 @@ from kills import CountedWeb, check_run, digest, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import live_crawl as run_module
+from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
+from spoor.runs.saved_files import saved_name
 
 PAGES = 150
 
@@ -27,7 +29,7 @@ def web() -> Iterator[CountedWeb]:
 
 
 def begun(web: CountedWeb, path: Path, pages: int = 40) -> Path:
-    run = open_run(path, web.root, web.port, pages=pages)
+    run = open_run(path, web.root, web.port, pages=pages, save_files=True)
     run.run()
     run.folder.close()
     return path
@@ -58,6 +60,7 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
     assert (score, relevant) == (1.0, True)
     assert why[0][0] == "a person said so"
     assert sorted(found_in(path)) == sorted([*yes[1:], no[1]])
+    assert path.joinpath(files.SAVED, *saved_name(no[1], "text/html")).is_file()
 
     weights: list[list[float]] = []
 

@@ -17,8 +17,9 @@ from spoor.judges.topic import TopicFile, topic_of
 from spoor.live import live_crawl as run_module
 from spoor.live.live_crawl import LiveCrawl
 from spoor.protocols import Judge
-from spoor.runs import assemble
+from spoor.runs import assemble, files
 from spoor.runs.reader import Run
+from spoor.runs.saved_files import saved_name
 from spoor.runs.snapshot import snapshot
 from spoor.settings import Settings
 from spoor.views.sums import Sums
@@ -52,7 +53,7 @@ def check(path: Path, crawl: Crawl) -> dict[str, bool]:
 
 def test_the_newest_verdict_is_what_is_kept(web: CountedWeb, tmp_path: Path) -> None:
     path = tmp_path / "run"
-    run = open_run(path, web.root, web.port, pages=40)
+    run = open_run(path, web.root, web.port, pages=40, save_files=True)
     sums: list[Sums] = []
     seen: list[int] = []
 
@@ -71,6 +72,9 @@ def test_the_newest_verdict_is_what_is_kept(web: CountedWeb, tmp_path: Path) -> 
     assert set(seen) == {0}
     sums[0].refresh()
     assert sum(sums[0].relevant) == sum(rows.values())
+    documents = {document.url: document.bytes for document in Run(path).documents()}
+    saved = {url: path.joinpath(files.SAVED, *saved_name(url, "text/html")) for url in documents}
+    assert {url: file.read_bytes() for url, file in saved.items()} == documents
     why = [row.why[0][0] for row in Run(path).pages() if row.why]
     assert sum(text.startswith("judged anew after ") for text in why) > 0
     exported = tmp_path / "export.jsonl"
@@ -103,16 +107,21 @@ def test_found_counts_current_verdicts(web: CountedWeb, tmp_path: Path) -> None:
     assert found is not None
     assert int(found[1]) >= 12
     rows = check(path, run.crawl)
-    at_arrival = sum(json.loads(line)["relevant"] for line in archived_metadata(path))
-    assert at_arrival != sum(rows.values()), "the archive has what was thought when a page came"
+    at_arrival = {
+        url for url, told in archived_metadata(path).items() if json.loads(told)["relevant"]
+    }
+    now = {url for url, relevant in rows.items() if relevant}
+    assert at_arrival != now, "the archive has what was thought when a page came"
 
 
-def archived_metadata(path: Path) -> list[str]:
+def archived_metadata(path: Path) -> dict[str, str]:
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
     with Run(path).archives[0].open("rb") as stream:
         records = ArchiveIterator(stream, record_types=WarcRecordType.metadata)
-        return [record.reader.read().decode() for record in records]
+        return {
+            record.headers["WARC-Target-URI"]: record.reader.read().decode() for record in records
+        }
 
 
 class KilledError(BaseException):

@@ -61,10 +61,9 @@ def form_of(out: Path, chosen: str | None) -> str:
         if chosen not in FORMS:
             raise InputError(f"unknown format {chosen!r}; there are: {', '.join(FORMS)}")
         return chosen
-    by_ending = sorted(FORMS.items(), key=lambda item: -len(item[1].suffix))
-    for name, form in by_ending:
-        if form.suffix and out.name.endswith(form.suffix):
-            return name
+    form = form_by_ending(out.name)
+    if form is not None:
+        return form
     if not out.suffix:
         return "markdown"
     endings = ", ".join(form.suffix for form in FORMS.values() if form.suffix)
@@ -72,6 +71,13 @@ def form_of(out: Path, chosen: str | None) -> str:
         f"{out} does not say its format; give --format, or a name that ends with one of {endings}, "
         "or with none of them for a folder of Markdown"
     )
+
+
+def form_by_ending(name: str) -> str | None:
+    """The form of a file with such a name, by the longest ending that fits; None where none does."""
+    by_ending = sorted(FORMS.items(), key=lambda item: -len(item[1].suffix))
+    endings = ((form, one.suffix) for form, one in by_ending if one.suffix)
+    return next((form for form, suffix in endings if name.endswith(suffix)), None)
 
 
 def write(rows: Iterable[Row], out: Path, form: str, options: Options) -> int:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.files import sync_folder
-from spoor.formats.export import FORMS
+from spoor.formats.export import form_by_ending
 from spoor.formats.exporters.removal import remove, warc_without
 from spoor.formats.exporters.target import LIST
 from spoor.runs import files, shards
@@ -286,6 +286,4 @@ def _form(path: Path) -> str:
 def _form_by_name(path: Path) -> str | None:
     if path.is_dir():
         return "markdown" if (path / LIST).is_file() else None
-    by_ending = sorted(FORMS.items(), key=lambda item: -len(item[1].suffix))
-    endings = ((name, form.suffix) for name, form in by_ending if form.suffix)
-    return next((name for name, suffix in endings if path.name.endswith(suffix)), None)
+    return form_by_ending(path.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ class PendingRows:
     results: list[str] = field(default_factory=list)
     revisions: dict[int, tuple[float, int, str]] = field(default_factory=dict)
     """Ticket of a page → (score, relevant, why), as its judge judged it anew."""
+    turned: set[int] = field(default_factory=set)
+    """Tickets of pages that are relevant by a newer verdict and were not before, or the reverse."""
     labels: list[tuple[float, int, str, int]] = field(default_factory=list)
     """(score, relevant, why, seq) of pages that a person judged."""
     notes: dict[str, str] = field(default_factory=dict)
@@ -41,6 +43,8 @@ class PendingRows:
             why = [[head, 0.0], *([reason, round(share, 4)] for reason, share in one.after.why)]
             verdict = one.after.score, int(one.after.relevant), json.dumps(why)
             self.revisions[one.ticket] = verdict
+            if one.after.relevant != one.before.relevant:
+                self.turned.add(one.ticket)
         self.notes["revised"] = str(revisions[-1].number)
 
     def write(self, db: sqlite3.Connection, ends: Ends) -> None:
@@ -66,3 +70,16 @@ class PendingRows:
             db.executemany("INSERT OR REPLACE INTO validators VALUES (?, ?, ?)", pairs)
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
+
+    def newly_relevant(self, db: sqlite3.Connection) -> Iterator[tuple[str, str, int, int]]:
+        """(URL, file, offset, length in the archive) of the pages that newer verdicts, of the judge
+        or of a person, made relevant; those that were not archived are left out."""
+        keys = [("ticket", ticket) for ticket in sorted(self.turned)]
+        keys += [("seq", label[-1]) for label in self.labels]
+        place = "url, warc_file, warc_offset, warc_length"
+        for column, key in keys:
+            yield from db.execute(
+                f"SELECT {place} FROM pages WHERE {column} = ? AND relevant"
+                " AND warc_file IS NOT NULL",
+                (key,),
+            )

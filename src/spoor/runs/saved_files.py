@@ -12,12 +12,12 @@ import mimetypes
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from spoor.documents.kinds import KINDS, kind_of_media
+from spoor.documents.kinds import KINDS, kind_of_media, tell
 from spoor.runs import files
 
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -81,6 +81,18 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
             os.fsync(file.fileno())
         os.replace(part, name, src_dir_fd=inside, dst_dir_fd=inside)
     return path / files.SAVED / folder / name
+
+
+def save_archived(path: Path, places: Iterable[tuple[str, str, int, int]]) -> None:
+    """Save documents as `save` does, out of the archive of the run: (URL, file, offset, length)
+    each. One that cannot be read there is left out. Raises OSError."""
+    from spoor.formats.warc_reader import reply_at  # a run that saves nothing needs no reader
+
+    for url, file, offset, length in places:
+        reply = reply_at(path / file, offset, length)
+        if reply is not None and reply.body:
+            told = tell(reply.body, reply.content_type, url)
+            save(path, url, told.media_type or KINDS[told.kind].media_type, reply.body)
 
 
 def remove_saved(path: Path, url: str) -> int:

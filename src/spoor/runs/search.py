@@ -120,7 +120,7 @@ def _opened_or_new(file: Path) -> sqlite3.Connection:
             if _is_ours(db):
                 return db
             db.close()
-        for leftover in (file, *(file.with_name(f"{file.name}{end}") for end in ("-journal",))):
+        for leftover in (file, file.with_name(f"{file.name}-journal")):
             leftover.unlink(missing_ok=True)
     return _open(file)
 

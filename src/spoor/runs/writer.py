@@ -41,7 +41,7 @@ from spoor.runs.recovery import (
     telling,
     write_mark,
 )
-from spoor.runs.saved_files import save
+from spoor.runs.saved_files import save, save_archived
 from spoor.runs.schema import (
     ADDED,
     FORMAT,
@@ -422,6 +422,8 @@ class RunWriter:
             self.failpoint("warc synced")
             with db:
                 rows.write(db, ends)
+                if self.settings.save_files:
+                    save_archived(self.path, rows.newly_relevant(db))
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))
