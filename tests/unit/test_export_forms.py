@@ -373,4 +373,3 @@ def test_near_copies_say_which_stands_for_which() -> None:
     with near_copies(documents) as copies:
         assert [number for number, *_ in documents if copies.is_copy(number)] == [3, 6]
         assert (copies.of(1), copies.of(5), copies.of(2)) == (["u3"], ["u6"], [])
-        assert copies.count == 2

@@ -74,7 +74,7 @@ def form_of(out: Path, chosen: str | None) -> str:
 
 
 def form_by_ending(name: str) -> str | None:
-    """The form of a file with such a name, by the longest ending that fits; None where none does."""
+    """The form of a file with such a name, by the longest ending that fits, if any does."""
     by_ending = sorted(FORMS.items(), key=lambda item: -len(item[1].suffix))
     endings = ((form, one.suffix) for form, one in by_ending if one.suffix)
     return next((form for form, suffix in endings if name.endswith(suffix)), None)

@@ -85,10 +85,8 @@ class RunDocument:
 
     @cached_property
     def _reply(self) -> Archived | None:
-        row = self.row
-        if row.warc_file is None or row.warc_offset is None or row.warc_length is None:
-            return None
-        return reply_at(self._folder / row.warc_file, row.warc_offset, row.warc_length)
+        place = self.row.place
+        return None if place is None else reply_at(self._folder / place[0], *place[1:])
 
     @cached_property
     def content(self) -> Document:

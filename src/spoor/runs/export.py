@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
 from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, Options
-from spoor.formats.fields import FieldSpec, column_of, field_specs, require_microdata
+from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.runs import files
-from spoor.runs.documents import signature
-from spoor.runs.near_copies import Copies, near_copies
+from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
 
 if TYPE_CHECKING:
@@ -63,48 +61,37 @@ def export_run(
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
-    with ExitStack() as undo:
-        copies = None
-        if not selected.copies:
-            copies = undo.enter_context(near_copies(map(signature, run.select(selected))))
-        options = Options(kinds, run.path, index, _title(run))
-        rows = _rows(run, selected, copies, kinds, specs, passages="passages" in needs)
-        pages = write(rows, out, form, options)
-        return Exported(form, pages, copies.count if copies else 0)
+    left_out = 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal left_out
+        for document, copies in run.select(selected):
+            left_out += len(copies)
+            row = document.exported(kinds)
+            if specs:
+                row |= document.fields(specs)
+            if not selected.copies:
+                row[COPIES] = copies
+            if "passages" in needs:
+                row["passages"] = _passages(document, everything=selected.everything)
+            yield row
+
+    pages = write(rows(), out, form, Options(kinds, run.path, index, _title(run)))
+    return Exported(form, pages, left_out)
 
 
-def _rows(
-    run: Run,
-    selection: Selection,
-    copies: Copies | None,
-    columns: dict[str, str],
-    specs: Sequence[FieldSpec],
-    *,
-    passages: bool,
-) -> Iterator[dict[str, Any]]:
-    for document in run.select(selection):
-        number = document.row.number
-        if copies is not None and copies.is_copy(number):
-            continue
-        row = document.exported(columns)
-        if copies is not None:
-            row[COPIES] = copies.of(number)
-        if specs:
-            row |= document.fields(specs)
-        if passages:
-            found = document.all_passages if selection.everything else document.passages
-            row["passages"] = [
-                {
-                    "number": place,
-                    "text": one.text,
-                    "headings": list(one.headings),
-                    "start": one.start,
-                    "end": one.end,
-                    "passage_score": one.score,
-                }
-                for place, one in enumerate(found, 1)
-            ]
-        yield row
+def _passages(document: RunDocument, *, everything: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": place,
+            "text": one.text,
+            "headings": list(one.headings),
+            "start": one.start,
+            "end": one.end,
+            "passage_score": one.score,
+        }
+        for place, one in enumerate(document.all_passages if everything else document.passages, 1)
+    ]
 
 
 def _title(run: Run) -> str:

@@ -85,11 +85,6 @@ class Copies:
         )
         return [url for (url,) in rows]
 
-    @property
-    def count(self) -> int:
-        """Number of documents for which another one stands."""
-        return int(self._db.execute("SELECT count(*) FROM copies").fetchone()[0])
-
     def _same(self, digest: bytes) -> int | None:
         query = "SELECT min(number) FROM originals WHERE digest = ?"
         row = self._db.execute(query, (digest,)).fetchone()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spoor.runs.recovery import Ends
+from spoor.runs.rows import PageRow
 from spoor.types import Revision
 
 
@@ -71,15 +72,11 @@ class PendingRows:
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 
-    def newly_relevant(self, db: sqlite3.Connection) -> Iterator[tuple[str, str, int, int]]:
-        """(URL, file, offset, length in the archive) of the pages that newer verdicts, of the judge
-        or of a person, made relevant; those that were not archived are left out."""
+    def newly_relevant(self, db: sqlite3.Connection) -> Iterator[PageRow]:
+        """The pages that newer verdicts, of the judge or of a person, made relevant."""
         keys = [("ticket", ticket) for ticket in sorted(self.turned)]
         keys += [("seq", label[-1]) for label in self.labels]
-        place = "url, warc_file, warc_offset, warc_length"
         for column, key in keys:
-            yield from db.execute(
-                f"SELECT {place} FROM pages WHERE {column} = ? AND relevant"
-                " AND warc_file IS NOT NULL",
-                (key,),
-            )
+            found = db.execute(f"SELECT * FROM pages WHERE {column} = ? AND relevant", (key,))
+            names = [column[0] for column in found.description]
+            yield from (PageRow.of(dict(zip(names, row, strict=True))) for row in found)

@@ -128,17 +128,21 @@ class Run:
         `min_score`: in [0, 1]. `since`: Unix seconds. `copies=False`: without near-copies, for
         which the one fetched first stands; that reads every document twice.
         """
-        selection = Selection(everything, min_score, since, copies)
-        if copies:
-            yield from self.select(selection)
-            return
-        with near_copies(map(signature, self.select(selection))) as known:
-            for document in self.select(selection):
-                if not known.is_copy(document.row.number):
-                    yield document
+        for document, _ in self.select(Selection(everything, min_score, since, copies)):
+            yield document
 
-    def select(self, selection: Selection) -> Iterator[RunDocument]:
-        """The documents of a selection, near-copies among them."""
+    def select(self, selection: Selection) -> Iterator[tuple[RunDocument, Sequence[str]]]:
+        """The documents of a selection, each with the URLs of the near-copies that it stands for;
+        none where they are among the documents."""
+        if selection.copies:
+            yield from ((document, ()) for document in self._selected(selection))
+            return
+        with near_copies(map(signature, self._selected(selection))) as known:
+            for document in self._selected(selection):
+                if not known.is_copy(document.row.number):
+                    yield document, known.of(document.row.number)
+
+    def _selected(self, selection: Selection) -> Iterator[RunDocument]:
         scores = self._passage_scores()
         where, values = selection.condition
         for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
@@ -267,9 +271,8 @@ class Run:
 
     def text(self, page: PageRow) -> str:
         """What is visible of a page, out of the archive; empty where it was not archived."""
-        if page.warc_file is None or page.warc_offset is None or page.warc_length is None:
-            return ""
-        archived = read_page(self.path / page.warc_file, page.warc_offset, page.warc_length)
+        place = page.place
+        archived = None if place is None else read_page(self.path / place[0], *place[1:])
         return "" if archived is None else archived.text
 
     @property

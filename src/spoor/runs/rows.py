@@ -96,6 +96,13 @@ class PageRow:
         if self.warc_file is not None:
             files.archive_at(Path(), self.warc_file)
 
+    @property
+    def place(self) -> tuple[str, int, int] | None:
+        """(file, offset, length) of its response in the archive; None where it is not there."""
+        if self.warc_file is None or self.warc_offset is None or self.warc_length is None:
+            return None
+        return self.warc_file, self.warc_offset, self.warc_length
+
     def exported(self) -> dict[str, Any]:
         """The row as `spoor.formats.export` writes it, without the page's text."""
         fetched = datetime.fromtimestamp(self.time, UTC)
@@ -113,7 +120,7 @@ class PageRow:
             "why": [{"reason": reason, "share": share} for reason, share in self.why],
             "probability": self.probability,
             "flags": self.flags,
-            "archive": None if self.warc_file is None else (self.warc_file, self.warc_offset),
+            "archive": None if self.place is None else self.place[:2],
         }
 
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from spoor.documents.kinds import KINDS, kind_of_media, tell
 from spoor.runs import files
+from spoor.runs.rows import PageRow
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _DOTS = re.compile(r"\.{2,}")
@@ -83,16 +84,16 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
     return path / files.SAVED / folder / name
 
 
-def save_archived(path: Path, places: Iterable[tuple[str, str, int, int]]) -> None:
-    """Save documents as `save` does, out of the archive of the run: (URL, file, offset, length)
-    each. One that cannot be read there is left out. Raises OSError."""
+def save_archived(path: Path, pages: Iterable[PageRow]) -> None:
+    """Save documents as `save` does, out of the archive of the run; one that is not there, or
+    cannot be read, is left out. Raises OSError."""
     from spoor.formats.warc_reader import reply_at  # a run that saves nothing needs no reader
 
-    for url, file, offset, length in places:
-        reply = reply_at(path / file, offset, length)
+    for page in pages:
+        reply = None if page.place is None else reply_at(path / page.place[0], *page.place[1:])
         if reply is not None and reply.body:
-            told = tell(reply.body, reply.content_type, url)
-            save(path, url, told.media_type or KINDS[told.kind].media_type, reply.body)
+            told = tell(reply.body, reply.content_type, page.url)
+            save(path, page.url, told.media_type or KINDS[told.kind].media_type, reply.body)
 
 
 def remove_saved(path: Path, url: str) -> int:

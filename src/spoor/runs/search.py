@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from spoor.errors import InputError
 from spoor.runs import files
-from spoor.runs.selection import Selection
 
 if TYPE_CHECKING:
     from spoor.runs.reader import Run
@@ -154,7 +153,7 @@ def _is_ours(db: sqlite3.Connection) -> bool:
 def _add(run: Run, db: sqlite3.Connection) -> None:
     """Add the documents that are not in the index yet."""
     count = 0
-    for document in run.select(Selection(everything=True)):
+    for document in run.documents(everything=True):
         number = document.row.number
         if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
             continue
