@@ -1,7 +1,8 @@
 """Spoor: a focused web crawler that learns which links lead to what you want.
 
 `run` and `stream` (live crawls), `replay` and `plot` are what a notebook needs; `open` reads the
-folder of a run; `Crawl` and the protocols are what a driver or a plug-in is written against.
+folder of a run; `Orderer` is only the order, for a downloader of your own; `Crawl` and the
+protocols are what a driver or a plug-in is written against.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from spoor.errors import CallerError, InputError, PluginError, SpoorError
     from spoor.frontier.memory import MemoryFrontier
     from spoor.notebook import CrawlRun, Result, plot, replay, run, stream
+    from spoor.orderer import Orderer
     from spoor.replay_driver import Replay
     from spoor.runs.reader import Run
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
@@ -30,6 +32,7 @@ _HOME = {
     "Judgement": "spoor.types",
     "Link": "spoor.types",
     "MemoryFrontier": "spoor.frontier.memory",
+    "Orderer": "spoor.orderer",
     "Outcome": "spoor.types",
     "Page": "spoor.types",
     "PluginError": "spoor.errors",
@@ -57,6 +60,7 @@ __all__ = [
     "Judgement",
     "Link",
     "MemoryFrontier",
+    "Orderer",
     "Outcome",
     "Page",
     "PluginError",

@@ -13,11 +13,11 @@ import pytest
 
 import spoor
 from spoor import protocols
-from spoor.integrations.scrapy.visits import AlreadyJudged
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Label
 from spoor.judges.llm import Llm
 from spoor.judges.second_opinion import SecondOpinion
+from spoor.orderer import GivenJudgement
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import OPTIONAL, Frontier, Judge, LookAhead, Mergeable, Policy, World
 from spoor.types import Task
@@ -45,7 +45,7 @@ WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "WeightedSum": (Judge, lambda judge: WeightedSum([Label("x"), judge], [1, 2])),
     "Llm": (Judge, lambda judge: Llm(refuse, judge)),
     "SecondOpinion": (Judge, lambda judge: SecondOpinion(judge, refuse)),
-    "AlreadyJudged": (Judge, AlreadyJudged),
+    "GivenJudgement": (Judge, GivenJudgement),
 }
 """Class → the kind of plug-in that it holds, and how it is put before one."""
 

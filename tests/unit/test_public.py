@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 import spoor
 
 NAMES = """
-    CallerError Choice Crawl CrawlRun InputError Judgement Link MemoryFrontier Outcome Page PluginError Replay
+    CallerError Choice Crawl CrawlRun InputError Judgement Link MemoryFrontier Orderer Outcome Page PluginError Replay
     Result Run SpoorError Task Topic open parse plot replay resolve run stream
 """.split()
 

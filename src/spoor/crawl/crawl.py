@@ -122,10 +122,13 @@ class Crawl:
 
     # -- the two calls of a driver
 
-    def seed(self, urls: Iterable[str]) -> int:
-        """Enter canonical URLs as seeds; returns how many were new. Seeds that other shards own are
-        left to them."""
-        links = [Link(url, Anchor(position=index), "seed") for index, url in enumerate(urls)]
+    def seed(self, urls: Iterable[str | Link]) -> int:
+        """Enter canonical URLs as seeds, or links with words of their own; returns how many were
+        new. Seeds that other shards own are left to them."""
+        links = [
+            Link(one, Anchor(position=index), "seed") if isinstance(one, str) else one
+            for index, one in enumerate(urls)
+        ]
         if self.outbox is not None:
             links = [link for link in links if self.outbox.owns(link.url)]
         seen = self.frontier.add(links, NO_PARENT, 0.0, 0)

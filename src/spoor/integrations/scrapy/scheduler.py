@@ -24,6 +24,7 @@ import heapq
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -35,30 +36,23 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 
-from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
-from spoor.integrations.scrapy.components import Components, ComponentsOwner
+from spoor.integrations.scrapy.components import ComponentsOwner
 from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
     VISIT,
-    AlreadyJudged,
     Flight,
     Visit,
     failure_of,
-    links_of,
     page_of,
 )
-from spoor.protocols import HostClocks
-from spoor.runs.assemble import make_frontier
+from spoor.orderer import Orderer, Parts, links_of
 from spoor.types import (
     Failed,
     Fetch,
-    Fetched,
     Finished,
-    Judgement,
     Outcome,
-    Page,
     Redirected,
     Reply,
     Sleep,
@@ -90,26 +84,18 @@ ENDLESS = 1 << 30
 class Scheduler(BaseScheduler):
     """Runs one `spoor.crawl.Crawl` for a Scrapy crawler."""
 
-    def __init__(
-        self, crawler: Crawler, components: Components, dupefilter: BaseDupeFilter
-    ) -> None:
+    def __init__(self, crawler: Crawler, components: Parts, dupefilter: BaseDupeFilter) -> None:
         settings = crawler.settings
         self._crawler = crawler
         self._dupefilter = dupefilter
-        self._judge = AlreadyJudged(components.judge)
-        self.crawl = Crawl(
-            components.policy,
-            self._judge,
-            make_frontier(
-                "memory",
-                delay=settings.getfloat("DOWNLOAD_DELAY"),
-                per_host=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
-            ),
-            pages=components.pages,
+        self._orderer = Orderer.of(
+            components,
+            delay=settings.getfloat("DOWNLOAD_DELAY"),
+            per_host=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             attempts=ENDLESS,
-            backoff=components.backoff,
             max_hops=ENDLESS,
         )
+        self.crawl = self._orderer.crawl
         self._name = components.name
         self._joiner = Joiner()
         self._folder = job_dir(settings)
@@ -123,7 +109,6 @@ class Scheduler(BaseScheduler):
         self._finished = False
         self._closing: asyncio.Task[None] | None = None
         self._timer: CallLaterResult | None = None
-        self._last = 0.0
         self._saved = time.monotonic()
         self._cost = 0.0
 
@@ -243,7 +228,7 @@ class Scheduler(BaseScheduler):
         except ValueError:
             return
         page = page_of(response, url, self._now(), self._joiner)
-        judgement = self._guard(self._judgement_of, page) if 200 <= response.status < 300 else None
+        judgement = self._guard(self._orderer.judge, page) if 200 <= response.status < 300 else None
         visit = replace(visit, page=page, judgement=judgement)
         request.meta[VISIT] = visit
         if flight is not None:
@@ -322,8 +307,10 @@ class Scheduler(BaseScheduler):
                     self._guard(self.crawl.seed, list(dict(flight.links)))
                 continue
             page = replace(visit.page, links=links_of(visit.page, flight.links))
-            self._judge.judgement = visit.judgement
-            self._receive(Fetched(flight.ticket, page, seconds, flight.size))
+            now, size = self._now(), flight.size
+            deliver = partial(self._orderer.deliver, now=now, seconds=seconds, size=size)
+            self._guard(deliver, flight.ticket, page, visit.judgement)
+            self._count()
 
     def _receive(self, reply: Reply) -> object:
         answer = self._guard(self.crawl.receive, reply, self._now())
@@ -355,19 +342,11 @@ class Scheduler(BaseScheduler):
             self._dupefilter.log(request, spider)
         return False
 
-    def _judgement_of(self, page: Page) -> Judgement:
-        try:
-            return self._judge.judged_by.judge(page)
-        except Exception as error:
-            problem = f"raised {type(error).__name__}: {error}"
-            raise PluginError(self._judge.judged_by, "judge", problem) from error
-
     # -- the engine
 
     def _now(self) -> float:
-        """Unix seconds that never go back, not even across the pauses of a job."""
-        self._last = max(self._last, time.time())
-        return self._last
+        """Seconds that never go back, not even across the pauses of a job."""
+        return self._orderer.now()
 
     def _wake_at(self, until: float) -> None:
         """Wake the engine at `until`; by itself it calls an idle scheduler only every 5 s."""
@@ -428,13 +407,7 @@ class Scheduler(BaseScheduler):
         if job is None:
             return
         state, self._known, requests = job
-        self.crawl.load(state)
-        self.crawl.reissue(self._now())
-        # The time of the last request of the previous process is unknown.
-        frontier = self.crawl.frontier
-        assert isinstance(frontier, HostClocks)
-        for host, *_ in frontier.hosts():
-            frontier.hold(host, self._now() + frontier.delay(host))
+        self._orderer.restore(state)
         self._requests = dict(requests["open"])
         self._repeats = dict(requests["again"])
         for _, request in requests["past"]:

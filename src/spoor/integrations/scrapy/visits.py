@@ -9,10 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 
 from spoor.documents.errors import UnreadableError
 from spoor.isolate import parse_page
-from spoor.protocols import Judge
-from spoor.types import Anchor, Choice, Failed, Judgement, Link, Page
+from spoor.types import Choice, Failed, Judgement, Page
 from spoor.web.urls import Joiner
-from spoor.wrapping import Wrapper
 
 if TYPE_CHECKING:
     from scrapy.http import Request, Response
@@ -59,21 +57,6 @@ class Flight:
     """(canonical URL, text in the request) of the links that the spider follows from the page."""
 
 
-class AlreadyJudged(Wrapper):
-    """Gives the crawl the judgement that the spider got, so that each page is judged once."""
-
-    kind = Judge
-
-    def __init__(self, judge: Judge) -> None:
-        self.judged_by = judge
-        self.judgement: Judgement | None = None
-        self.hold(judge)
-
-    def judge(self, page: Page) -> Judgement:
-        judgement, self.judgement = self.judgement, None
-        return self.judged_by.judge(page) if judgement is None else judgement
-
-
 def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
     """The document of a response; `url`: its canonical URL. Without text and links if parsing it
     costs too much; the spider gets the response in any case."""
@@ -94,18 +77,6 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
         )
     except UnreadableError:
         return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
-
-
-def links_of(page: Page, followed: list[tuple[str, str]]) -> list[Link]:
-    """The links of a page that the spider followed. A link that is not on the page gets its text
-    from the request."""
-    texts = dict(reversed(followed))
-    links = [link for link in page.links if link.url in texts]
-    on_page = {link.url for link in links}
-    missing = [(url, text) for url, text in texts.items() if url not in on_page]
-    for position, (url, text) in enumerate(reversed(missing), len(page.links)):
-        links.append(Link(url, Anchor(text, position=position)))
-    return links
 
 
 def failure_of(flight: Flight, seconds: float) -> Failed:

@@ -1,0 +1,123 @@
+"""Only the order: links in, URLs out, and what came of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import spoor
+from spoor.orderer import Feedback, Orderer
+
+
+class Web:
+    """A site whose pages on kilns are linked as such: 1 start, 20 sections, 5 pages each."""
+
+    def __init__(self) -> None:
+        self.fetched: list[str] = []
+
+    def html(self, url: str) -> str:
+        self.fetched.append(url)
+        name = url.removeprefix("http://a.example/")
+        if not name:
+            return "".join(
+                f'<a href="/{"kilns" if n % 5 == 0 else "roads"}-{n}/">{n}</a>' for n in range(20)
+            )
+        text = "<p>Kilns are fired with wood.</p>" if "kiln" in name else "<p>Tarmac.</p>"
+        return text + "".join(f'<a href="p{n}.html">more</a>' for n in range(5) if name[-1] == "/")
+
+    @property
+    def found(self) -> int:
+        return sum("kiln" in url for url in self.fetched)
+
+
+def crawl(orderer: Orderer, web: Web, many: int, k: int = 2) -> None:
+    while len(web.fetched) < many and (urls := orderer.next(k)):
+        for url in urls:
+            orderer.feedback(url, web.html(url))
+
+
+def test_it_finds_what_is_wanted_first_and_goes_on_from_a_file(tmp_path: Path) -> None:
+    web, whole = Web(), Web()
+    orderer = spoor.Orderer("kilns", clock=lambda: 0.0)
+    assert orderer.add(["http://a.example/", "mailto:me@a.example", "javascript:void(0)"]) == 1
+    crawl(orderer, web, 20)
+    blind = Orderer("kilns", policy="breadth-first", clock=lambda: 0.0)
+    blind.add(["http://a.example/"])
+    crawl(blind, whole, 20)
+    assert web.found > 1.5 * whole.found
+
+    out = orderer.next(3)
+    assert orderer.out == out
+    assert orderer.why(out[0])
+    orderer.save(tmp_path / "order")
+    again = Orderer.load(tmp_path / "order", clock=lambda: 0.0)
+    assert sorted(again.next(3)) == sorted(out), "what was out is given again"
+    for one in (orderer, again):
+        for url in out:
+            one.feedback(url, "<p>Kilns.")
+    rest = [[], []]  # type: list[list[str]]
+    for one, urls in zip((orderer, again), rest, strict=True):
+        while found := one.next():
+            urls += found
+            one.feedback(found[0], None)
+    assert rest[0] == rest[1]
+    assert not again.has_next()
+
+
+def test_scores_alone_teach_it() -> None:
+    orderer = Orderer(clock=lambda: 0.0)
+    orderer.add([("http://a.example/", "start")])
+    (start,) = orderer.next()
+    links = [(f"/{kind}/{n}", kind) for n in range(20) for kind in ("good", "bad")]
+    assert orderer.add(links, found_on=start) == 40
+    assert orderer.waiting == 0, "they wait for their page"
+    orderer.feedback(start, 0.2)
+    asked = []
+    for _ in range(20):
+        (url,) = orderer.next()
+        asked.append("good" in url)
+        judgement = orderer.feedback(url, "good" in url)
+        assert judgement is not None
+        assert judgement.relevant == ("good" in url)
+    assert sum(asked[10:]) > 7
+    orderer.next()
+    with pytest.raises(spoor.InputError, match="needs a judge"):
+        orderer.feedback(orderer.out[0], "<p>a page")
+
+
+@pytest.mark.parametrize(
+    ("came", "says"), [(1.5, "score 1.5 is not"), (float("nan"), "score nan is not")]
+)
+def test_what_is_wrong_is_said_in_one_line(came: Feedback, says: str, tmp_path: Path) -> None:
+    orderer = Orderer("kilns", clock=lambda: 0.0)
+    orderer.add(["http://a.example/"])
+    with pytest.raises(spoor.InputError, match="is not out"):
+        orderer.feedback("http://a.example/", 1.0)
+    orderer.next()
+    with pytest.raises(spoor.InputError, match=says):
+        orderer.feedback("http://a.example/", came)
+    orderer.feedback("http://a.example/", True)
+    with pytest.raises(spoor.InputError, match="unknown policy"):
+        Orderer("kilns", policy="nearst")
+    (tmp_path / "none").write_text("x")
+    with pytest.raises(spoor.InputError):
+        Orderer.load(tmp_path / "none")
+    with pytest.raises(spoor.InputError, match="made of parts"):
+        Orderer.of(spoor.orderer.Parts(orderer.crawl.policy, orderer.crawl.judge)).save("x")
+
+
+def test_a_delay_is_kept() -> None:
+    now = [0.0]
+    orderer = Orderer("kilns", delay=2.0, clock=lambda: now[0])
+    orderer.add(["http://a.example/1", "http://a.example/2", "http://b.example/"])
+    first = orderer.next(3)
+    assert len(first) == 2
+    assert not orderer.has_next()
+    for url in first:
+        orderer.feedback(url, None)
+    now[0] = 1.9
+    assert not orderer.has_next()
+    now[0] = 2.0
+    assert orderer.has_next()
+    assert len(orderer.next(3)) == 1
