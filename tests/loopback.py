@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import socket
+import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -95,8 +96,8 @@ class Loopback:
         return [asked.path for asked in self.asked if asked.path != "/robots.txt"]
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Loopback]:
-        server = await asyncio.start_server(self._handle, ADDRESS, 0)
+    async def serving(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[Loopback]:
+        server = await asyncio.start_server(self._handle, ADDRESS, 0, ssl=tls)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self

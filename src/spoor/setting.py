@@ -69,6 +69,8 @@ class Setting:
     """Not for a user to set: it has no option, no keyword and no setting of Scrapy."""
     advanced: bool = False
     """Its option is shown in a panel of its own."""
+    secret: bool = False
+    """It is written nowhere: a run that goes on must be given it again."""
     path: bool = False
     """A text that names a file."""
     time: str = ""
@@ -150,7 +152,8 @@ class Setting:
             raise InputError(f"{key} {value!r} is not {self.allowed}")
         for text in value if self.kind is tuple else [value] if self.form else []:
             if not isinstance(text, str) or (text and self.form and not self.form[1](text)):
-                raise InputError(f"{key} {text!r} is not {self.allowed}")
+                what = key if self.secret else f"{key} {text!r}"
+                raise InputError(f"{what} is not {self.allowed}")
         return value
 
 
@@ -167,7 +170,8 @@ _KINDS = {
 def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa: A002
     """A field of `Settings`; `more` are those of `Setting`."""
     more.setdefault("commands", group.commands)
-    return field(default=default, metadata={"setting": Setting(group, help, **more)})
+    known = Setting(group, help, **more)
+    return field(default=default, metadata={"setting": known}, repr=not known.secret)
 
 
 # ---------------------------------------------------------------- forms of texts
@@ -231,6 +235,54 @@ def is_type_limit(text: str) -> bool:
     return kind in DOCUMENT_KINDS and size.isascii() and size.isdigit() and int(size[:12]) > 0
 
 
+def host_and_port(text: str) -> tuple[str, int | None]:
+    """Of `HOST` or `HOST:PORT`; an address of IPv6 with a port has brackets."""
+    if is_address(text.strip("[]")):
+        return normal_host(text), None
+    host, colon, port = text.rpartition(":")
+    if colon and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 1 << 16:
+        return normal_host(host), int(port)
+    return normal_host(text), None
+
+
+def split_header(text: str) -> tuple[str, str, str]:
+    """(host, name, value) of `Name: value` or `HOST|Name: value`; the host is empty without."""
+    head, _, value = text.partition(":") if "|" not in text.partition(": ")[0] else ("", "", "")
+    place = ""
+    if not head:
+        place, _, rest = text.partition("|")
+        head, _, value = rest.partition(":")
+    return place.strip(), head.strip(), value.strip()
+
+
+_OURS = frozenset(
+    "accept-encoding authorization connection content-length cookie expect host if-modified-since"
+    " if-none-match keep-alive proxy-authorization range referer te trailer transfer-encoding"
+    " upgrade user-agent".split()
+)
+"""Headers that have an option of their own, or that belong to the connection."""
+
+
+def is_header(text: str) -> bool:
+    """Whether a text is `Name: value` or `HOST|Name: value`, with a header that a user may set."""
+    place, name, value = split_header(text)
+    return (
+        re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) is not None
+        and name.lower() not in _OURS
+        and bool(value)
+        and value.isprintable()
+        and (not place or is_host(host_and_port(place)[0]))
+    )
+
+
+def is_proxy(text: str) -> bool:
+    """Whether a text is `direct` or the URL of a proxy without user and password."""
+    scheme, mark, place = text.rstrip("/").partition("://")
+    host, port = host_and_port(place)
+    known = scheme in ("http", "https", "socks5") and bool(mark)
+    return text == "direct" or (known and port is not None and is_host(host))
+
+
 TYPES = (
     f"a kind of document ({', '.join(DOCUMENT_KINDS)}) or a media type, as in application/zip",
     is_types,
@@ -238,3 +290,17 @@ TYPES = (
 TYPE_LIMIT = ("KIND=BYTES, as in pdf=50000000", is_type_limit)
 HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
 ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)
+HEADER = (
+    "'Name: value' or 'HOST|Name: value' (cookies: --cookies; passwords and tokens: --netrc or the "
+    "variables SPOOR_BASIC and SPOOR_BEARER; --user-agent)",
+    is_header,
+)
+PROXY = (
+    "http://HOST:PORT, https://HOST:PORT, socks5://HOST:PORT or direct (its user and password: "
+    "--netrc or the variable SPOOR_BASIC)",
+    is_proxy,
+)
+HTTPS = (
+    "an https URL, as in https://bot.example.org/",
+    lambda text: re.fullmatch(r"https://[^\s\"\\/?#@]+/?\S*", text) is not None and text.isascii(),
+)

@@ -23,12 +23,15 @@ from spoor.setting import (
     ENDPOINT,
     EVERYWHERE,
     GROUPS,
+    HEADER,
     HOST,
+    HTTPS,
     LIMITS,
     LIVE,
     MIB,
     POLITENESS,
     PROCESS,
+    PROXY,
     SCRAPY,
     TYPE_LIMIT,
     TYPES,
@@ -177,6 +180,33 @@ class Settings:
     noai: bool = setting(
         False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
     )
+    agent: str = setting(
+        "", POLITENESS, "In place of Spoor/VERSION (+CONTACT).", option="--user-agent"
+    )
+    header: tuple[str, ...] = setting(
+        (),
+        POLITENESS,
+        "'Name: value', for the seeds' hosts alone, or 'HOST|Name: value'.",
+        form=HEADER,
+        secret=True,
+    )
+    cookies: str = setting(
+        "", POLITENESS, "A browser's cookies.txt (Netscape); each goes to its host.", path=True
+    )
+    keep_cookies: bool = setting(True, POLITENESS, "Take and send back cookies that sites set.")
+    netrc: str = setting("", POLITENESS, "A netrc: users and passwords by host.", path=True)
+    proxy: str = setting(
+        "",
+        POLITENESS,
+        "URL of a proxy; direct: none. Without it HTTP_PROXY, HTTPS_PROXY, NO_PROXY.",
+        form=PROXY,
+    )
+    sign_key: str = setting(
+        "", POLITENESS, "Sign requests (Web Bot Auth) by this Ed25519 key.", path=True
+    )
+    sign_agent: str = setting(
+        "", POLITENESS, "URL where others find the key, for Signature-Agent.", form=HTTPS
+    )
     warc: bool = setting(True, PROCESS, "Archive the pages as WARC.", commands=LIVE)
     save_files: bool = setting(
         False, PROCESS, "Save the relevant documents as they came, too, under files/."
@@ -196,9 +226,6 @@ class Settings:
         ge=0,
         commands=SCRAPY,
         advanced=True,
-    )
-    agent: str = setting(
-        "", POLITENESS, "User-Agent in place of Spoor/VERSION (+CONTACT).", advanced=True
     )
     robots_max_age: float = setting(
         86_400.0,
@@ -254,6 +281,8 @@ class Settings:
         for name, known in described(type(self)).items():
             object.__setattr__(self, name, known.checked(getattr(self, name), name))
         refuse_two(self.topic, self.topic_file)
+        if self.connect_to and self.proxy not in ("", "direct"):
+            raise InputError("give either proxy or connect_to: the latter is where all hosts are")
 
     @classmethod
     def of(cls, values: Mapping[str, Any], command: str = "crawl", spell: Spell = str) -> Self:
@@ -283,11 +312,13 @@ class Settings:
         """The settings that apply to `crawl`, `watch` or `scrapy`, by name."""
         return {n: one for n, one in described(cls).items() if command in one.commands}
 
-    def to_dict(self, *, fixed: bool = True) -> dict[str, dict[str, Any]]:
+    def to_dict(self, *, fixed: bool = True, secret: bool = False) -> dict[str, dict[str, Any]]:
         """Group → name → plain value, as TOML, JSON and messages can hold it; without `fixed`,
-        only of what may change when a run goes on."""
+        only of what may change when a run goes on. `secret`: also what is written nowhere."""
         tables: dict[str, dict[str, Any]] = {group.name: {} for group in GROUPS}
         for name, one in self.of_command(self.command).items():
+            if one.secret and not secret:
+                continue
             value = getattr(self, name)
             value = one.none if value is None else list(value) if one.kind is tuple else value
             if fixed or not one.group.fixed or name == "command":

@@ -114,7 +114,7 @@ def values(one: Setting) -> st.SearchStrategy[Any]:
     if one.choices:
         return st.sampled_from(one.choices)
     if one.form is not None:
-        texts = ("127.0.0.1:80", "a.example", "pdf", "pdf=9")
+        texts = ("127.0.0.1:80", "a.example", "pdf", "pdf=9", "direct", "X-A: b", "https://b.c/")
         fitting = next(text for text in texts if one.form[1](text))
         return st.just(fitting) if one.kind is str else st.lists(st.just(fitting)).map(tuple)
     kinds: dict[type, st.SearchStrategy[Any]] = {
@@ -134,11 +134,15 @@ def test_settings_come_back_as_they_went(data: st.DataObject, command: str) -> N
     names = data.draw(st.sets(st.sampled_from(sorted(known.keys() - {"command", "topic_file"}))))
     chosen = {name: data.draw(values(known[name]), name) for name in names}
     settings = Settings.of(chosen, command)
-    assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
-    assert Settings.from_dict(tomllib.loads(tomli_w.dumps(settings.to_dict()))) == settings
+    whole = settings.to_dict(secret=True)
+    assert Settings.from_dict(json.loads(json.dumps(whole))) == settings
+    assert Settings.from_dict(tomllib.loads(tomli_w.dumps(whole))) == settings
     part = Settings.from_dict(settings.to_dict(fixed=False))
     for name, one in described(Settings).items():
-        if not one.group.fixed:
+        if one.secret:
+            assert name not in json.dumps(settings.to_dict())
+            assert getattr(part, name) == one.default
+        elif not one.group.fixed:
             assert getattr(part, name) == getattr(settings, name)
 
 

@@ -53,6 +53,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             # its settings are checked.
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.cli.live_screen import screen
+        from spoor.http.client import check_user
         from spoor.live.live_crawl import LiveCrawl
         from spoor.live.loop_watch import LoopWatch
         from spoor.live.metrics import Download, crawl_metrics, exporters
@@ -60,6 +61,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.views.report import write_report
 
         engine = make_crawl(settings)
+        check_user(settings)
         watch = LoopWatch()
         exporting = exporters(
             lambda: crawl_metrics(engine, watch.longest), settings.metrics, settings.otel
@@ -100,11 +102,14 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
 def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl in several processes; prints and returns the summary."""
     from spoor.cli.shards import Screen, describe_shards
+    from spoor.http.client import check_user
     from spoor.integrations.ray import crawl
     from spoor.runs.assemble import make_crawl
     from spoor.views.report import write_report
 
-    make_crawl(settings)  # raises InputError for bad settings before a process starts
+    # Raise InputError for bad settings before a process starts.
+    make_crawl(settings)
+    check_user(settings)
 
     def on_start() -> None:
         if not as_json:

@@ -90,9 +90,11 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.foragers.hosts import Hosts
+        from spoor.http.client import check_user
         from spoor.live.watch import Watch
         from spoor.web.scope import Scope
 
+        check_user(settings)
         seeds = list(settings.seeds)
         fleet = make_fleet(
             settings,

@@ -88,6 +88,23 @@ class AddressGuard(AbstractResolver):
             raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
         return public
 
+    async def check_name(self, host: str) -> None:
+        """Raises BlockedAddressError for a name that a proxy may not be asked for."""
+        name = normal_host(host)
+        if name in self._names or is_address(name):
+            return
+        try:
+            known = await self.resolve(host)
+        except BlockedAddressError:
+            raise
+        except OSError:
+            known = []
+        if not known:
+            raise BlockedAddressError(
+                f"{host} has no address here, so the proxy might find it at one that is not "
+                "public; name the host by --allow-private if you mean it"
+            )
+
     def knows(self, host: str) -> bool:
         """Whether the addresses of a host, with its port if it has one, need no look-up now."""
         if self._connect_to is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import aiohttp
 from multidict import CIMultiDict
@@ -11,6 +12,10 @@ from yarl import URL
 from spoor.documents.kinds import HEAD, Types, tell
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
 from spoor.http.connections import BoundedConnector, TooManyBytesError
+from spoor.http.cookies import Cookies
+from spoor.http.credentials import Credentials, Headers
+from spoor.http.proxies import Proxies
+from spoor.http.signatures import RequestSigner
 from spoor.setting import MIB
 from spoor.settings import Settings
 from spoor.web.content_encoding import Inflater, inflaters_of
@@ -49,11 +54,29 @@ class _Taken:
 
 
 class Client:
-    """An aiohttp session behind the address guard, with limits on all that a server sends."""
+    """An aiohttp session behind the address guard, with limits on all that a server sends. It asks
+    as its user (`spoor.http.credentials`, `cookies`, `proxies`, `signatures`); `kept_cookies`: the
+    file in which those that sites set are kept.
 
-    def __init__(self, settings: Settings, address_guard: AddressGuard) -> None:
+    Raises InputError where a file or variable that says who asks cannot be read.
+    """
+
+    def __init__(
+        self, settings: Settings, address_guard: AddressGuard, kept_cookies: Path | None = None
+    ) -> None:
         self._settings = settings
         self._address_guard = address_guard
+        self._credentials = Credentials(settings)
+        self._cookies = Cookies(
+            settings.cookies,
+            kept_cookies,
+            take=settings.keep_cookies,
+            is_plain=self._credentials.is_plain,
+        )
+        self._proxies = Proxies(settings, self._credentials.password)
+        self._signer = (
+            RequestSigner(settings.sign_key, settings.sign_agent) if settings.sign_key else None
+        )
         self._request_headers = (
             ("User-Agent", settings.user_agent),
             ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5"),
@@ -62,6 +85,7 @@ class Client:
         connector = BoundedConnector(
             head_limit=settings.header_limit,
             body_limit=Types.of(settings).largest,
+            proxies=self._proxies,
             limit=0,
             resolver=address_guard,
             socket_factory=address_guard.socket,
@@ -88,6 +112,14 @@ class Client:
 
     async def close(self) -> None:
         await self._session.close()
+        self._cookies.save()
+
+    def _as_user(self, url: URL) -> Headers:
+        """Headers that say who asks, for this URL alone; they are not recorded."""
+        headers = self._credentials.headers(url)
+        if cookie := self._cookies.header(url):
+            headers = (*headers, ("Cookie", cookie))
+        return headers if self._signer is None else (*headers, *self._signer.headers(url))
 
     async def get(
         self,
@@ -96,7 +128,7 @@ class Client:
         *,
         limit: int | None = None,
         types: Types | None = None,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: Headers = (),
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
@@ -108,8 +140,20 @@ class Client:
         started = self._loop.time()
         target = URL(url, encoded=True)
         self._address_guard.check(target.host or "", target.port or 0)
+        proxy = self._proxies.of(target)
+        by_name = proxy if proxy is not None and proxy.scheme != "socks5" else None
+        if by_name is not None:
+            await self._address_guard.check_name(target.raw_host or "")
+        # A proxy reads a request for http itself; for https it is told how to reach the host.
+        in_the_open = () if by_name is None or target.scheme == "https" else by_name.headers
         try:
-            reply = await self._session.get(target, headers=headers, allow_redirects=False)
+            reply = await self._session.get(
+                target,
+                headers=(*headers, *self._as_user(target), *in_the_open),
+                allow_redirects=False,
+                proxy=None if by_name is None else by_name.url,
+                proxy_headers=None if by_name is None else CIMultiDict(by_name.headers),
+            )
         except aiohttp.ClientConnectorError as error:
             blocked = error.os_error
             if isinstance(blocked, BlockedAddressError):
@@ -123,6 +167,7 @@ class Client:
                 raise LimitError("headers without end") from error
             raise
         try:
+            self._cookies.receive(reply, target)
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")
@@ -204,3 +249,12 @@ def _both(
         return bytes(raw), _first(body, limit), why
     same = _first(raw, limit)
     return same, same, why
+
+
+def check_user(settings: Settings) -> None:
+    """Raises InputError where a file or variable that says who asks cannot be read."""
+    credentials = Credentials(settings)
+    Cookies(settings.cookies, is_plain=credentials.is_plain)
+    Proxies(settings, credentials.password)
+    if settings.sign_key:
+        RequestSigner(settings.sign_key)

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import select
+import ssl
 from functools import partial
 from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+from python_socks import ProxyError
+
+from spoor.http.proxies import Proxies
 
 _INTERIM = range(100, 200)
 
@@ -65,10 +69,14 @@ class _BoundedHandler(ResponseHandler):
 
 class BoundedConnector(aiohttp.TCPConnector):
     """One reply has at most `head_limit` bytes up to its body, interim responses included, and then
-    twice `body_limit`: as much may frame a body as it has."""
+    twice `body_limit`: as much may frame a body as it has. Some requests go through `proxies`, to
+    which no guard of addresses applies: their user named them."""
 
-    def __init__(self, *, head_limit: int, body_limit: int, **options: Any) -> None:
+    def __init__(
+        self, *, head_limit: int, body_limit: int, proxies: Proxies | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._proxies = proxies
         handler: Any = partial(_BoundedHandler, self._loop, head_limit, head_limit + 2 * body_limit)
         self._factory = handler
 
@@ -80,3 +88,67 @@ class BoundedConnector(aiohttp.TCPConnector):
             if handler.begin():
                 return connection
             connection.close()
+
+    async def _create_direct_connection(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: Any,
+        timeout: aiohttp.ClientTimeout,
+        *,
+        client_error: type[Exception] = aiohttp.ClientConnectorError,
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
+        if client_error is not aiohttp.ClientProxyConnectionError:
+            return await super()._create_direct_connection(
+                req, traces, timeout, client_error=client_error
+            )
+        host, port = req.url.raw_host, req.port
+        assert host is not None
+        assert port is not None
+        context = self._get_ssl_context(req)
+        try:
+            async with asyncio.timeout(timeout.sock_connect):
+                made: Any = await self._loop.create_connection(
+                    self._factory,
+                    host,
+                    port,
+                    ssl=context,
+                    server_hostname=host if context else None,
+                )
+        except OSError as error:
+            if isinstance(error, TimeoutError) and error.errno is None:
+                raise
+            raise client_error(req.connection_key, error) from error
+        return made  # type: ignore[no-any-return]
+
+    async def _wrap_create_connection(
+        self,
+        *args: Any,
+        addr_infos: Any,
+        req: aiohttp.ClientRequest,
+        timeout: aiohttp.ClientTimeout,
+        client_error: type[Exception] = aiohttp.ClientConnectorError,
+        **kwargs: Any,
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
+        proxy = None if self._proxies is None else self._proxies.of(req.url)
+        if proxy is None or proxy.scheme != "socks5":
+            return await super()._wrap_create_connection(
+                *args,
+                addr_infos=addr_infos,
+                req=req,
+                timeout=timeout,
+                client_error=client_error,
+                **kwargs,
+            )
+        try:
+            if self._socket_factory is not None:
+                self._socket_factory(addr_infos[0]).close()  # refuses what the guard refuses
+            address, port, *_ = addr_infos[0][4]
+            tunnel = await proxy.tunnel(address, port, timeout.sock_connect)
+            create: Any = self._loop.create_connection
+            made = await create(*args, sock=tunnel, **kwargs)
+        except ssl.SSLError as error:
+            raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
+        except (OSError, ProxyError) as error:
+            known = error if isinstance(error, OSError) else OSError(str(error))
+            raise client_error(req.connection_key, known) from error
+        return made  # type: ignore[no-any-return]

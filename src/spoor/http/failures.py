@@ -25,6 +25,10 @@ def failure(ticket: int, error: Exception) -> Failed:
         return Failed(ticket, "limit", str(error))
     if isinstance(error, TimeoutError):
         return Failed(ticket, "timeout", "no reply in time", transient=True)
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return Failed(ticket, "connection", f"the proxy answers {error.status}", transient=True)
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return Failed(ticket, "connection", "the proxy cannot be reached", transient=True)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Failed(ticket, "connection", "the host's name has no address", transient=True)
     if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from spoor.documents.kinds import Types
@@ -103,6 +104,7 @@ class HttpDriver:
     back and goes on across restarts of a run. `wall` dates what is recorded; `clock` where it is
     None. `validators` gives what to ask with whether a page that was fetched before has changed
     (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
+    `kept_cookies` is the file of the cookies that sites set.
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class HttpDriver:
         commit: Callable[[], None] = lambda: None,
         gather: float = 0.0,
         validators: Callable[[str], Validators | None] = lambda url: None,
+        kept_cookies: Path | None = None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -127,6 +130,7 @@ class HttpDriver:
         self._commit = commit
         self._gather = gather
         self._validators = validators
+        self._kept_cookies = kept_cookies
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
@@ -192,7 +196,7 @@ class HttpDriver:
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
         address_guard, settings = AddressGuard(self.settings), self.settings
-        self._client = Client(settings, address_guard)
+        self._client = Client(settings, address_guard, self._kept_cookies)
         limits = RequestLimits(
             per_host=settings.per_host,
             per_domain=settings.per_domain,

@@ -227,6 +227,7 @@ class LiveCrawl:
             on_step=self._step,
             commit=self.commit,
             gather=COMMIT_SECONDS,
+            kept_cookies=self.folder.path / files.COOKIES,
         )
         return self._driver
 

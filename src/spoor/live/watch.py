@@ -129,6 +129,7 @@ class Watch:
             on_step=self._step,
             commit=self._commit,
             gather=COMMIT_SECONDS,
+            kept_cookies=self.folder.path / files.COOKIES,
         )
         with self.folder.pausing(), self._news:
             reason = asyncio.run(self._supervise(driver, seconds))

@@ -69,6 +69,9 @@ def _response(exchange: Exchange) -> bytes:
     for name, value in exchange.headers.items():
         if name.lower() in _FRAMING:
             name = f"X-Crawler-{name}"
+        elif name.lower() == "set-cookie":
+            # Whoever has an archive should not be able to go on with the session of who crawled.
+            value = f"{value.partition('=')[0]}=(left out)"
         lines.append(f"{name}: {value}")
     lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
     return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), exchange.raw))

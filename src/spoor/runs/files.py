@@ -39,6 +39,10 @@ FRONTIER = "frontier.db"
 ANSWERS = "answers.jsonl"
 """Answers of a language model that judges pages, so that nothing is asked and paid for twice."""
 
+COOKIES = "cookies.json"
+"""Cookies that sites set, for its user alone: in no export, and to be deleted before a run is given
+away."""
+
 NEWS = "news.jsonl"
 """Documents that a watch found, one a line."""
 
@@ -68,6 +72,7 @@ _OWN = (
     LABELS,
     FRONTIER,
     ANSWERS,
+    COOKIES,
     NEWS,
     FEED,
     SEARCH,

@@ -120,6 +120,11 @@ def _suffixes() -> PublicSuffixList:
     return PublicSuffixList(accept_unknown=True)
 
 
+def is_public_suffix(name: str) -> bool:
+    """Whether anybody may register names under a domain (`com`, `co.uk`), by the same list."""
+    return bool(name) and _suffixes().publicsuffix(name) == name
+
+
 @lru_cache(maxsize=65_536)
 def registrable_domain(name: str) -> str:
     """The registered domain of a host, by the public suffix list of the package.

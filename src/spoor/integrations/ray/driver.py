@@ -248,7 +248,7 @@ class _Driver:
             return
         if not member.alive:
             opened = actor.open.remote(
-                *(str(self._path), self._settings.to_dict(), shard),
+                *(str(self._path), self._settings.to_dict(secret=True), shard),
                 report_downloads=bool(self._exporters),
             )
             self._pending[opened] = (shard, "open")

@@ -1,0 +1,171 @@
+"""Cookies: those of the user's file, and those that sites set, by RFC 6265 with public suffixes.
+
+The jar is aiohttp's, which bounds how many there are: 180 a domain, 3,300 in all. What is added
+here: no site sets a cookie for a public suffix (`co.uk`); what came over https is never sent over
+http; and the user's file is read as curl and yt-dlp read it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from http.cookies import Morsel
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from spoor.errors import InputError
+from spoor.setting import normal_host
+from spoor.web.urls import is_public_suffix
+
+MOST_BYTES = 4 << 20
+"""Of a file of cookies; more than the jar can hold."""
+_LONGEST = 4096
+"""Bytes of one cookie (RFC 6265, section 6.1)."""
+_SAVE_EVERY = 1.0
+"""Seconds between two times that changed cookies are saved."""
+
+
+class _Jar(aiohttp.CookieJar):
+    """Of one run."""
+
+    def __init__(self) -> None:
+        no_loop: Any = object()  # a jar keeps its loop, and does nothing with it
+        super().__init__(unsafe=True, quote_cookie=False, loop=no_loop)
+
+    def receive(self, cookies: Mapping[str, Morsel[str]], url: URL) -> bool:
+        """Take what a reply sets; whether it was anything."""
+        host = url.raw_host or ""
+        taken = []
+        for name, morsel in cookies.items():
+            if len(name) + len(morsel.value) > _LONGEST:
+                continue
+            domain = morsel["domain"].strip(".").lower()
+            if domain and domain != host and is_public_suffix(domain):
+                continue
+            if domain == host and (is_public_suffix(domain) or ":" in domain):
+                morsel["domain"] = ""
+            if url.scheme == "https":
+                morsel["secure"] = True
+            elif morsel["secure"]:
+                continue  # RFC 6265bis, section 5.7: only a secure origin sets one
+            taken.append((name, morsel))
+        self.update_cookies(taken, url)
+        return bool(taken)
+
+
+class Cookies:
+    """What is sent and kept in one run.
+
+    `given`: a file of the user's, in the form of Netscape. `kept`: where the cookies that sites set
+    are kept, None where they are not taken. `is_plain`: whether the user named a host by http: a
+    cookie of the file that may go over http goes so to such a host only. Raises InputError where a
+    file cannot be read.
+    """
+
+    def __init__(
+        self,
+        given: str = "",
+        kept: Path | None = None,
+        *,
+        take: bool = True,
+        is_plain: Callable[[str], bool] = lambda host: False,
+    ) -> None:
+        self._given = _Jar()
+        self._set = _Jar() if take else None
+        self._kept = kept if take else None
+        self._changed = False
+        self._saved = 0.0
+        if given:
+            read_cookies(Path(given).expanduser(), self._given, is_plain)
+        if self._kept is not None and self._kept.exists() and self._set is not None:
+            _load(self._kept, self._set)
+
+    def header(self, url: URL) -> str:
+        """The value of `Cookie` for a request; empty where there is none. A site's own go before
+        those of the file."""
+        sent: dict[str, str] = {}
+        for jar in (self._given, self._set):
+            if jar:
+                sent |= {name: one.value for name, one in jar.filter_cookies(url).items()}
+        return "; ".join(f"{name}={value}" for name, value in sent.items())
+
+    def receive(self, reply: aiohttp.ClientResponse, url: URL) -> None:
+        """Take what a reply sets."""
+        if self._set is not None and "Set-Cookie" in reply.headers:
+            self._changed |= self._set.receive(reply.cookies, url)
+            self.save(least=_SAVE_EVERY)
+
+    def save(self, *, least: float = 0.0) -> None:
+        """Keep what changed, in a file that only its user may read, if the last time is so many
+        seconds ago. Raises OSError."""
+        if not self._changed or self._kept is None or self._set is None:
+            return
+        if time.monotonic() - self._saved < least:
+            return
+        part = self._kept.with_name(f"{self._kept.name}.part")
+        part.unlink(missing_ok=True)
+        self._set.save(part)
+        os.replace(part, self._kept)
+        self._changed, self._saved = False, time.monotonic()
+
+
+def _load(path: Path, jar: _Jar) -> None:
+    try:
+        if path.is_symlink() or path.stat().st_size > MOST_BYTES:
+            raise ValueError
+        path.read_text("utf-8")  # aiohttp takes what is no text for another format
+        jar.load(path)
+    except Exception:  # whatever a stranger wrote there
+        raise InputError(f"{path} is damaged; delete it to go on without its cookies") from None
+
+
+def read_cookies(path: Path, jar: _Jar, is_plain: Callable[[str], bool]) -> None:
+    """Read a `cookies.txt` into a jar: seven columns with tabs between them (domain, whether
+    subdomains are meant, path, whether https only, Unix seconds of its end or 0, name, value);
+    lines that begin with `#` are left out, but those with `#HttpOnly_`. Raises InputError, which
+    names file and line, and no value."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        lines = data.decode("utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read --cookies {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"--cookies {path} is no text in UTF-8") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"--cookies {path} has more than {MOST_BYTES:,} bytes")
+    for number, line in enumerate(lines, 1):
+        line = line.removeprefix("#HttpOnly_")
+        if not line.strip() or line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if len(columns) == 6:
+            columns.append("")  # a cookie without a value, its last tab lost
+        try:
+            domain, below, where, secure, ends, name, value = columns
+            end = float(ends or 0)
+            if not {below.upper(), secure.upper()} <= {"TRUE", "FALSE"}:
+                raise ValueError
+            if not name or not domain or not name.isprintable() or not value.isprintable():
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f"--cookies {path}, line {number} is not of seven columns with tabs between them, "
+                "as a browser's cookies.txt has them"
+            ) from None
+        if 0 < end < time.time():
+            continue
+        host = normal_host(domain.lstrip("."))
+        morsel: Morsel[str] = Morsel()
+        morsel.set(name, value, value)
+        morsel["path"] = where or "/"
+        morsel["secure"] = secure.upper() == "TRUE" or not is_plain(host)
+        if below.upper() == "TRUE" and not is_public_suffix(host):
+            morsel["domain"] = host
+        if end:
+            morsel["max-age"] = str(int(end - time.time()) + 1)
+        jar.update_cookies([(name, morsel)], URL.build(scheme="https", host=host))
