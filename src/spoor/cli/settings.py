@@ -1,4 +1,51 @@
-"""`spoor.run` and `spoor.stream`, with every setting of a crawl as a keyword.
+"""`spoor settings`: every setting, as the page of the reference has them."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Annotated
+
+import typer
+
+from spoor.runs import files
+from spoor.setting import GROUPS, Setting
+from spoor.settings import Settings, described
+
+HEAD = f"""# Settings
+
+Made by `spoor settings` from `spoor.settings.Settings`, where each setting is written once. All
+are options of `spoor crawl` or `spoor watch`, keywords of `spoor.run`, and entries of a run's
+`{files.SETTINGS}`, in the table that a heading names. Those with a Scrapy name are \
+[settings of a Scrapy
+project](../guides/scrapy.md) too. What is unknown, of another type or out of range is refused in
+one line.
+"""
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(settings)
+
+
+def settings(
+    keywords: Annotated[
+        bool,
+        typer.Option(hidden=True, help="The module src/spoor/notebook/functions.py instead."),
+    ] = False,
+) -> None:
+    """List every setting with its option, range and default, as Markdown."""
+    typer.echo(python(Settings) if keywords else markdown(Settings), nl=False)
+
+
+_KEYWORDS = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "str",
+    tuple: "str | Sequence[str]",
+    dict: "Mapping[str, Any]",
+}
+
+_MODULE = '''"""`spoor.run` and `spoor.stream`, with every setting of a crawl as a keyword.
 
 Made by `spoor settings --keywords` from `spoor.settings.Settings`, so that editors and `help` show
 the types and defaults.
@@ -32,77 +79,7 @@ def run(
     on_page: OnPage | None = None,
     progress: bool | None = None,
     wait: bool = True,
-    topic_file: str | PathLike[str] = "",
-    want: str | Sequence[str] = (),
-    second_opinion: str = "",
-    second_asks: int = 200,
-    second_seconds: float = 600.0,
-    policy: str = "trail",
-    params: Mapping[str, Any] | None = None,
-    model: str | PathLike[str] = "",
-    vectors: str | PathLike[str] = "",
-    pages: int | None = 1000,
-    found: int | None = None,
-    floor: float = 0.0,
-    window: int = 200,
-    saturation: float = 0.0,
-    least: float = 0.0,
-    delay: float = 1.0,
-    per_host: int = 1,
-    per_domain: int = 0,
-    per_address: int = 0,
-    in_flight: int = 16,
-    frontier: str = "auto",
-    scope: Literal["host", "domain", "anywhere"] = "domain",
-    max_depth: int | None = None,
-    pages_per_host: int | None = None,
-    pages_per_domain: int | None = None,
-    traps: bool = False,
-    sitemaps: bool = False,
-    seed: int = 0,
-    allow_private: str | Sequence[str] = (),
-    connect_to: str = "",
-    contact: str = "",
-    robots: bool = True,
-    noai: bool = False,
-    agent: str = "",
-    header: str | Sequence[str] = (),
-    cookies: str | PathLike[str] = "",
-    keep_cookies: bool = True,
-    netrc: str | PathLike[str] = "",
-    proxy: str = "",
-    sign_key: str | PathLike[str] = "",
-    sign_agent: str = "",
-    warc: bool = True,
-    save_files: bool = False,
-    metrics: str = "",
-    otel: bool = False,
-    shards: int = 0,
-    cluster: str = "",
-    backoff: float = 5.0,
-    robots_max_age: float = 86400.0,
-    max_crawl_delay: float = 60.0,
-    timeout: float = 30.0,
-    connect_timeout: float = 10.0,
-    body_limit: int = 10485760,
-    ratio_limit: float = 200.0,
-    header_limit: int = 262144,
-    types: str | Sequence[str] = (
-        "html",
-        "pdf",
-        "text",
-        "markdown",
-        "feed",
-        "xml",
-        "json",
-        "docx",
-        "xlsx",
-        "pptx",
-        "odt",
-        "epub",
-    ),
-    type_limits: str | Sequence[str] = (),
-    verify_tls: bool = True,
+%(keywords)s
     **unknown: Never,
 ) -> CrawlRun:
     """Crawl live, as `spoor crawl` does; the same call on the same folder goes on.
@@ -116,124 +93,7 @@ def run(
     Works in a notebook, whose event loop runs already, in a thread, and in a script without a main
     guard. Raises InputError with the line that the command line prints.
 
-    `topic_file`: The topic: a TOML file.
-
-    `want`: url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; several are
-    or-ed.
-
-    `second_opinion`: Encoder folder or module:function that is asked about pages near the
-    threshold.
-
-    `second_asks`: Most questions of --second-opinion.
-
-    `second_seconds`: Most seconds that its answers take in all.
-
-    `policy`: See `spoor policies`.
-
-    `params`: A parameter: name=value.
-
-    `model`: What `spoor train` wrote.
-
-    `vectors`: Word vectors (GloVe, word2vec).
-
-    `pages`: Budget of pages.
-
-    `found`: End with so many found.
-
-    `floor`: End when the last pages' harvest rate falls below it.
-
-    `window`: Pages that --floor looks at.
-
-    `saturation`: End when, by estimate, less than this share is left.
-
-    `least`: End when the next 100 pages will find fewer.
-
-    `delay`: Seconds between two requests to a host.
-
-    `per_host`: Requests to a host at a time.
-
-    `per_domain`: Requests to a domain at a time; 0: no limit.
-
-    `per_address`: Requests to an address at a time; 0: no limit.
-
-    `in_flight`: Requests in flight; as many may wait for slow hosts.
-
-    `frontier`: memory, disk, or auto: on disk from 10,000 open links on.
-
-    `scope`: host, domain (of the seeds) or anywhere.
-
-    `max_depth`: Links from a seed.
-
-    `pages_per_host`: Pages of one host.
-
-    `pages_per_domain`: Pages of one registrable domain.
-
-    `traps`: Walk into traps too: copies, endless calendars.
-
-    `sitemaps`: Take links from sitemaps; each counts as a page.
-
-    `seed`: Seed of everything random.
-
-    `allow_private`: A host whose loopback or private address may be connected to.
-
-    `connect_to`: ADDRESS:PORT that every host stands for (a served web).
-
-    `contact`: URL or mail address of whoever asks.
-
-    `robots`: Obey robots.txt.
-
-    `noai`: Leave out pages that ask for it (noai, noml).
-
-    `agent`: In place of Spoor/VERSION (+CONTACT).
-
-    `header`: 'Name: value', for the seeds' hosts alone, or 'HOST|Name: value'.
-
-    `cookies`: A browser's cookies.txt (Netscape); each goes to its host.
-
-    `keep_cookies`: Take and send back cookies that sites set.
-
-    `netrc`: A netrc: users and passwords by host.
-
-    `proxy`: URL of a proxy; direct: none. Without it HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
-
-    `sign_key`: Sign requests (Web Bot Auth) by this Ed25519 key.
-
-    `sign_agent`: URL where others find the key, for Signature-Agent.
-
-    `warc`: Archive the pages as WARC.
-
-    `save_files`: Save the relevant documents as they came, too, under files/.
-
-    `metrics`: Serve Prometheus metrics at this ADDRESS:PORT while it runs.
-
-    `otel`: Send OpenTelemetry traces and metrics (OTEL_… say where).
-
-    `shards`: Crawl in so many processes, on Ray; 0: in this one.
-
-    `cluster`: Address of the Ray cluster that they run on.
-
-    `backoff`: Seconds before a request is tried again; twice as long each time.
-
-    `robots_max_age`: Seconds that a robots.txt is kept.
-
-    `max_crawl_delay`: Leave a host whose Crawl-delay is longer (seconds).
-
-    `timeout`: Seconds of a whole exchange.
-
-    `connect_timeout`: Seconds to connect.
-
-    `body_limit`: Bytes of a body, decompressed; the rest is cut off, and the page says so.
-
-    `ratio_limit`: Decompressed bytes for each one received, beyond the first MiB.
-
-    `header_limit`: Bytes of a reply's headers.
-
-    `types`: Kinds of documents that are downloaded, or media types (image/*); those that --want
-    asks for are, too. Of others the headers are enough.
-
-    `type_limits`: Bytes of a body of one kind: pdf=50000000.
-
-    `verify_tls`: Verify certificates.
+%(helps)s
     """
     given = _settings(locals())
     return run_crawl(seeds, given, out=out, on_page=on_page, progress=progress, wait=wait)
@@ -246,77 +106,7 @@ def stream(
     out: str | Path | None = None,
     everything: bool = False,
     on_page: OnPage | None = None,
-    topic_file: str | PathLike[str] = "",
-    want: str | Sequence[str] = (),
-    second_opinion: str = "",
-    second_asks: int = 200,
-    second_seconds: float = 600.0,
-    policy: str = "trail",
-    params: Mapping[str, Any] | None = None,
-    model: str | PathLike[str] = "",
-    vectors: str | PathLike[str] = "",
-    pages: int | None = 1000,
-    found: int | None = None,
-    floor: float = 0.0,
-    window: int = 200,
-    saturation: float = 0.0,
-    least: float = 0.0,
-    delay: float = 1.0,
-    per_host: int = 1,
-    per_domain: int = 0,
-    per_address: int = 0,
-    in_flight: int = 16,
-    frontier: str = "auto",
-    scope: Literal["host", "domain", "anywhere"] = "domain",
-    max_depth: int | None = None,
-    pages_per_host: int | None = None,
-    pages_per_domain: int | None = None,
-    traps: bool = False,
-    sitemaps: bool = False,
-    seed: int = 0,
-    allow_private: str | Sequence[str] = (),
-    connect_to: str = "",
-    contact: str = "",
-    robots: bool = True,
-    noai: bool = False,
-    agent: str = "",
-    header: str | Sequence[str] = (),
-    cookies: str | PathLike[str] = "",
-    keep_cookies: bool = True,
-    netrc: str | PathLike[str] = "",
-    proxy: str = "",
-    sign_key: str | PathLike[str] = "",
-    sign_agent: str = "",
-    warc: bool = True,
-    save_files: bool = False,
-    metrics: str = "",
-    otel: bool = False,
-    shards: int = 0,
-    cluster: str = "",
-    backoff: float = 5.0,
-    robots_max_age: float = 86400.0,
-    max_crawl_delay: float = 60.0,
-    timeout: float = 30.0,
-    connect_timeout: float = 10.0,
-    body_limit: int = 10485760,
-    ratio_limit: float = 200.0,
-    header_limit: int = 262144,
-    types: str | Sequence[str] = (
-        "html",
-        "pdf",
-        "text",
-        "markdown",
-        "feed",
-        "xml",
-        "json",
-        "docx",
-        "xlsx",
-        "pptx",
-        "odt",
-        "epub",
-    ),
-    type_limits: str | Sequence[str] = (),
-    verify_tls: bool = True,
+%(keywords)s
     **unknown: Never,
 ) -> AsyncIterator[RunDocument]:
     """The relevant documents of a crawl, or `everything`, as they are found:
@@ -327,3 +117,78 @@ def stream(
     """
     given = _settings(locals())
     return stream_crawl(seeds, given, out=out, everything=everything, on_page=on_page)
+'''
+
+
+def python(known: type[Settings]) -> str:
+    """The module of `run` and `stream`."""
+    own = [
+        one for name, one in known.of_command("crawl").items() if not one.inner and name != "topic"
+    ]
+    keywords = map(_keyword, own)
+    helps = [f"    `{one.name}`: {one.help}" for one in own]
+    wrapped = [
+        "\n".join(textwrap.wrap(line.strip(), 100, initial_indent="    ", subsequent_indent="    "))
+        for line in helps
+    ]
+    parts = {"keywords": "\n".join(keywords).replace("'", '"'), "helps": "\n\n".join(wrapped)}
+    return _MODULE % parts
+
+
+def _keyword(one: Setting) -> str:
+    """The keyword of a setting, formatted as the rest of the code is."""
+    hint = _KEYWORDS[one.kind]
+    if one.choices and not one.plugins:
+        hint = f"Literal[{', '.join(map(repr, one.choices))}]"
+    hint += " | PathLike[str]" if one.path else ""
+    hint += " | None" if one.default is None or one.none is not None else ""
+    line = f"    {one.name}: {hint} = {one.default!r},"
+    if len(line) > 100 and isinstance(one.default, tuple):
+        items = "".join(f"        {item!r},\n" for item in one.default)
+        line = f"    {one.name}: {hint} = (\n{items}    ),"
+    return line
+
+
+def markdown(known: type[Settings]) -> str:
+    """The page of the reference."""
+    lines = [HEAD]
+    for group in GROUPS:
+        lines += [f"## {group.name}", "", group.help, ""]
+        lines += [
+            "| setting | is | values | default | option | of | Scrapy |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        own = [one for one in described(known).values() if one.group is group and not one.inner]
+        lines += [_row(one) for one in own]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(one: Setting) -> str:
+    scrapy = ""
+    if "scrapy" in one.commands:
+        scrapy = f"`SPOOR_{one.name.upper()}`"
+        if one.in_scrapy is not ...:
+            scrapy += f" ({_value(one, one.in_scrapy)})"
+    cells = [
+        f"`{one.name}`",
+        one.help,
+        one.allowed if one.none is None else f"{one.allowed}; {one.none} in TOML: no limit",
+        _value(one, one.default),
+        f"`{one.flag}`" if {"crawl", "watch"} & {*one.commands} else "",
+        ", ".join(name for name in one.commands if name != "scrapy"),
+        scrapy,
+    ]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _value(one: Setting, value: object) -> str:
+    if value is None and one.none is not None:
+        return "no limit"
+    if one.time:
+        return f"`{one.time}`"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{item}`" for item in value)
+    return f"`{value}`" if value not in ("", None) else ""

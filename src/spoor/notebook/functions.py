@@ -65,6 +65,14 @@ def run(
     contact: str = "",
     robots: bool = True,
     noai: bool = False,
+    agent: str = "",
+    header: str | Sequence[str] = (),
+    cookies: str | PathLike[str] = "",
+    keep_cookies: bool = True,
+    netrc: str | PathLike[str] = "",
+    proxy: str = "",
+    sign_key: str | PathLike[str] = "",
+    sign_agent: str = "",
     warc: bool = True,
     save_files: bool = False,
     metrics: str = "",
@@ -72,7 +80,6 @@ def run(
     shards: int = 0,
     cluster: str = "",
     backoff: float = 5.0,
-    agent: str = "",
     robots_max_age: float = 86400.0,
     max_crawl_delay: float = 60.0,
     timeout: float = 30.0,
@@ -177,6 +184,22 @@ def run(
 
     `noai`: Leave out pages that ask for it (noai, noml).
 
+    `agent`: In place of Spoor/VERSION (+CONTACT).
+
+    `header`: 'Name: value', for the seeds' hosts alone, or 'HOST|Name: value'.
+
+    `cookies`: A browser's cookies.txt (Netscape); each goes to its host.
+
+    `keep_cookies`: Take and send back cookies that sites set.
+
+    `netrc`: A netrc: users and passwords by host.
+
+    `proxy`: URL of a proxy; direct: none. Without it HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
+
+    `sign_key`: Sign requests (Web Bot Auth) by this Ed25519 key.
+
+    `sign_agent`: URL where others find the key, for Signature-Agent.
+
     `warc`: Archive the pages as WARC.
 
     `save_files`: Save the relevant documents as they came, too, under files/.
@@ -190,8 +213,6 @@ def run(
     `cluster`: Address of the Ray cluster that they run on.
 
     `backoff`: Seconds before a request is tried again; twice as long each time.
-
-    `agent`: User-Agent in place of Spoor/VERSION (+CONTACT).
 
     `robots_max_age`: Seconds that a robots.txt is kept.
 
@@ -258,6 +279,14 @@ def stream(
     contact: str = "",
     robots: bool = True,
     noai: bool = False,
+    agent: str = "",
+    header: str | Sequence[str] = (),
+    cookies: str | PathLike[str] = "",
+    keep_cookies: bool = True,
+    netrc: str | PathLike[str] = "",
+    proxy: str = "",
+    sign_key: str | PathLike[str] = "",
+    sign_agent: str = "",
     warc: bool = True,
     save_files: bool = False,
     metrics: str = "",
@@ -265,7 +294,6 @@ def stream(
     shards: int = 0,
     cluster: str = "",
     backoff: float = 5.0,
-    agent: str = "",
     robots_max_age: float = 86400.0,
     max_crawl_delay: float = 60.0,
     timeout: float = 30.0,
