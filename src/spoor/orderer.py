@@ -230,10 +230,12 @@ class Orderer:
             urls.append(step.url)
         return urls
 
-    def feedback(self, url: str, came: Feedback) -> Judgement | None:
+    def feedback(
+        self, url: str, came: Feedback, *, judgement: Judgement | None = None
+    ) -> Judgement | None:
         """What came of a URL that `next` gave: a page (`spoor.parse`) or its HTML, which the judge
         reads, and whose links enter; a score in [0, 1], or whether it is relevant; None where
-        nothing came. Returns the judgement.
+        nothing came. `judgement`: what `judge` said of the page already. Returns the judgement.
 
         Raises InputError for a URL that is not out, and for a score out of range.
         """
@@ -247,7 +249,6 @@ class Orderer:
             self.crawl.receive(Failed(fetch.ticket, "http", "nothing came"), self.now())
             self.crawl.seed(followed)
             return None
-        judgement: Judgement | None = None
         if isinstance(came, bool | float | int):
             score = float(came)
             if not 0.0 <= score <= 1.0:
