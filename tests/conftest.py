@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,14 @@ LONG = ("test_docs.py", "test_shards.py", "test_policies.py")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONG and "e2e" not in item.path.parts)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_browser() -> Iterator[None]:
+    """Crawls render nothing, whatever is installed, but in tests that patch it back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spoor.rendering.browser.is_installed", lambda: False)
+        yield
 
 
 def pytest_collection_finish() -> None:

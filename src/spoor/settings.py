@@ -177,6 +177,13 @@ class Settings:
         "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE
     )
     robots: bool = setting(True, POLITENESS, "Obey robots.txt.")
+    render: str = setting(
+        "auto",
+        PROCESS,
+        "Render pages in Chromium (extra `render`): where that pays, all, or none.",
+        choices=("auto", "always", "never"),
+    )
+    chromium: str = setting("", PROCESS, "The Chromium that renders; one on PATH by default.")
     noai: bool = setting(
         False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
     )
@@ -244,6 +251,9 @@ class Settings:
         advanced=True,
     )
     timeout: float = setting(30.0, LIMITS, "Seconds of a whole exchange.", ge=0.01)
+    render_timeout: float = setting(
+        30.0, LIMITS, "Seconds to render one page.", ge=0.1, commands=("crawl",)
+    )
     connect_timeout: float = setting(10.0, LIMITS, "Seconds to connect.", ge=0.01)
     body_limit: int = setting(
         10 * MIB,

@@ -26,6 +26,9 @@ from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
 
+_CONVERSION = WarcRecordType.conversion
+"""What a browser made of a response: only runs, which know their own, read it in its place."""
+
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
 
@@ -58,14 +61,16 @@ class Warc(FileSource):
 
 
 def read_page(file: Path, offset: int, length: int) -> Page | None:
-    """The page of the response at `offset`; None where there is none, or an incomplete one."""
+    """The page of the response at `offset`, or of the conversion record that follows it within
+    `length`; None where there is none, or an incomplete one."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
             member = io.BytesIO(stream.read(min(length, MAX_HEAD + MAX_BODY)))
-        record = next(ArchiveIterator(member, RECORD_TYPES, parse_http=False), None)
-        job = None if record is None else _job(record, f"{file} at {offset}")
-        answer = None if job is None else job()
+        answer = None
+        for record in ArchiveIterator(member, RECORD_TYPES | _CONVERSION, parse_http=False):
+            job = _job(record, f"{file} at {offset}")
+            answer = answer if job is None else job()
     except (OSError, InputError):
         return None
     reply = None if answer is None else answer.reply
@@ -82,18 +87,25 @@ class Archived:
 
 
 def reply_at(file: Path, offset: int, length: int) -> Archived | None:
-    """The response at `offset` as it was received; None where there is none that can be read."""
+    """The response at `offset` as it was received, or what the conversion record holds that follows
+    it within `length`; None where there is none that can be read."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
             member = io.BytesIO(stream.read(length))
-        record = next(ArchiveIterator(member, WarcRecordType.response, parse_http=False), None)
-        if record is None:
-            return None
-        _, headers, body = _http(record.reader.read(min(record.content_length, MAX_BODY)))
+        found = None
+        for record in ArchiveIterator(
+            member, WarcRecordType.response | _CONVERSION, parse_http=False
+        ):
+            content = record.reader.read(min(record.content_length, MAX_BODY))
+            if record.record_type == _CONVERSION:
+                found = Archived(record.headers.get("Content-Type") or "", content)
+            else:
+                _, headers, body = _http(content)
+                found = Archived(headers.get("content-type", ""), body)
     except (OSError, ValueError):
         return None
-    return Archived(headers.get("content-type", ""), body)
+    return found
 
 
 def head_at(file: Path, offset: int, length: int) -> Archived:

@@ -46,6 +46,8 @@ class Captured:
     """Status line, headers, an empty line, the body."""
     truncated: str = ""
     """`length`, `time`, `disconnect` or `unspecified`; empty if complete."""
+    rendered: tuple[str, bytes] | None = None
+    """Media type and content of what a browser made of it, if one did."""
 
 
 class WarcWriter:
@@ -97,7 +99,8 @@ class WarcWriter:
         return self._folder / name
 
     def write(self, captured: Captured) -> Place:
-        """Append one exchange; returns the place of its response record."""
+        """Append one exchange; returns the place of its response record, together with that of the
+        conversion record of what a browser made of it."""
         if self._end >= self._rotate_at:
             self.close()
             self._number += 1
@@ -113,6 +116,17 @@ class WarcWriter:
             response_id,
         )
         concurrent = {"WARC-Concurrent-To": f"<urn:uuid:{response_id}>"}
+        if captured.rendered is not None:
+            media_type, content = captured.rendered
+            made = self._record(
+                WarcRecordType.conversion,
+                captured,
+                content,
+                media_type,
+                self._new_id(),
+                {"WARC-Refers-To": f"<urn:uuid:{response_id}>"},
+            )
+            place = Place(place.file, place.offset, place.length + made.length)
         self._record(
             WarcRecordType.request,
             captured,
@@ -207,21 +221,28 @@ def _date(time: float) -> str:
 
 
 def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
-    """Status line with headers, and body, of the response record at a place.
+    """Status line with headers, and body, of the response record at a place; where a conversion
+    record stands there too, that record's content, with no headers.
 
     Raises InputError where the file is not what was written.
     """
     path = folder / place.file
+    response: tuple[str, bytes] | None = None
     try:
         with path.open("rb") as file:
             file.seek(place.offset)
             stream = io.BytesIO(file.read(place.length))
         for record in ArchiveIterator(stream, parse_http=False, verify_digests=True):
-            head, mark, body = record.reader.read().partition(b"\r\n\r\n")
+            content = record.reader.read()
+            if record.record_type == WarcRecordType.conversion:
+                return "", content
+            head, mark, body = content.partition(b"\r\n\r\n")
             if mark:
-                return head.decode("utf-8", "surrogateescape"), body
+                response = head.decode("utf-8", "surrogateescape"), body
     except OSError:
-        pass
+        response = None
+    if response is not None:
+        return response
     raise InputError(
         f"{path} is damaged at byte {place.offset}; put it back from a copy or choose another --out"
     )

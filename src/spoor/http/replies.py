@@ -21,9 +21,9 @@ LARGE = 64 << 10
 
 def may_take_long(exchange: Exchange) -> bool:
     """Whether `reply_of` may take longer than other requests should wait for it."""
-    if exchange.sitemap or len(exchange.body) > LARGE:
+    if exchange.sitemap or len(exchange.document) > LARGE:
         return True
-    return needs_helper(exchange.body, exchange.header("Content-Type"), exchange.url)
+    return needs_helper(exchange.document, exchange.media_type, exchange.url)
 
 
 def reply_of(
@@ -76,4 +76,4 @@ def reply_of(
         page = Source.of(exchange, last_modified(exchange)).page(joiner, parse)
     except UnreadableError as error:
         return error.failed(ticket, status, seconds)
-    return Fetched(ticket, page, seconds, len(exchange.body))
+    return Fetched(ticket, page, seconds, len(exchange.document))

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,7 +28,9 @@ from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.http.replies import may_take_long, reply_of
 from spoor.http.robots import RobotsFetcher, is_allowed
+from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
+from spoor.live.renders import Renders
 from spoor.politeness import RequestLimits, RequestSlots, RobotsCache, origin_of
 from spoor.protocols import Engine, Politeness
 from spoor.settings import Settings
@@ -45,6 +48,7 @@ from spoor.types import (
 from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
+from spoor.web.scope import Scope
 from spoor.web.urls import Joiner, canonical
 from spoor.web.validators import Validators
 
@@ -105,6 +109,7 @@ class HttpDriver:
     None. `validators` gives what to ask with whether a page that was fetched before has changed
     (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
     `kept_cookies` is the file of the cookies that sites set.
+    `renders` has pages rendered in a browser, by requests that are like the crawl's own.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class HttpDriver:
         gather: float = 0.0,
         validators: Callable[[str], Validators | None] = lambda url: None,
         kept_cookies: Path | None = None,
+        renders: Renders | None = None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -131,6 +137,7 @@ class HttpDriver:
         self._gather = gather
         self._validators = validators
         self._kept_cookies = kept_cookies
+        self._renders = renders
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
@@ -213,6 +220,17 @@ class HttpDriver:
             clock=self._clock,
         )
         self._fetcher = fetcher if settings.robots else None
+        if self._renders is not None:
+            self._renders.open(
+                Subrequests(
+                    self._client,
+                    self._queues,
+                    self._fetcher,
+                    self._hosts,
+                    Scope.of(settings.seeds, settings.scope).__contains__,
+                    self._wall,
+                ).load
+            )
         try:
             with few_collections():
                 return await self._loop()
@@ -223,6 +241,8 @@ class HttpDriver:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._renders is not None:
+                await self._renders.close()
             await self._client.close()
             await address_guard.close()
 
@@ -339,7 +359,13 @@ class HttpDriver:
             self._record(fetch, exchange)
         if isinstance(reply, Failed) and reply.retry_after is not None:
             self.crawl.frontier.hold(fetch.host, self._clock() + reply.retry_after)
-        step = self.crawl.receive(reply, self._clock())
+        if exchange is None or exchange.rendered is None:
+            step = self.crawl.receive(reply, self._clock())
+        else:
+            assert self._renders is not None
+            page = reply.page if isinstance(reply, Fetched) else None
+            receive = partial(self.crawl.receive, reply, self._clock())
+            step = self._renders.receive(fetch, exchange.rendered, page, receive)
         if self._on_step is not None:
             self._on_step(fetch, step)
 
@@ -351,6 +377,20 @@ class HttpDriver:
             # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
             return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
         return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
+
+    async def _rendered(
+        self, fetch: Fetch, exchange: Exchange, plain: Fetched
+    ) -> tuple[Exchange, LiveReply]:
+        """What a page is once it is rendered, where it is."""
+        assert self._renders is not None
+        exchange = await self._renders.rendered(fetch, exchange, plain.page)
+        if exchange.document is exchange.body:
+            return exchange, plain
+        reply = await self._reply(fetch, exchange)
+        if isinstance(reply, Failed) and exchange.rendered is not None:
+            failed = replace(exchange.rendered, html=b"", failed=reply.reason)
+            return replace(exchange, rendered=failed), plain
+        return exchange, reply
 
     async def _look_up(self, fetch: Fetch) -> None:
         """The address of the host, which may take long: meanwhile the request holds no slot."""
@@ -382,6 +422,8 @@ class HttpDriver:
             else:
                 exchange = await self._get(fetch, rules, headers)
                 reply = await self._reply(fetch, exchange)
+                if self._renders is not None and isinstance(reply, Fetched):
+                    exchange, reply = await self._rendered(fetch, exchange, reply)
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
                     # Not archived either: an archive is what others learn from.
                     exchange = None

@@ -25,6 +25,7 @@ from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.loop_watch import LoopWatch
+from spoor.live.renders import Renders
 from spoor.live.stop_rule import StopRule
 from spoor.protocols import (
     BoundsSlowHosts,
@@ -32,6 +33,7 @@ from spoor.protocols import (
     FallsBack,
     HostClocks,
     KeepsAnswers,
+    LookAhead,
     OnDisk,
     UsesOpenLinks,
 )
@@ -39,6 +41,7 @@ from spoor.runs import files
 from spoor.runs.assemble import BUILT_IN_FRONTIERS, topic_of_settings
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
+from spoor.runs.renders import all_renders
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, State
@@ -93,6 +96,7 @@ class LiveCrawl:
         self._advised_at = FIRST_ADVICE // 2
         """Pages when the user was advised last."""
         self._driver: HttpDriver | None = None
+        self.renders: Renders | None = None
         self._rule_applied = False
         self.crawl = engine
         self._began = time.monotonic()
@@ -217,7 +221,18 @@ class LiveCrawl:
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
     def driver(self, engine: Engine | None = None) -> HttpDriver:
-        """What fetches for the journal, or for an `engine` before it."""
+        """What fetches for the journal, or for an `engine` before it. Raises InputError where all
+        pages are to be rendered, and nothing is there to do it."""
+        if self.folder.settings.render != "never":
+            self.renders = Renders(
+                self.folder.settings,
+                known=self._knows,
+                harvest=self._harvest_rate,
+                note=self.folder.note_render,
+                later=isinstance(self.crawl.policy, LookAhead) and self.crawl.policy.look_ahead,
+                earlier=all_renders(self.folder.path),
+                report=lambda line: self.on_fault(line),
+            )
         self._driver = HttpDriver(
             self.journal if engine is None else engine,
             self.folder.settings,
@@ -228,8 +243,16 @@ class LiveCrawl:
             commit=self.commit,
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
+            renders=self.renders,
         )
         return self._driver
+
+    def _knows(self, url: str) -> bool:
+        return self.crawl.frontier.find(url) is not None
+
+    def _harvest_rate(self) -> float:
+        counts = self.crawl.counts
+        return counts.relevant / counts.pages if counts.pages else 0.0
 
     async def serve(self, driver: HttpDriver) -> str:
         """As `run`, in a loop that runs already."""
@@ -357,6 +380,7 @@ class LiveCrawl:
             "failed": counts.failed,
             "skipped": counts.skipped,
             "requests": counts.requests,
+            "rendered": None if self.renders is None else self.renders.as_json(),
             "robots_requests": self._driver.robots_requests if self._driver else 0,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,

@@ -64,6 +64,8 @@ def run(
     connect_to: str = "",
     contact: str = "",
     robots: bool = True,
+    render: Literal["auto", "always", "never"] = "auto",
+    chromium: str = "",
     noai: bool = False,
     agent: str = "",
     header: str | Sequence[str] = (),
@@ -83,6 +85,7 @@ def run(
     robots_max_age: float = 86400.0,
     max_crawl_delay: float = 60.0,
     timeout: float = 30.0,
+    render_timeout: float = 30.0,
     connect_timeout: float = 10.0,
     body_limit: int = 10485760,
     ratio_limit: float = 200.0,
@@ -182,6 +185,10 @@ def run(
 
     `robots`: Obey robots.txt.
 
+    `render`: Render pages in Chromium (extra `render`): where that pays, all, or none.
+
+    `chromium`: The Chromium that renders; one on PATH by default.
+
     `noai`: Leave out pages that ask for it (noai, noml).
 
     `agent`: In place of Spoor/VERSION (+CONTACT).
@@ -219,6 +226,8 @@ def run(
     `max_crawl_delay`: Leave a host whose Crawl-delay is longer (seconds).
 
     `timeout`: Seconds of a whole exchange.
+
+    `render_timeout`: Seconds to render one page.
 
     `connect_timeout`: Seconds to connect.
 
@@ -278,6 +287,8 @@ def stream(
     connect_to: str = "",
     contact: str = "",
     robots: bool = True,
+    render: Literal["auto", "always", "never"] = "auto",
+    chromium: str = "",
     noai: bool = False,
     agent: str = "",
     header: str | Sequence[str] = (),
@@ -297,6 +308,7 @@ def stream(
     robots_max_age: float = 86400.0,
     max_crawl_delay: float = 60.0,
     timeout: float = 30.0,
+    render_timeout: float = 30.0,
     connect_timeout: float = 10.0,
     body_limit: int = 10485760,
     ratio_limit: float = 200.0,

@@ -28,11 +28,13 @@ def captured(exchange: Exchange) -> Captured:
         _request(exchange),
         _response(exchange),
         _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
+        None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
     )
 
 
 def read_body(path: Path, place: Place, size: int) -> bytes:
-    """The body of an exchange that was archived without a cut, decompressed: `size` bytes.
+    """The body of an exchange that was archived without a cut, decompressed, or what a browser made
+    of it: `size` bytes.
 
     Raises InputError where the archive in the run's folder is damaged, or the place is not in it.
     """

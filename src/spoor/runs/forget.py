@@ -142,6 +142,8 @@ def _forget(
             del ends[old]
             ends[name] = size
         db.execute("UPDATE ends SET warc = ?", (json.dumps(ends),))
+        tickets = f"SELECT ticket FROM pages WHERE url IN ({marks})"
+        db.execute(f"DELETE FROM renders WHERE ticket IN ({tickets})", tuple(urls))
         for table in ("pages", "failures"):
             gone = db.execute(f"DELETE FROM {table} WHERE url IN ({marks})", tuple(urls)).rowcount
             setattr(told, table, getattr(told, table) + gone)

@@ -124,9 +124,10 @@ class Journal:
                 row = page_row(reply.page)
             else:
                 row = Source.values(exchange, reply.page.modified)
-                row[_BODY] = len(exchange.body)
-                if place is None or exchange.truncated or not exchange.body:
-                    self._bodies.append(exchange.body)
+                document = exchange.document
+                row[_BODY] = len(document)
+                if place is None or exchange.truncated or not document:
+                    self._bodies.append(document)
                 else:
                     # It stands in the archive, which is on the disk before this is.
                     row.append([place.file, place.offset, place.length])

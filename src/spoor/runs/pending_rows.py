@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
 from spoor.runs.recovery import Ends
+from spoor.runs.renders import RenderRow
 from spoor.runs.rows import PageRow
 from spoor.types import Revision
 
@@ -29,6 +30,7 @@ class PendingRows:
     notes: dict[str, str] = field(default_factory=dict)
     validators: dict[str, tuple[str, str]] = field(default_factory=dict)
     """URL → (ETag, Last-Modified) of its newest document."""
+    renders: list[RenderRow] = field(default_factory=list)
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
 
@@ -69,6 +71,11 @@ class PendingRows:
         if self.validators:
             pairs = [(url, *pair) for url, pair in self.validators.items()]
             db.executemany("INSERT OR REPLACE INTO validators VALUES (?, ?, ?)", pairs)
+        if self.renders:
+            marks = ", ".join("?" * len(fields(RenderRow)))
+            db.executemany(
+                f"INSERT OR REPLACE INTO renders VALUES ({marks})", map(astuple, self.renders)
+            )
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 

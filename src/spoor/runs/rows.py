@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor.errors import InputError
 from spoor.runs import files
+
+if TYPE_CHECKING:
+    from spoor.runs.renders import RenderRow
 
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
@@ -55,6 +58,8 @@ class PageRow:
     """Which shard fetched it; None in a run without shards."""
     number: int = 0
     """Stays the same whatever is added to the run; `seq`, where there are no shards."""
+    rendered: RenderRow | None = None
+    """Where whoever reads it asked for that."""
 
     @classmethod
     def of(cls, row: sqlite3.Row | Mapping[str, Any]) -> PageRow:

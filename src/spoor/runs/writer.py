@@ -41,6 +41,7 @@ from spoor.runs.recovery import (
     telling,
     write_mark,
 )
+from spoor.runs.renders import RenderRow
 from spoor.runs.saved_files import save, save_archived
 from spoor.runs.schema import (
     ADDED,
@@ -247,6 +248,10 @@ class RunWriter:
         """Note something for readers of the run; durable with the next commit."""
         self._rows.notes[name] = value
 
+    def note_render(self, row: RenderRow) -> None:
+        """Note what a render brought; durable with the next commit."""
+        self._rows.renders.append(row)
+
     def verdicts(self) -> list[bool]:
         """Whether each page committed so far was judged relevant, in order."""
         return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
@@ -310,7 +315,7 @@ class RunWriter:
         """Archive one exchange; where, if at all. Of a document its validators are kept, too."""
         if exchange.status == 200 and (found := Validators.of(exchange.headers)) is not None:
             self._rows.validators[exchange.url] = found.etag, found.last_modified
-        self._body = exchange.body if self.settings.save_files else b""
+        self._body = exchange.document if self.settings.save_files else b""
         if self._warc is None:
             return None
         try:

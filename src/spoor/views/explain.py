@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from spoor.errors import InputError
 from spoor.learn.state import read
 from spoor.protocols import Explains
 from spoor.runs.reader import Run
+from spoor.runs.renders import render_of
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink
 from spoor.types import Task
@@ -85,7 +86,9 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
     except ValueError as error:
         raise InputError(str(error)) from None
     run = Run(path)
-    known = run.page(url) or run.failure(url) or run.open_link(url)
+    if (page := run.page(url)) is not None:
+        return replace(page, rendered=render_of(path, page))
+    known = run.failure(url) or run.open_link(url)
     if known is None:
         raise InputError(f"{path} never requested {url}, and it is no open link")
     return known
@@ -100,6 +103,8 @@ def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
         del values["shard"], values["number"]
     values = {("at" if name == "time" else name): value for name, value in values.items()}
     if isinstance(row, PageRow):
+        if row.rendered is None:
+            del values["rendered"]
         values |= {"relevant": int(row.relevant), "flags": " ".join(row.flags)}
     return {**values, "fetched": isinstance(row, PageRow)}
 
@@ -123,6 +128,7 @@ def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
         row.url,
         f"  page {row.seq} of {place}, {verdict}, score {row.score:.2f}",
         *_reasons(row.why),
+        *([] if row.rendered is None else [f"  {row.rendered.in_words}"]),
         "  chosen because of",
         *_reasons(row.choice_why),
         *([] if certain else [f"    with probability {row.probability:.3g}"]),

@@ -16,6 +16,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.reader import Run, policy_learns
+from spoor.runs.renders import RenderTotals, render_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
 from spoor.views.html import render
@@ -136,7 +137,7 @@ class Reporter:
         return RunReport(
             title=f"Crawl for “{self._topic}”",
             lead=f"Policy {settings.policy}, from {seeds}{ended}",
-            numbers=_numbers(sums, known, budget),
+            numbers=[*_numbers(sums, known, budget), *_rendered(render_totals(run.path))],
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
             wish=self._wish,
@@ -210,6 +211,10 @@ def _numbers(sums: Sums, known: Snapshot | None, budget: int) -> list[tuple[str,
         if known.open_links is not None:
             numbers.append(("open links", f"{known.open_links:,}"))
     return numbers
+
+
+def _rendered(totals: RenderTotals) -> list[tuple[str, str]]:
+    return [("rendered", str(totals))] if totals.pages else []
 
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:

@@ -14,6 +14,30 @@ from spoor.web.urls import Joiner
 
 MIB = 1 << 20
 
+RENDERED_TYPE = "text/html; charset=utf-8"
+"""Of a rendered document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a browser made of a page."""
+
+    html: bytes
+    """Its document after its scripts ran, as UTF-8; empty where that failed."""
+    seconds: float
+    requests: int = 0
+    """Sent for its scripts and data."""
+    received: int = 0
+    """Bytes of their bodies."""
+    held_back: int = 0
+    """Requests of the page that the rules of the crawl forbid."""
+    failed: str = ""
+    """Why there is no document."""
+    why: str = ""
+    """Why it was rendered."""
+    arm: tuple[str, str, str] = ("", "", "")
+    """Host, shape of the URL, and what the plain page lacks (`spoor.rendering.value`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -39,6 +63,18 @@ class Exchange:
     """The request was for a sitemap."""
     sitemaps: tuple[str, ...] = ()
     """Sitemaps of its host, where this is the first page fetched from it."""
+    rendered: Rendered | None = None
+    """None where no browser was asked."""
+
+    @property
+    def document(self) -> bytes:
+        """What the page is made of: the rendered document, where there is one, or the body."""
+        return self.body if self.rendered is None or not self.rendered.html else self.rendered.html
+
+    @property
+    def media_type(self) -> str:
+        """The Content-Type of `document`."""
+        return self.header("Content-Type") if self.document is self.body else RENDERED_TYPE
 
     def header(self, name: str) -> str:
         """The values of a header as text, joined by commas; empty where there is none."""
@@ -91,8 +127,8 @@ class Source:
         """Of its fields, in their order."""
         return [
             exchange.url,
-            exchange.body,
-            exchange.header("Content-Type"),
+            exchange.document,
+            exchange.media_type,
             exchange.status,
             exchange.began,
             bool(exchange.truncated),

@@ -14,6 +14,8 @@ from spoor.formats.exporters.columns import Options, Row
 _HEAD = 1 << 16
 """Bytes of a record, decompressed, in which its headers and those of HTTP have to end."""
 
+_CONVERSION = b"\r\nWARC-Type: conversion\r\n"
+
 _FIRST_READ, _LATER_READ = 1 << 12, 1 << 16
 """Most records are small: what is read beyond one is read again."""
 
@@ -80,7 +82,8 @@ class Archives:
                     head, member = _member(source, offset)
                 except EOFError:  # the last one, or one that is being written
                     return
-                if b"\r\nWARC-Concurrent-To: " not in _warc_headers(head):
+                headers = _warc_headers(head)
+                if not (b"\r\nWARC-Concurrent-To: " in headers or _CONVERSION in headers):
                     self._ahead = offset, head, member
                     return
 

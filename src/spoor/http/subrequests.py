@@ -1,0 +1,89 @@
+"""Requests of pages in a browser, by the rules of every other request of the crawl."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import count
+
+from spoor.http.client import Client
+from spoor.http.host_queues import HostQueues
+from spoor.http.robots import RobotsFetcher, is_allowed
+from spoor.politeness import REDIRECTS
+from spoor.protocols import Politeness
+from spoor.rendering.browser import HeldBackError
+from spoor.types import NO_PARENT, Choice, Fetch
+from spoor.web.exchange import Exchange
+from spoor.web.urls import canonical, host
+
+KEPT = 32 << 20
+"""Bytes of replies that are kept for the next page: pages of one host have the same scripts."""
+_LARGEST = 4 << 20
+_HOPS = 5
+
+
+class Subrequests:
+    """Scripts and data for pages that are rendered.
+
+    Each goes through `client`, so through the address guard and its limits; waits for its host's
+    turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). Scripts may come
+    from any host, data only from those that are `in_scope`. Redirects are followed so too.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        queues: HostQueues,
+        robots: RobotsFetcher | None,
+        hosts: Politeness,
+        in_scope: Callable[[str], bool],
+        wall: Callable[[], float],
+    ) -> None:
+        self._client = client
+        self._queues = queues
+        self._robots = robots
+        self._hosts = hosts
+        self._in_scope = in_scope
+        self._wall = wall
+        self._tickets = count(-2, -1)  # those of the crawl are positive
+        self._kept: OrderedDict[str, Exchange] = OrderedDict()
+        self._size = 0
+        self.sent = 0
+        """Requests so far."""
+
+    async def load(self, url: str, kind: str) -> Exchange:
+        """The reply to a request of a page. Raises HeldBackError, and as `Client.get` does."""
+        first = url = canonical(url)
+        if (known := self._kept.get(first)) is not None:
+            self._kept.move_to_end(first)
+            return known
+        for _ in range(_HOPS):
+            reply = await self._get(url, kind)
+            if reply.status not in REDIRECTS or "Location" not in reply.headers:
+                break
+            url = canonical(reply.header("Location"), url)
+        if reply.status == 200 and not reply.truncated:
+            self._keep(first, reply)
+        return reply
+
+    async def _get(self, url: str, kind: str) -> Exchange:
+        if kind != "script" and not self._in_scope(url):
+            raise HeldBackError(f"{host(url)} is out of scope")
+        fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
+        if self._robots is not None:
+            rules = await self._robots.rules(fetch)
+            if not await is_allowed(rules, url):
+                raise HeldBackError("robots.txt forbids it")
+        async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
+            self.sent += 1
+            return await self._client.get(url, self._wall())
+
+    def _keep(self, url: str, reply: Exchange) -> None:
+        if len(reply.body) > _LARGEST or "no-store" in reply.header("Cache-Control").lower():
+            return
+        before = self._kept.pop(url, None)
+        self._size += len(reply.body) - (0 if before is None else len(before.body))
+        self._kept[url] = reply
+        while self._size > KEPT:
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= len(oldest.body)

@@ -1,0 +1,206 @@
+"""Which pages of a crawl are rendered, and what that brought."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from typing import NamedTuple
+
+from spoor.errors import InputError
+from spoor.rendering import browser
+from spoor.rendering.browser import Browser
+from spoor.rendering.lacks import SCRIPTS, lacks, shape
+from spoor.rendering.value import Arm, Brought, RenderValues, is_text
+from spoor.runs.renders import RenderRow, RenderTotals
+from spoor.settings import Settings
+from spoor.types import Deferred, Fetch, Outcome, Page
+from spoor.web.exchange import Exchange, Rendered
+
+MOST_LINKS = 1_000
+"""Links of a rendered page that are looked up."""
+_ANSWERED = range(200, 300)
+
+
+class _Plain(NamedTuple):
+    """A page as it came, beside which the rendered one is held."""
+
+    urls: frozenset[str]
+    words: frozenset[str]
+
+
+class Renders:
+    """Renders pages as `settings.render` says.
+
+    `known` says whether the crawl knows a URL, `harvest` the share of its pages that is relevant;
+    `note` is called with what each render brought, in the turn of its page. `earlier`: what was
+    noted by processes before this one. `later`: links enter the crawl some time after their page
+    (`spoor.protocols.LookAhead`). Raises InputError where all pages are to be rendered and
+    nothing is there to do it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        known: Callable[[str], bool],
+        harvest: Callable[[], float],
+        note: Callable[[RenderRow], None],
+        later: bool = False,
+        earlier: Iterable[RenderRow] = (),
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        browser.require_browser(settings.render, settings.chromium)
+        self._settings = settings
+        self._known, self._harvest, self._note = known, harvest, note
+        self._report, self._later = report, later
+        self._values = RenderValues()
+        self._lock = threading.Lock()
+        """Pages are chosen in the loop's thread, and learned from in that of the turn."""
+        self._plain: dict[int, _Plain] = {}
+        self._brought_last: dict[Arm, frozenset[str]] = {}
+        """Words that the last render of its kind brought: what each brings again is no text."""
+        self._waiting: list[asyncio.Future[None]] = []
+        self._browser: Browser | None = None
+        self._able = settings.render == "always" or browser.is_installed()
+        self._load: browser.Load | None = None
+        self.totals = RenderTotals()
+        self.unrendered = 0
+        """Pages that show little without JavaScript, and nothing was there to render them."""
+        for row in earlier:
+            self.totals.add(RenderTotals.of(row))
+            arm = Arm(row.host, row.shape, row.lack)
+            self._values.again(arm, row.gain, Brought(row.links, row.text, row.relevant))
+
+    def open(self, load: browser.Load) -> None:
+        """Pages may come; `load` brings what they ask for. The browser starts with the first one
+        that is rendered."""
+        self._load = load
+        settings = self._settings
+        self._loop = asyncio.get_running_loop()
+        self._browser = Browser(
+            settings.chromium,
+            user_agent=settings.user_agent,
+            timeout=settings.render_timeout,
+            body_limit=settings.body_limit,
+            report=self._report,
+        )
+
+    def as_json(self) -> dict[str, float]:
+        """What rendering took and brought in all, for `--json`."""
+        return {**asdict(self.totals), "unrendered": self.unrendered}
+
+    async def close(self) -> None:
+        """End the browser."""
+        if self._browser is not None:
+            await self._browser.close()
+
+    async def rendered(self, fetch: Fetch, exchange: Exchange, page: Page) -> Exchange:
+        """An exchange with what a browser made of it, where that pays; `page` is its page as it
+        came."""
+        if "not-html" in page.flags or exchange.truncated or exchange.status not in _ANSWERED:
+            return exchange
+        if self._settings.render == "always":
+            lack = lacks(exchange.body, page) or "no script"
+            arm, why = Arm(fetch.host, shape(exchange.url), lack), "all pages are rendered"
+            with self._lock:
+                self._values.begin(arm)
+        else:
+            with self._lock:
+                if self._values.settled(fetch.host):
+                    return exchange
+            lack = lacks(exchange.body, page)
+            arm = Arm(fetch.host, shape(exchange.url), lack)
+            why = await self._decided(arm) if lack else ""
+        if not why:
+            return exchange
+        return await self._by_browser(fetch, exchange, page, arm, why)
+
+    async def _decided(self, arm: Arm) -> str:
+        """Why a page is to be rendered; empty where it is not."""
+        if not self._able:
+            self.unrendered += arm.lack != SCRIPTS
+            return ""
+        while True:
+            with self._lock:
+                decision = self._values.decide(arm)
+                if decision.action != "wait":
+                    return decision.why
+                learned = self._loop.create_future()
+                self._waiting.append(learned)
+            await learned
+
+    async def _by_browser(
+        self, fetch: Fetch, exchange: Exchange, page: Page, arm: Arm, why: str
+    ) -> Exchange:
+        assert self._browser is not None
+        assert self._load is not None
+        try:
+            made = await self._browser.render(exchange, self._load)
+        except BaseException as error:
+            with self._lock:
+                self._values.cancel(arm)
+            self._wake()
+            if not isinstance(error, InputError) or self._settings.render == "always":
+                raise
+            self._able = False
+            self._report(f"no page is rendered: {error}")
+            return exchange
+        urls = frozenset(link.url for link in page.links)
+        self._plain[fetch.ticket] = _Plain(urls, frozenset(page.text.split()))
+        return replace(exchange, rendered=replace(made, why=why, arm=arm))
+
+    def _wake(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for learned in waiting:
+            if not learned.done():
+                learned.set_result(None)
+
+    def receive(
+        self, fetch: Fetch, rendered: Rendered, page: Page | None, receive: Callable[[], _Step]
+    ) -> _Step:
+        """Receive a reply that was rendered, whose page is this, and learn what that brought."""
+        plain = self._plain.pop(fetch.ticket, _Plain(frozenset(), frozenset()))
+        arm = Arm(*rendered.arm)
+        new: list[str] = []
+        if page is not None and rendered.html:
+            others = {link.url for link in page.links} - plain.urls
+            new = [url for url in sorted(others)[:MOST_LINKS] if not self._known(url)]
+        step = receive()
+        brought, words = Brought(), 0
+        if page is not None and rendered.html:
+            came = frozenset(page.text.split()) - plain.words
+            words = len(came - self._brought_last.get(arm, frozenset()))
+            self._brought_last[arm] = came
+            if len(self._brought_last) > MOST_LINKS:
+                del self._brought_last[next(iter(self._brought_last))]
+            judged = step.judgement if isinstance(step, Outcome) else None
+            text = is_text(words, len(plain.words))
+            entered = len(new) if self._later else sum(map(self._known, new))
+            brought = Brought(entered, text, text and judged is not None and judged.relevant)
+        with self._lock:
+            gain = self._values.learn(arm, brought, self._harvest())
+        self._loop.call_soon_threadsafe(self._wake)
+        row = RenderRow(
+            fetch.ticket,
+            *arm,
+            rendered.why,
+            brought.links,
+            words,
+            brought.text,
+            brought.relevant,
+            gain,
+            rendered.seconds,
+            rendered.requests,
+            rendered.received,
+            rendered.held_back,
+            rendered.failed,
+        )
+        self.totals.add(RenderTotals.of(row))
+        self._note(row)
+        return step
+
+
+_Step = Outcome | Deferred

@@ -1,0 +1,1 @@
+"""Renders pages in a browser where that pays."""

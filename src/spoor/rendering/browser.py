@@ -1,0 +1,458 @@
+"""A headless Chromium that renders pages and sends nothing itself.
+
+Every request of a page is intercepted: the page itself is answered with the reply that the crawl
+has, its scripts and data with what the given `Load` brings, style sheets with nothing; all else is
+refused. Beneath, the browser knows no name and has a proxy that does not exist, so that a request
+that were not intercepted would not leave the machine either. No page outlives its rendering, and no
+profile the browser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spoor.distribution import import_extra
+from spoor.errors import InputError
+from spoor.rendering import page_scripts
+from spoor.web.exchange import Exchange, Rendered
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as Chromium
+    from playwright.async_api import BrowserContext, Page, Playwright, Route
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
+"""What a Chromium on PATH may be called."""
+
+AT_A_TIME = 2
+"""Pages that are rendered at a time."""
+MOST_REQUESTS = 60
+"""Of one page."""
+MOST_BYTES = 32 << 20
+"""That these bring."""
+MEMORY = 1 << 30
+"""Bytes that all processes of the browser may hold together; the page that has most of them is
+ended beyond."""
+_HEAP = 384
+"""MB that the scripts of one page may hold."""
+PAGES = 500
+"""Pages after which the browser is started anew: it grows."""
+_QUIET = 0.25
+"""Seconds without a request and without a new element after which a page counts as complete."""
+_SCROLLS = 8
+_STEP = 0.05
+_START = 60.0
+"""Seconds that the browser has to start."""
+_CLOSE = 3.0
+"""Seconds that a page, or the browser, has to close before it is ended."""
+
+_ARGUMENTS = (
+    "--proxy-server=http://127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--disable-dev-shm-usage",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    f"--js-flags=--max-old-space-size={_HEAP}",
+)
+
+_LOADED = frozenset({"script", "xhr", "fetch"})
+"""Kinds of requests that are sent."""
+_METHODS = frozenset({"GET", "HEAD"})
+_LEFT_OUT = frozenset({"image", "media", "font", "texttrack", "manifest"})
+"""Kinds that a page is complete without."""
+_HEADERS = frozenset(
+    "content-type access-control-allow-origin access-control-allow-credentials "
+    "access-control-expose-headers x-total-count link etag last-modified".split()
+)
+"""Headers of replies that scripts may see. Cookies are none of theirs."""
+
+
+class HeldBackError(Exception):
+    """A request that the rules of the crawl forbid."""
+
+
+Load = Callable[[str, str], Awaitable[Exchange]]
+"""(URL, kind) → the reply, by the rules of the crawl. Raises HeldBackError, and what a request
+raises."""
+
+
+def chromium_at(path: str) -> str | None:
+    """The program at a path; where that is empty, of the first of `NAMES` on PATH, or None for the
+    one that Playwright has installed. Raises InputError where there is none."""
+    if path:
+        found = shutil.which(path)
+        if found is None:
+            raise InputError(f"--chromium {path!r} is no program; give the path of a Chromium")
+        return found
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    own = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright"
+    if found is None and not any(Path(own).glob("chromium*")):
+        raise InputError(
+            "no Chromium is on PATH; install one (Debian: apt install chromium), or give "
+            "--chromium PATH, or --render never"
+        )
+    return found
+
+
+def is_installed() -> bool:
+    """Whether the extra `render` is."""
+    return find_spec("playwright") is not None
+
+
+def require_browser(render: str, path: str) -> None:
+    """Raises InputError where all pages are to be rendered, or a Chromium is named, and there is
+    nothing to render with."""
+    if render == "always" or (path and render != "never"):
+        import_extra("render", "Rendering", "playwright")
+        chromium_at(path)
+
+
+class BrowserLostError(Exception):
+    """The browser is gone, not by a fault that is known to be the page's."""
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One page in the browser, and what it asked for."""
+
+    exchange: Exchange
+    load: Load
+    most: int
+    opened: bool = False
+    requests: int = 0
+    received: int = 0
+    held_back: int = 0
+    crashed: bool = False
+    answers: set[asyncio.Task[None]] = field(default_factory=set)
+    """Requests that are being answered."""
+    leads_to: list[str] = field(default_factory=list)
+    """Where its scripts wanted to go."""
+
+
+class Browser:
+    """Chromium, started with the first page. `report` is called once with a line about its sandbox,
+    where that is off."""
+
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        user_agent: str,
+        timeout: float,
+        body_limit: int,
+        memory: int = MEMORY,
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._path = path
+        self._user_agent = user_agent
+        self._timeout = timeout
+        self._body_limit = body_limit
+        self._memory = memory
+        self._report = report
+        self._playwright: Playwright | None = None
+        self._chromium: Chromium | None = None
+        self._mark = f"--spoor={os.getpid()}-{id(self)}"
+        """An argument that Chromium does not know, by which its processes are found."""
+        self._pages = 0
+        self._open = 0
+        self._starting = asyncio.Lock()
+        self._places = asyncio.Semaphore(AT_A_TIME)
+        self.starts = 0
+        """How often the browser was started."""
+
+    async def render(self, exchange: Exchange, load: Load) -> Rendered:
+        """The document that a page becomes in at most `timeout` seconds, or why there is none: a
+        page that hangs, crashes or takes too much memory costs itself only. A browser that is gone
+        is started again, and the page rendered once more. Raises InputError where no browser can be
+        started."""
+        async with self._places:
+            for attempt in (1, 2):
+                visit = _Visit(exchange, load, self._body_limit)
+                began = asyncio.get_running_loop().time()
+                html, failed = b"", ""
+                try:
+                    chromium = await self._started()
+                    self._open += 1
+                    try:
+                        html, failed = await self._visited(chromium, visit)
+                    finally:
+                        self._open -= 1
+                except BrowserLostError:
+                    await self._end()
+                    if attempt == 1:
+                        continue
+                    failed = "it ends the browser"
+                break
+        seconds = asyncio.get_running_loop().time() - began
+        counts = visit.requests, visit.received, visit.held_back
+        return Rendered(html, seconds, *counts, failed)
+
+    # -- the browser
+
+    async def _started(self) -> Chromium:
+        async with self._starting:
+            if self._pages >= PAGES and not self._open:
+                await self._end()
+            if self._chromium is None or not self._chromium.is_connected():
+                await self._end()
+                self._chromium = await self._start()
+                self._pages = 0
+                self.starts += 1
+            self._pages += 1
+            return self._chromium
+
+    async def _start(self) -> Chromium:
+        (api,) = import_extra("render", "Rendering", "playwright.async_api")
+        program, is_root = chromium_at(self._path), os.geteuid() == 0
+        if is_root and not self.starts:
+            self._report("Chromium runs without its sandbox, since this is root; see the guide")
+        try:
+            async with asyncio.timeout(_START):
+                self._playwright = await api.async_playwright().start()
+                chromium: Chromium = await self._playwright.chromium.launch(
+                    executable_path=program,
+                    args=[*_ARGUMENTS, self._mark],
+                    chromium_sandbox=not is_root,
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+                return chromium
+        except (api.Error, TimeoutError, OSError) as error:
+            await self._end()
+            line = next(iter(str(error).strip().splitlines()), "") or "no answer"
+            raise InputError(
+                f"Chromium cannot be started ({line[:200]}); see the guide of rendering, or give "
+                "--render never"
+            ) from error
+
+    async def _end(self) -> None:
+        chromium, self._chromium = self._chromium, None
+        playwright, self._playwright = self._playwright, None
+        tree = await asyncio.to_thread(_tree, self._mark) if playwright is not None else []
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CLOSE):
+                if chromium is not None and chromium.is_connected():
+                    await chromium.close()
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CLOSE):
+                if playwright is not None:
+                    await playwright.stop()
+        # What has ended did so within `_CLOSE`: its number is not another's yet.
+        for process, *_ in tree:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+
+    async def close(self) -> None:
+        """End the browser, whatever its pages do."""
+        await asyncio.shield(self._end())
+
+    # -- one page
+
+    async def _visited(self, chromium: Chromium, visit: _Visit) -> tuple[bytes, str]:
+        """The document, or why there is none."""
+        from playwright.async_api import Error
+
+        context: BrowserContext | None = None
+        watching = asyncio.create_task(self._watch_memory())
+        try:
+            async with asyncio.timeout(self._timeout + _CLOSE):
+                context = await chromium.new_context(
+                    user_agent=self._user_agent,
+                    service_workers="block",
+                    accept_downloads=False,
+                    viewport={"width": 1280, "height": 2000},
+                )
+                return await self._document(context, visit)
+        except TimeoutError:
+            return b"", f"its scripts take over {self._timeout:g} s"
+        except Error as error:
+            if visit.crashed:
+                return b"", "it crashes, or takes too much memory"
+            if not chromium.is_connected():
+                raise BrowserLostError from error
+            return b"", f"Chromium gave it up: {str(error).splitlines()[0][:120]}"
+        except Exception as error:
+            # Playwright has other errors where its own process is gone.
+            if not chromium.is_connected() or "closed" in str(error):
+                raise BrowserLostError from error
+            raise
+        finally:
+            for task in (watching, *visit.answers):
+                task.cancel()
+            if context is not None and not await _closed(context):
+                # A page that does not close holds a process that never rests.
+                await self._end()
+
+    async def _document(self, context: BrowserContext, visit: _Visit) -> tuple[bytes, str]:
+        async def answered(route: Route) -> None:
+            try:
+                await _answer(route, visit)
+            except Exception:
+                # The page is gone, or the request failed: its page goes on without.
+                with contextlib.suppress(Exception):
+                    await route.abort("failed")
+
+        def answer(route: Route) -> None:
+            task = asyncio.ensure_future(answered(route))
+            visit.answers.add(task)
+            task.add_done_callback(visit.answers.discard)
+
+        await context.add_init_script(page_scripts.NO_PEERS)
+        await context.route("**/*", answer)
+        await context.route_web_socket("**/*", lambda socket: None)
+        page = await context.new_page()
+        context.on("page", lambda other: asyncio.ensure_future(_shut(other)))
+        page.on("crash", lambda *_: setattr(visit, "crashed", True))
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._timeout
+        await page.goto(visit.exchange.url, wait_until="commit", timeout=self._timeout * 1000)
+        tab = await context.new_cdp_session(page)
+        frame = (await tab.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+        world = {"frameId": frame, "worldName": "spoor"}
+
+        async def ask(script: str) -> Any:
+            # Made anew each time: a world ends with its document.
+            made = await tab.send("Page.createIsolatedWorld", world)
+            asked = {"expression": script, "contextId": made["executionContextId"]}
+            told = await tab.send("Runtime.evaluate", {**asked, "returnByValue": True})
+            return told["result"].get("value")
+
+        try:
+            async with asyncio.timeout_at(until):
+                await _complete(ask, visit)
+            cut = False
+        except TimeoutError:
+            cut = True
+        # One that hangs does not answer any more; one that is slow is taken as it is.
+        async with asyncio.timeout(_CLOSE):
+            html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
+        if cut and "<" not in html:
+            raise TimeoutError
+        return _marked(html, visit.leads_to).encode("utf-8", "replace")[: 4 * visit.most], ""
+
+    async def _watch_memory(self) -> None:
+        """End the page that takes most where the browser takes too much."""
+        while True:
+            await asyncio.sleep(0.5)
+            tree = await asyncio.to_thread(_tree, self._mark)
+            if sum(size for _, size, _ in tree) > self._memory:
+                pages = [(size, process) for process, size, kind in tree if kind == "renderer"]
+                if pages:
+                    with contextlib.suppress(OSError):
+                        os.kill(max(pages)[1], signal.SIGKILL)
+
+
+async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None:
+    """Wait until a page neither asks for anything nor grows, at its end too."""
+    loop = asyncio.get_running_loop()
+    size, since, scrolls, scrolled_at = -1, loop.time(), 0, -1
+    while True:
+        await asyncio.sleep(_STEP)
+        now = await ask(page_scripts.SIZE)
+        ready = await ask(page_scripts.READY) != "loading"
+        if now != size or visit.answers or not ready:
+            size, since = now, loop.time()
+        elif loop.time() - since >= _QUIET:
+            if scrolls >= _SCROLLS or scrolled_at == size:
+                return
+            scrolls, scrolled_at, since = scrolls + 1, size, loop.time()
+            await ask(page_scripts.SCROLL)
+
+
+async def _answer(route: Route, visit: _Visit) -> None:
+    request = route.request
+    url, kind = request.url, request.resource_type
+    if request.is_navigation_request():
+        if not visit.opened and url.partition("#")[0] == visit.exchange.url.partition("#")[0]:
+            visit.opened = True
+            await _fulfil(route, visit.exchange)
+            return
+        # A frame is a link, and so is where a script wants to go.
+        if len(visit.leads_to) < 4 and request.frame.parent_frame is None:
+            visit.leads_to.append(url)
+        await route.abort("aborted")
+        return
+    if kind == "stylesheet":
+        await route.fulfill(status=200, content_type="text/css", body="")
+        return
+    if kind in _LEFT_OUT:
+        await route.abort("blockedbyclient")
+        return
+    over = visit.requests >= MOST_REQUESTS or visit.received > MOST_BYTES
+    if kind not in _LOADED or request.method not in _METHODS or over:
+        visit.held_back += 1
+        await route.abort("blockedbyclient")
+        return
+    visit.requests += 1
+    try:
+        reply = await visit.load(url, kind)
+    except HeldBackError:
+        visit.requests -= 1
+        visit.held_back += 1
+        await route.abort("blockedbyclient")
+        return
+    visit.received += len(reply.body)
+    await _fulfil(route, reply)
+
+
+async def _fulfil(route: Route, reply: Exchange) -> None:
+    headers = {
+        name.lower(): value for name, value in reply.headers.items() if name.lower() in _HEADERS
+    }
+    await route.fulfill(status=reply.status, headers=headers, body=reply.body)
+
+
+async def _shut(page: Page) -> None:
+    with contextlib.suppress(Exception):
+        await page.close()
+
+
+async def _closed(context: BrowserContext) -> bool:
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_CLOSE):
+            await context.close()
+            return True
+    return False
+
+
+def _marked(html: str, leads_to: list[str]) -> str:
+    """A document with where its scripts wanted to go, as a page without scripts says it."""
+    marks = "".join(
+        f'<meta http-equiv="refresh" content="0; url={escape(url)}">' for url in leads_to
+    )
+    return f"<!doctype html>{marks}{html}" if marks else f"<!doctype html>{html}"
+
+
+def _tree(mark: str) -> list[tuple[int, int, str]]:
+    """(process, bytes it holds alone, what it is for) of the browser with this mark among its
+    arguments; empty where the system does not say."""
+    below: dict[int, list[int]] = {}
+    root = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            below.setdefault(parent, []).append(int(entry.name))
+            if mark.encode() in (entry / "cmdline").read_bytes():
+                root = root or int(entry.name)
+    found, left = [], [root] if root else []
+    while left:
+        process = left.pop()
+        left += below.get(process, ())
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            _, held, shared, *_ = Path(f"/proc/{process}/statm").read_text().split()
+            kind = next((w[7:].decode() for w in words if w.startswith(b"--type=")), "browser")
+            found.append((process, (int(held) - int(shared)) * os.sysconf("SC_PAGE_SIZE"), kind))
+    return found

@@ -1,0 +1,38 @@
+"""What is run in a page, in a world of its own, which the page's scripts neither see nor change."""
+
+from __future__ import annotations
+
+SIZE = "document.documentElement ? document.documentElement.getElementsByTagName('*').length : 0"
+"""How many elements there are: whether the page still changes."""
+
+READY = "document.readyState"
+
+SCROLL = """(() => {
+  const page = document.scrollingElement || document.documentElement;
+  if (page) page.scrollTo(0, page.scrollHeight);
+})()"""
+"""To the end, so that lists that load as they are looked at go on."""
+
+DOCUMENT = """(limit => {
+  const top = document.documentElement;
+  if (!top) return "";
+  const hosts = [];
+  const look = root => {
+    for (const one of root.querySelectorAll("*"))
+      if (one.shadowRoot && hosts.length < 2000) { hosts.push(one); look(one.shadowRoot); }
+  };
+  look(document);
+  for (const host of hosts.reverse()) {
+    const box = document.createElement("div");
+    for (const node of host.shadowRoot.childNodes) box.append(node.cloneNode(true));
+    host.append(box);
+  }
+  return top.outerHTML.slice(0, limit);
+})(%d)"""
+"""The document as HTML, open shadow trees among the children of their hosts."""
+
+NO_PEERS = """
+for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "SharedWorker"])
+  delete globalThis[name];
+"""
+"""Run before the page's own scripts: what reaches the network in other ways than by requests."""
