@@ -171,8 +171,9 @@ def test_its_crawlers_fetch_what_is_wanted_first(site: Loopback, kind: Any) -> N
     ours = asyncio.run(crawl("best-first"))
     assert 20 <= len(ours) <= 30
     assert json.dumps(ours)
-    assert found(ours) > 12, "of 24 that there are; breadth-first finds 4 or 5 of them"
-    assert all("kilns" in one["url"] for one in ours[1:] if one["relevant"])
+    assert sum("kilns" in one["url"] for one in ours) > 12, (
+        "of 24 that there are; breadth-first finds 4 or 5 of them"
+    )
 
 
 OPTIONS: dict[str, Any] = {
