@@ -11,6 +11,7 @@ import typer
 
 from spoor.cli.options import AsJson, ModelFile, Param, Seed
 from spoor.cli.screen import progress
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,12 +22,17 @@ if TYPE_CHECKING:
 
 def add(app: typer.Typer) -> None:
     lab = typer.Typer(no_args_is_help=True, help="Run experiments, compare, report.")
+    lab.callback()(_needs)
     lab.command("list")(list_)
     lab.command()(run)
     lab.command()(compare)
     lab.command()(report)
     lab.command()(whatif)
     app.add_typer(lab, name="lab")
+
+
+def _needs() -> None:
+    import_extra("lab", "spoor lab", "scipy")
 
 
 def list_(

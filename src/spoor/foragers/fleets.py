@@ -14,7 +14,7 @@ from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Admit, Known
 from spoor.foragers.revisit import ChangeRate, RoundRobin
 from spoor.foragers.settings import FleetSettings
-from spoor.foragers.states import Describe
+from spoor.foragers.states import Describe, NoStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class FleetTask:
     hosts: Hosts = field(default_factory=Hosts)
 
 
-def _begin(task: FleetTask) -> tuple[Known, list[int]]:
+def _begin(task: FleetTask, *, states: bool = True) -> tuple[Known, list[int]]:
     if not task.seeds:
         raise InputError("a fleet needs a URL to begin at")
-    known = Known(task.describe, task.admit)
+    known = Known(task.describe if states else NoStates(), task.admit)
     return known, [known.number(url) for url in task.seeds]
 
 
@@ -94,7 +94,7 @@ def round_robin(
     task: FleetTask, *, identity: str = "url", new_hours: float = 24.0, abreast: int = 1
 ) -> Fleet:
     """No foragers: every known page in turn."""
-    known, _ = _begin(task)
+    known, _ = _begin(task, states=False)
     settings = _revisits(identity, new_hours, abreast)
     return Fleet(known, RoundRobin(known, settings, abreast=abreast), task.hosts)
 
@@ -108,7 +108,7 @@ def change_rate(
     abreast: int = 1,
 ) -> Fleet:
     """No foragers: pages by their estimated rates of change."""
-    known, _ = _begin(task)
+    known, _ = _begin(task, states=False)
     settings = _revisits(identity, new_hours, abreast)
     if batch < 2:
         raise InputError("a batch has at least 2 visits")

@@ -13,10 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.linalg import eigh
-from scipy.sparse import linalg
 
+from spoor.distribution import import_extra
 from spoor.types import Page, State
 from spoor.web.text import STOP_WORDS, stem, tokens
 
@@ -29,6 +27,10 @@ TOLERANCE = 1e-10
 
 Rows = Any
 """A sparse matrix with one row a document; its library's types say less than they cost."""
+
+
+def _sparse() -> Any:
+    return import_extra("lab", "clusters of pages", "scipy.sparse")[0]
 
 
 class Describe(Protocol):
@@ -63,6 +65,7 @@ def partition(documents: Rows, clusters: int) -> NDArray[np.int64]:
     documents' projections on its principal direction, until there are `clusters`, or no cluster
     can be split. Its cost is that of `_principal_projections`, once a split.
     """
+    sparse = _sparse()
     rows: Rows = sparse.csr_array(documents, dtype=float)
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
@@ -97,12 +100,15 @@ def _principal_projections(rows: Rows) -> NDArray[np.float64]:
     Up to `MOST_EXACT` rows by decomposition of their centred Gram matrix, O(rows³), above it by
     Lanczos to a relative residual of `TOLERANCE`.
     """
+    dense, sparse, linalg = import_extra(
+        "lab", "clusters of pages", "scipy.linalg", "scipy.sparse", "scipy.sparse.linalg"
+    )
     count = rows.shape[0]
     if count <= MOST_EXACT:
         gram = (rows @ rows.T).toarray()
         mean = gram.mean(axis=0)
         gram += mean.mean() - mean - mean[:, None]
-        _, vectors = eigh(gram, subset_by_index=[count - 1, count - 1])
+        _, vectors = dense.eigh(gram, subset_by_index=[count - 1, count - 1])
     else:
         turned: Rows = sparse.csr_array(rows.T)
 
@@ -174,6 +180,7 @@ class PrTFIDF:
         Without general texts every fifth document of the corpus replaces them. The vocabulary is
         the 20,000 words in most documents. Fewer documents than clusters leave clusters empty.
         """
+        sparse = _sparse()
         others = list(general) or list(corpus)[::5]
         often = Counter(word for text in corpus for word in set(text))
         vocabulary = sorted(often, key=lambda word: (-often[word], word))[:MOST_WORDS]
@@ -204,14 +211,31 @@ def _shares(texts: Sequence[Sequence[str]], rows: dict[str, int]) -> Rows:
         indices += counts
         data += [n / total for n in counts.values()]
         indptr.append(len(indices))
-    return sparse.csr_array((data, indices, indptr), shape=(len(texts), len(rows)))
+    return _sparse().csr_array((data, indices, indptr), shape=(len(texts), len(rows)))
 
 
 def _weighted(shares: Rows) -> Rows:
     """Times the inverse document frequency, which keeps common words from leading the split."""
     frequency = np.bincount(shares.indices, minlength=shares.shape[1])
     idf = np.log((1.0 + shares.shape[0]) / (1.0 + frequency))
+    sparse = _sparse()
     return sparse.csr_array(shares @ sparse.diags_array(idf))
+
+
+class NoStates:
+    """For fleets that look at no state."""
+
+    size = 0
+    settled = True
+
+    def __call__(self, page: Page) -> NDArray[np.float32]:
+        return np.zeros(0, dtype=np.float32)
+
+    def save(self) -> State:
+        return {}
+
+    def load(self, state: State) -> None:
+        pass
 
 
 class SelfTaught:

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spoor.types import State
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Floats = NDArray[np.float64]
 
@@ -141,28 +138,57 @@ def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
     return weights
 
 
-def matrix(
-    pages: Sequence[KeptPage], frequencies: Frequencies
-) -> tuple[sparse.csr_matrix, NDArray[np.uint32]]:
-    """The vectors of pages as rows, and the id of each column."""
-    from scipy import sparse  # takes longer to import than the rest of a refusal
+@dataclass(frozen=True, slots=True)
+class TermMatrix:
+    """Vectors of pages as the rows of a sparse matrix: the place and the weight of each entry."""
 
-    sizes = np.array([len(page.ids) for page in pages])
-    ids = np.concatenate([page.ids for page in pages]) if len(pages) else np.zeros(0, np.uint32)
-    often = np.concatenate([page.often for page in pages]) if len(pages) else np.zeros(0)
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    weight: Floats
+    ids: NDArray[np.uint32]
+    """The term or link of each column."""
+    pages: int
+
+    def sum_of_rows(self, shares: Floats) -> Floats:
+        """Of each column, over all rows: weight times the row's share, (pages,)."""
+        return np.bincount(self.column, self.weight * shares[self.row], len(self.ids)).astype(
+            np.float64
+        )
+
+    def times(self, weights: Floats) -> Floats:
+        """The product with a vector of columns: a number for each page."""
+        return np.bincount(self.row, self.weight * weights[self.column], self.pages).astype(
+            np.float64
+        )
+
+    def squares(self, chosen: NDArray[np.bool_]) -> Floats:
+        """Of each page the sum of the squares of its weights in chosen columns."""
+        return np.bincount(self.row, self.weight**2 * chosen[self.column], self.pages).astype(
+            np.float64
+        )
+
+    def often(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of the chosen pages have a weight in each column."""
+        there = chosen[self.row] & (self.weight > 0)
+        return np.bincount(self.column[there], minlength=len(self.ids))
+
+
+def matrix(pages: Sequence[KeptPage], frequencies: Frequencies) -> TermMatrix:
+    """The vectors of pages as rows. O(entries log entries)."""
+    sizes = np.array([len(page.ids) for page in pages], np.int64)
+    ids = np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)])
+    often = np.concatenate([np.zeros(0), *(page.often for page in pages)])
     columns, place = np.unique(ids, return_inverse=True)
     row = np.repeat(np.arange(len(pages)), sizes)
     begin = np.cumsum(sizes) - sizes
-    is_link = np.arange(len(ids)) - begin[row] >= np.array([page.terms for page in pages])[row]
+    terms = np.array([page.terms for page in pages], np.int64)
+    is_link = np.arange(len(ids)) - begin[row] >= terms[row]
     weights = (1.0 + np.log(often)) * frequencies.idf(columns)[place]
     block = 2 * row + is_link
     norms = np.sqrt(np.bincount(block, weights**2, minlength=2 * len(pages)))
     norms[norms == 0] = 1.0
     weights *= np.where(is_link, LINKS, 1.0) / norms[block]
-    rows = sparse.csr_matrix(
-        (weights, place, np.append(0, np.cumsum(sizes))), shape=(len(pages), len(columns))
-    )
-    return rows, columns
+    return TermMatrix(row, place, weights, columns, len(pages))
 
 
 def otsu(values: Floats, counts: Floats) -> float:

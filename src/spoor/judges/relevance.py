@@ -199,16 +199,14 @@ class Relevance:
         evidence = self._evidence(pages)
         allowed = np.array([page.tongue >= 0.5 and not self._unwanted(page) for page in pages])
         labels = np.array([page.label for page in pages])
-        rows, columns = matrix(pages, self._reader.frequencies)
+        rows = matrix(pages, self._reader.frequencies)
         model = Model(
             best_words=float(evidence.max()), pages=max(self._reader.frequencies.pages, 1)
         )
         sure = (evidence >= min(SURE, max(0.6 * model.best_words, 0.05))) & allowed & (labels >= 0)
         value = np.where(allowed, evidence / model.best_words if model.best_words else 0.0, 0.0)
-        background = np.asarray(rows.mean(axis=0)).ravel()
         refused = labels < 0
-        if refused.any():
-            background += np.asarray(rows[refused].mean(axis=0)).ravel()
+        background = rows.sum_of_rows(1.0 / len(pages) + refused / max(1, refused.sum()))
         likeness: Floats = np.zeros(len(pages))
         for round_number in range(1, ROUNDS + 1):
             order = np.argsort(-value, kind="stable")
@@ -217,25 +215,25 @@ class Relevance:
             seeds = given + chosen[: max(0, SEEDS * round_number - len(given))]
             if not seeds:
                 break
-            shares = np.where(labels[seeds] > 0, 1.0, np.maximum(value[seeds], 1e-6))
+            is_seed = np.zeros(len(pages), bool)
+            is_seed[seeds] = True
+            shares = np.where(labels > 0, 1.0, np.maximum(value, 1e-6)) * is_seed
             shares /= shares.sum()
-            seed_rows = rows[seeds]
-            mean = np.asarray(seed_rows.T @ shares).ravel()
+            mean = rows.sum_of_rows(shares)
             # What one of them has is not what they have in common.
-            common = np.asarray((seed_rows > 0).sum(axis=0)).ravel() >= (2 if len(seeds) > 2 else 1)
+            common = rows.often(is_seed) >= (2 if len(seeds) > 2 else 1)
             centroid = np.where((mean > 0) & common, mean - background, 0.0)
-            likeness = np.asarray(rows @ centroid).ravel()
+            likeness = rows.times(centroid)
             # A page has no part in the centroid by which it is judged.
-            squares = np.asarray(seed_rows.multiply(seed_rows) @ common.astype(float)).ravel()
             if len(seeds) > 1:
-                alone = likeness[seeds] - shares * squares
-                likeness[seeds] = alone / np.maximum(1.0 - shares, 1e-9)
+                alone = likeness - shares * rows.squares(common)
+                likeness = np.where(is_seed, alone / np.maximum(1.0 - shares, 1e-9), likeness)
             best = np.sort(likeness)[-max(3, len(seeds) // 2) :]
             model.scale = max(float(best.mean()), LEAST_LIKENESS)
             likeness = likeness / model.scale
             model.weights = {
                 int(number): float(weight)
-                for number, weight in zip(columns, centroid, strict=True)
+                for number, weight in zip(rows.ids, centroid, strict=True)
                 if weight
             }
             value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spoor.distribution import import_extra
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,10 +62,10 @@ def fit(
     250 steps, each O(N · K); `steps` at most). The result is rounded, so that another machine,
     which adds in another order, gives the same.
     """
-    # Here, since only training needs these.
-    from scipy.optimize import minimize
-    from scipy.sparse import csr_array, hstack
-    from scipy.special import expit
+    optimize, sparse, special = import_extra(
+        "lab", "training", "scipy.optimize", "scipy.sparse", "scipy.special"
+    )
+    expit = special.expit
 
     rows, columns = slots.shape
     row = np.repeat(np.arange(rows), columns)
@@ -75,7 +77,9 @@ def fit(
     def block(keep: NDArray[np.bool_], keys: NDArray[np.int64]) -> tuple[csr_array, Floats]:
         """A design matrix with a column for each key, and the variances of their weights."""
         names, place = np.unique(keys, return_inverse=True)
-        matrix = csr_array((np.ones(len(place)), (row[keep], place)), shape=(rows, len(names)))
+        matrix = sparse.csr_array(
+            (np.ones(len(place)), (row[keep], place)), shape=(rows, len(names))
+        )
         of = np.empty(len(names))
         of[place] = variance[column[keep]]
         return matrix, of
@@ -86,11 +90,11 @@ def fit(
     sites = int(site.max()) + 1 if rows else 0
     numbers = dense.astype(np.float64)
     of_site = site[:, None] * numbers.shape[1] + np.arange(numbers.shape[1])
-    apart = csr_array(
+    apart = sparse.csr_array(
         (numbers.ravel(), (np.arange(rows).repeat(numbers.shape[1]), of_site.ravel())),
         shape=(rows, sites * numbers.shape[1]),
     )
-    design = hstack([words, csr_array(numbers), own, groups, apart], format="csr")
+    design = sparse.hstack([words, sparse.csr_array(numbers), own, groups, apart], format="csr")
     prior = np.concatenate(
         [of_word, spread, between * of_own, of_group, between * np.tile(spread, sites)]
     )
@@ -109,7 +113,7 @@ def fit(
         value += 0.5 * float((apart_by * apart_by / prior).sum())
         return value, turned @ (expit(odds) - y) + apart_by / prior
 
-    minimum = minimize(
+    minimum = optimize.minimize(
         loss,
         centre,
         jac=True,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ class Vocabulary:
 
     def bag(self, text: Sequence[int]) -> Bag:
         """The bag of examples, given the row of each."""
-        from scipy import sparse
-
+        (sparse,) = import_extra("lab", "training naive Bayes", "scipy.sparse")
         shape = (len(self._end) - 1, len(self.words))
         counts = sparse.csr_array(
             (np.array(self._count, dtype=np.float64), self._column, self._end), shape=shape

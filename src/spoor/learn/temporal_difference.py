@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spoor.distribution import import_extra
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -198,8 +200,7 @@ def exact_values(
 
     V = P r + γ P V is iterated from 0 until no value moves by more than 10⁻¹²: O(arcs) a sweep.
     """
-    from scipy import sparse
-
+    (sparse,) = import_extra("lab", "exact values", "scipy.sparse")
     pages = len(graph.urls)
     degree = np.diff(graph.indptr)
     going = np.where((graph.targets & (not through)) | (degree == 0), 0.0, 1.0)

@@ -19,9 +19,8 @@ from spoor.views.explain import Learned, in_lines, of_page, of_run
 from spoor.views.sums import curve
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from spoor.live.background import BackgroundCrawl
+    from spoor.views.line_chart import Chart
 
 OnPage = Callable[[RunDocument], object]
 """Called with each fetched document."""
@@ -137,7 +136,7 @@ class CrawlRun(Run):
         there is nothing to explain."""
         return of_run(self.path, top)
 
-    def plot(self) -> Figure:
+    def plot(self) -> Chart:
         """Relevant pages found against pages fetched."""
         from spoor.notebook.replays import plot
 

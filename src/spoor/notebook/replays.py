@@ -15,7 +15,7 @@ from spoor.registry import DEFAULT_POLICY
 from spoor.simulation.crawls import CrawlSetup, simulate_crawl
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from spoor.views.line_chart import Chart
 
 
 class HasCurve(Protocol):
@@ -77,21 +77,10 @@ def replay(
     return Result(policy, figures["fetched"], figures["found"], figures["curve"], figures)
 
 
-def plot(*results: HasCurve) -> Figure:
-    """Relevant pages found against pages fetched, one line a result."""
-    from matplotlib.figure import Figure
+def plot(*results: HasCurve) -> Chart:
+    """Relevant pages found against pages fetched, one line a result: a chart that a notebook shows
+    and that `save` writes as SVG."""
+    from spoor.views.line_chart import Chart, line_chart
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot()
-    for result in results:
-        axes.plot(
-            [point[0] for point in result.curve],
-            [point[1] for point in result.curve],
-            label=result.name,
-        )
-    axes.set_xlabel("pages fetched")
-    axes.set_ylabel("relevant pages found")
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
-    return figure
+    lines = {result.name: result.curve for result in results}
+    return Chart(line_chart(lines, x="pages fetched", y="relevant pages found", size=(7.0, 4.0)))

@@ -63,20 +63,18 @@ class PageRank(Saved):
             self._rank()
 
     def _rank(self) -> None:
-        from scipy import sparse
-
         if not self._from:
             return
         source, target = np.array(self._from), np.array(self._to)
         size = int(max(source.max(), target.max())) + 1
         out = np.bincount(source, minlength=size)
         weights = 1.0 / out[source]
-        matrix = sparse.csr_matrix((weights, (target, source)), shape=(size, size))
         rank = np.full(size, 1.0 / size)
         for _ in range(self.sweeps):
             # The rank of pages without known links is shared by all.
             lost = rank[out == 0].sum() / size
-            rank = self.damping * (matrix @ rank + lost) + (1 - self.damping) / size
+            passed = np.bincount(target, weights * rank[source], minlength=size)
+            rank = self.damping * (passed + lost) + (1 - self.damping) / size
         for link in list(self._queue):
             if link < size:
                 self._queue.push(link, self._queue.host(link), float(rank[link]))

@@ -5,7 +5,6 @@ The page that `spoor ui` shows is the same, with buttons and a script that keeps
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from markupsafe import Markup
 
 from spoor.display import masked, printable, shown
 from spoor.runs.rows import Why
-from spoor.views.plots import GREY, curves
+from spoor.views.line_chart import GREY, line_chart
 
 if TYPE_CHECKING:
     from spoor.views.preview import Preview
@@ -74,7 +73,7 @@ def _nothing(report: RunReport) -> dict[str, object]:
 
 def _harvest(report: RunReport) -> dict[str, object]:
     wide, narrow = (
-        # The plotting library escapes the names in the plot.
+        # It escapes the names in the plot.
         Markup(picture(report, size))
         for size in ((8.6, 3.3), (4.3, 3.3))
     )
@@ -92,17 +91,15 @@ _MORE = {"harvest": _harvest, "learned": _learned}
 
 def picture(report: RunReport, size: tuple[float, float]) -> str:
     """The curves of a report as SVG, in the text colour of the page around it."""
-    svg = curves(
+    svg = line_chart(
         report.lines,
         x="pages fetched",
         y="relevant pages found",
         size=size,
         until=report.budget,
         level=None if report.left is None else report.left.total,
-        salt=f"spoor {size}",
     )
-    # Two plots on one page must not share ids; nothing refers to the ids of groups.
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace(GREY, "currentColor")
+    svg = svg.replace(GREY, "currentColor")
     return svg.replace("<svg ", '<svg role="img" aria-labelledby="harvest-caption" ', 1)
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from statistics import NormalDist
 
 from spoor.runs.reader import Run
 
 BEST = 50
+
+_Z = NormalDist().inv_cdf(0.9)
+"""Of an interval at 80 %."""
 
 REFUSED = frozenset({"robots", "blocked", "skipped"})
 """Kinds of failures where the crawler made no request, by its own rules or the site's."""
@@ -40,12 +45,14 @@ class Directory:
 
     @property
     def share(self) -> tuple[float, float]:
-        """The share of relevant pages, in [0, 1]: the central 80 % interval of the posterior under
-        Jeffreys' prior Beta(½, ½)."""
-        from scipy.special import betaincinv
-
-        ends = betaincinv(self.relevant + 0.5, self.pages - self.relevant + 0.5, [0.1, 0.9])
-        return float(ends[0]), float(ends[1])
+        """The share of relevant pages, in [0, 1]: Wilson's interval at 80 %."""
+        if not self.pages:
+            return 0.0, 1.0
+        share, z = self.relevant / self.pages, _Z
+        middle = share + z * z / (2 * self.pages)
+        half = z * math.sqrt(share * (1 - share) / self.pages + (z / (2 * self.pages)) ** 2)
+        scale = 1 + z * z / self.pages
+        return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 UNREADABLE = 1_000

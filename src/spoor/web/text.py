@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 import snowballstemmer
 
+from spoor.distribution import import_extra
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -327,9 +328,9 @@ def learn_vectors(
 
     None where the texts hold too few words. Memory O(pairs seen).
     """
-    from scipy import sparse
-    from scipy.sparse.linalg import svds
-
+    sparse, linalg = import_extra(
+        "lab", "learning word vectors", "scipy.sparse", "scipy.sparse.linalg"
+    )
     documents = [list(text) for text in texts]
     often = Counter(word for text in documents for word in text)
     words = [word for word, n in often.most_common(most) if n >= least]
@@ -362,7 +363,7 @@ def learn_vectors(
         (value[positive], (pairs.row[positive], pairs.col[positive])), shape=pairs.shape
     )
     k = min(dimension, len(words) - 2)
-    u, s, _ = svds(ppmi, k=k, v0=rng.standard_normal(len(words)))
+    u, s, _ = linalg.svds(ppmi, k=k, v0=rng.standard_normal(len(words)))
     # The sign of a singular vector is free: fix it, so that a seed gives the same bytes anywhere.
     sign = np.sign(u[np.abs(u).argmax(axis=0), np.arange(k)])
     return Vectors(words, u * sign * np.sqrt(s), source=f"learned from {len(documents)} texts")

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from spoor.distribution import import_extra
 
@@ -106,12 +104,13 @@ def reciprocity(indptr: Offsets, indices: Arcs) -> float:
 
 def components(indptr: Offsets, indices: Arcs) -> tuple[float, float]:
     """Share of the pages in the largest weakly and strongly connected component."""
+    sparse, csgraph = import_extra("lab", "components", "scipy.sparse", "scipy.sparse.csgraph")
     count = len(indptr) - 1
-    matrix = csr_array(
+    matrix = sparse.csr_array(
         (np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(count, count)
     )
     shares = [
-        np.bincount(connected_components(matrix, directed=True, connection=kind)[1]).max() / count
+        np.bincount(csgraph.connected_components(matrix, connection=kind)[1]).max() / count
         for kind in ("weak", "strong")
     ]
     return float(shares[0]), float(shares[1])

@@ -11,7 +11,7 @@ from spoor.lab.intervals import student_interval, welch_interval
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, slug
 from spoor.lab.reports.report import Report
 from spoor.lab.results import Cells, Results, grouped
-from spoor.views.plots import curves
+from spoor.views.line_chart import line_chart
 
 MEASURES = (
     "downloaded",
@@ -187,11 +187,11 @@ def pictures(rows: Cells) -> dict[str, str]:
         ("fig3-freshness", lines(lambda w: w[6]), "freshness"),
         ("fig3-age", lines(lambda w: w[7]), "age, hours"),
     )
-    return {name: curves(means, x="days", y=y) for name, means, y in drawn}
+    return {name: line_chart(means, x="days", y=y) for name, means, y in drawn}
 
 
 def degree_picture(graph: Mapping[str, Any]) -> str:
     """Figure 1 as an SVG: pages with at least so many links, both axes in powers of ten."""
-    return curves(
+    return line_chart(
         graph["cumulative"], x="log₁₀ links", y="log₁₀ pages with as many or more", size=(8.0, 4.2)
     )

@@ -13,7 +13,7 @@ from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, between, numbe
 from spoor.lab.reports.matrix import matrix_blocks
 from spoor.lab.reports.report import Report
 from spoor.lab.results import Cells, Results, contender_of, grouped
-from spoor.views.plots import curves
+from spoor.views.line_chart import line_chart
 
 RESAMPLES = 2_000
 
@@ -197,7 +197,7 @@ def _drawn(
     lines: Mapping[str, Sequence[Sequence[float]]],
     marks: Mapping[str, Sequence[Sequence[float]]] | None = None,
 ) -> str:
-    return curves(
+    return line_chart(
         lines,
         x="% of the reachable pages fetched",
         y="% of the targets found",

@@ -12,7 +12,7 @@ from spoor.lab.intervals import interval
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, slug
 from spoor.lab.reports.report import Report
 from spoor.lab.results import Cells, Results, grouped
-from spoor.views.plots import curves
+from spoor.views.line_chart import line_chart
 
 HEAD = (
     *("web", "policy", "shards", "pages a shard", "harvest, each by itself", "against one shard"),
@@ -145,4 +145,4 @@ def picture(rows: Cells, web: str) -> str:
         if len(points) > 1:
             how = "learning together" if together else "each by itself"
             lines[f"{name}, {how}"] = points
-    return curves(lines, x="log₂ shards", y="% of the pages are wanted", salt=f"spoor {web}")
+    return line_chart(lines, x="log₂ shards", y="% of the pages are wanted")

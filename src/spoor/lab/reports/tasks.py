@@ -12,7 +12,7 @@ from spoor.lab.pages import Block, Grid, Heading, Picture, slug
 from spoor.lab.reports.matrix import matrix_blocks
 from spoor.lab.reports.report import Report
 from spoor.lab.results import Cells, Results, grouped
-from spoor.views.plots import curves
+from spoor.views.line_chart import line_chart
 
 MEASURE = "found_share"
 
@@ -156,7 +156,7 @@ def pictures(rows: Cells) -> dict[str, str]:
         means = [float(np.mean(relevant)) for relevant in _relevant_by_task(mine, last)]
         fig3[contender] = [[task, count] for task, count in enumerate(means, 1)]
     return {
-        name: curves(lines, x=x, y="relevant pages found")
+        name: line_chart(lines, x=x, y="relevant pages found")
         for name, lines, x in (
             ("fig1", fig1, "pages fetched"),
             ("fig2", fig2, "relevance"),
