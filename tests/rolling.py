@@ -25,12 +25,13 @@ def rolling(seconds: float, every: float) -> EvolvingWorld:
     for at in range(int(seconds / every) + 10):
         published = every * (at - 9)
         url = f"{FRONT}story{at}.html"
-        versions.append(Version(published, url, f"Story {at}", f"text {at}", (FRONT,)))
-        versions.append(
-            Version(published + 3 * every, url, f"Story {at}", f"text {at}, corrected", (FRONT,))
-        )
+        name = "".join(chr(ord("a") + int(digit)) for digit in str(at))
+        text = f"The story of {name} is told in one sentence here. So {name}ly it ends."
+        versions.append(Version(published, url, f"Story {at}", text, (FRONT,)))
+        corrected = f"{text} A correction of {name} was added."
+        versions.append(Version(published + 3 * every, url, f"Story {at}", corrected, (FRONT,)))
         links = tuple(f"{FRONT}story{other}.html" for other in range(at, max(-1, at - 10), -1))
-        versions.append(Version(published, FRONT, "Front", f"newest is {at}", links))
+        versions.append(Version(published, FRONT, "Front", f"The newest of all is {name}", links))
     return EvolvingWorld(versions, roots=[FRONT], start=0.0, end=seconds)
 
 

@@ -94,6 +94,8 @@ def parse_page(
     helper is asked.
     """
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
+    if parser is not None and facts.get("main"):
+        parser, bounds = page_row_of, DOCUMENT
     if parser is None:
         return read_page(body, url, joiner=joiner, **facts)
     if parser is page_of:

@@ -68,26 +68,26 @@ class Settings:
     seeds: tuple[str, ...] = setting(
         (), CRAWL, "URLs that it begins at, canonical.", commands=LIVE, inner=True
     )
-    topic: str = setting("", CRAWL, "The topic: words, or a .topic file.", commands=SCRAPY)
-    topic_file: str = setting("", CRAWL, "The topic: a TOML file.", path=True, commands=SCRAPY)
+    topic: str = setting("", CRAWL, "The topic: words, or a .topic file.", commands=EVERYWHERE)
+    topic_file: str = setting("", CRAWL, "The topic: a TOML file.", path=True, commands=EVERYWHERE)
     want: tuple[str, ...] = setting(
         (),
         CRAWL,
         "url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; "
         "several are or-ed.",
-        commands=SCRAPY,
+        commands=EVERYWHERE,
     )
     second_opinion: str = setting(
         "",
         CRAWL,
         "Encoder folder or module:function that is asked about pages near the threshold.",
-        commands=SCRAPY,
+        commands=EVERYWHERE,
     )
     second_asks: int = setting(
-        200, CRAWL, "Most questions of --second-opinion.", ge=0, commands=SCRAPY
+        200, CRAWL, "Most questions of --second-opinion.", ge=0, commands=EVERYWHERE
     )
     second_seconds: float = setting(
-        600.0, CRAWL, "Most seconds that its answers take in all.", ge=0, commands=SCRAPY
+        600.0, CRAWL, "Most seconds that its answers take in all.", ge=0, commands=EVERYWHERE
     )
     policy: str = setting(
         DEFAULT_POLICY, CRAWL, "See `spoor policies`.", commands=SCRAPY, in_scrapy="best-first"
@@ -106,12 +106,27 @@ class Settings:
     changes: str = setting(
         "found",
         CRAWL,
-        "Changes told: of documents found, of all pages, or none.",
+        "Changes told: of documents found, of all pages on topic, or none.",
         choices=("found", "all", "none"),
         commands=("watch",),
     )
     new_for: float = setting(
         86_400.0, CRAWL, "How long a document is new.", time="24h", commands=("watch",)
+    )
+    once: bool = setting(
+        False, PROCESS, "End when no page is worth a visit now, as for cron.", commands=("watch",)
+    )
+    on_new: str = setting(
+        "",
+        PROCESS,
+        "Command that gets each line as JSON on its standard input; no shell.",
+        commands=("watch",),
+    )
+    webhook: tuple[str, ...] = setting(
+        (),
+        PROCESS,
+        "URL that each line is sent to as JSON, until it is taken.",
+        commands=("watch",),
     )
     recheck: float = setting(
         1_800.0,
@@ -135,6 +150,20 @@ class Settings:
         0.0, BUDGET, "End when the next 100 pages will find fewer.", ge=0, option="--yield"
     )
     delay: float = setting(1.0, POLITENESS, "Seconds between two requests to a host.", ge=0)
+    requests_per_day: int = setting(
+        5_000,
+        POLITENESS,
+        "Requests to a host in 24 hours, 2 or more, robots.txt included; 0: no limit.",
+        ge=0,
+        commands=("watch",),
+    )
+    total_requests_per_day: int = setting(
+        0,
+        POLITENESS,
+        "Requests in 24 hours to all hosts together; 0: no limit.",
+        ge=0,
+        commands=("watch",),
+    )
     per_host: int = setting(1, POLITENESS, "Requests to a host at a time.", ge=1)
     per_domain: int = setting(
         0, POLITENESS, "Requests to a domain at a time; 0: no limit.", ge=0, commands=("crawl",)

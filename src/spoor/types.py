@@ -96,7 +96,7 @@ class Page:
     encoding: str = ""
     flags: frozenset[str] = frozenset()
     """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`,
-    `sitemap`."""
+    `sitemap`, `feed` (the last where a watch reads it)."""
     labels: frozenset[str] = frozenset()
     """Classes from the recording of the page; empty on the live web."""
     site: str = ""
@@ -105,6 +105,13 @@ class Page:
     """Unix seconds."""
     modified: float | None = None
     """Unix seconds of the last change of the content, if its source states it."""
+    main: str = ""
+    """The main text, a block a line, where it was read: a watch compares it."""
+    feeds: tuple[str, ...] = ()
+    """Canonical URLs of the feeds that it names as its own."""
+    dated: tuple[tuple[str, float], ...] = ()
+    """Of a feed or sitemap that a watch reads: (URL, Unix seconds of its last change) of the
+    entries that say it."""
 
 
 class InLink(NamedTuple):

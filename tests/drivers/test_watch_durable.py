@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from rolling import FRONT, lines_of, rolling, served
-from spoor.cli.watch import make_fleet
 from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
 from spoor.live.watch import Watch
+from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Sleep

@@ -40,7 +40,8 @@ def watch(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Watch sites from SEEDS: print and store new and changed documents as they are found.
+    """Watch sites from SEEDS: print and store new and changed documents as they are found; with
+    --topic or --want only those that are about it.
 
     The same command with the same --out continues.
     """
@@ -61,26 +62,6 @@ def watch(
         raise typer.Exit(1)
 
 
-def make_fleet(settings: Settings, seeds: list[str], **rest: Any) -> Any:
-    """The fleet of these settings; without a background corpus it makes its states from its first
-    200 pages."""
-    import numpy as np
-
-    from spoor import registry
-    from spoor.foragers.fleets import FleetTask
-    from spoor.foragers.states import SelfTaught
-
-    task = FleetTask(seeds, SelfTaught(), np.random.default_rng(settings.seed), **rest)
-    known = registry.parameters(registry.find("fleets", settings.fleet))
-    offered = {
-        "new_hours": settings.new_for / 3600.0,
-        "recheck": settings.recheck,
-        "abreast": settings.in_flight,
-    }
-    params = {name: value for name, value in offered.items() if name in known}
-    return registry.build("fleets", settings.fleet, task, settings={**params, **settings.params})
-
-
 def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) -> dict[str, Any]:
     """Watch over the network for `limit` seconds; returns the summary."""
     from spoor.runs.writer import RunWriter
@@ -89,22 +70,16 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         folder = None
         if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first
             folder = after.enter_context(closing(RunWriter(path, settings)))
-        from spoor.foragers.hosts import Hosts
         from spoor.http.client import check_user
         from spoor.live.watch import Watch
-        from spoor.web.scope import Scope
+        from spoor.runs.assemble_fleet import make_fleet
 
         check_user(settings)
         seeds = list(settings.seeds)
-        fleet = make_fleet(
-            settings,
-            seeds,
-            admit=Scope.of(seeds, settings.scope),
-            hosts=Hosts(delay=settings.delay, per_host=settings.per_host),
-        )
+        fleet = make_fleet(settings, seeds)
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings)))
-        running = Watch(folder, fleet, title=" ".join(seeds[:3]))
+        running = Watch(folder, fleet, title=title_of(settings, seeds))
         for aside in folder.recovered:
             typer.echo(f"archived after the last commit, and kept aside: {aside}", err=True)
         if not quiet:
@@ -112,8 +87,16 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         running.on_interrupt = lambda: typer.echo(
             "stopping: what is in flight comes in; once more ends at once", err=True
         )
+        running.on_fault = lambda line: typer.echo(shown(line), err=True)
         reason = running.run(limit)
     return running.summary(reason)
+
+
+def title_of(settings: Settings, seeds: list[str]) -> str:
+    """What its feeds and its digest are called."""
+    wanted = settings.topic or settings.topic_file or " ".join(settings.want)
+    where = " ".join(seeds[:3]) + (f" and {len(seeds) - 3} more" if len(seeds) > 3 else "")
+    return f"{wanted} – {where}" if wanted else where
 
 
 def simulated(
@@ -121,13 +104,15 @@ def simulated(
 ) -> dict[str, Any]:
     """Watch an evolving web with a simulated clock; returns the summary with the lab's measures."""
     from spoor.cli.screen import progress
-    from spoor.formats.feeds import rss
     from spoor.live.changes import ChangeTracker
+    from spoor.live.news import write_news
+    from spoor.runs.assemble_fleet import make_fleet
     from spoor.simulation.fleets import figures, simulate_fleet
     from spoor.worlds.import_evolving import open_evolving
 
     world = open_evolving(replay)
-    fleet = make_fleet(replace(settings, recheck=0.0, in_flight=1), world.roots())
+    alone = replace(settings, recheck=0.0, in_flight=1, scope="anywhere")
+    fleet = make_fleet(alone, world.roots())
     tracker = ChangeTracker(fleet, settings.changes)
     lines: list[dict[str, Any]] = []
     end = world.end if limit is None else min(world.end, world.start + limit)
@@ -147,7 +132,7 @@ def simulated(
             out.mkdir(parents=True, exist_ok=True)
             with (out / files.NEWS).open("w", encoding="utf-8") as file:
                 file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-            (out / files.FEED).write_bytes(rss(lines[-200:], str(replay)))
+            write_news(out, lines, title_of(settings, [str(replay)]), tracker.sources)
         except OSError as error:
             raise InputError(f"cannot write {out}: {error.strerror}") from error
         summary["out"] = str(out)

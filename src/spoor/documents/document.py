@@ -88,6 +88,8 @@ class Limits:
     """Pages of a PDF, sheets of a workbook, slides, chapters, entries of a feed."""
     unpacked: int = 1 << 26
     """Bytes of one part of a zip file."""
+    comments: bool = True
+    """Whether what readers said below a page of HTML is a part of it."""
 
 
 def to_markdown(blocks: tuple[Block, ...]) -> str:

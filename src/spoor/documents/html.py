@@ -105,7 +105,7 @@ def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
     blocks = Blocks(limits.characters)
     if tree.body is not None:
         _read(tree.body, reader)
-        for part in _content(tree, reader):
+        for part in _content(tree, reader, limits.comments):
             _add(part, blocks)
     notes = []
     if blocks.cut or "truncated" in page.flags:
@@ -128,10 +128,12 @@ def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
     )
 
 
-def _content(tree: LexborHTMLParser, reader: _Reader) -> Iterator[_Part]:
+def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterator[_Part]:
     """The parts that are main content."""
     if reader.marks < _MOST_MARKS:
-        text = extract_plain_text(tree.html or "", main_content=True, preserve_formatting=False)
+        text = extract_plain_text(
+            tree.html or "", main_content=True, preserve_formatting=False, comments=comments
+        )
         kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
         main = [part for part in reader.parts if part.mark in kept]
         if sum(len(part.text) for part in main) >= _FEW:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
@@ -9,9 +11,11 @@ from spoor.documents.kinds import as_html, tell
 from spoor.setting import WITH_TEXT
 from spoor.types import Link, Page
 from spoor.web.page import MAX_LINKS, MAX_TEXT, parse, robots_flags
+from spoor.web.sitemaps import dates_of
 from spoor.web.urls import Joiner
 
 LIMITS = Limits(characters=MAX_TEXT, links=MAX_LINKS)
+_FEEDS = ("feed", "xml", "json")
 
 
 def page_of(
@@ -27,15 +31,17 @@ def page_of(
     truncated: bool = False,
     robots: str = "",
     joiner: Joiner | None = None,
+    main: bool = False,
 ) -> Page:
     """As `spoor.web.page.parse`, for any kind of document. One without a body, or of a kind without
-    text, is a page without words.
+    text, is a page without words. `main`: with the main text, which takes some 10 ms more for HTML,
+    and the dates that a feed gives its entries.
 
     Raises UnreadableError for one that cannot be read.
     """
     told = tell(body, content_type, url)
     if told.kind == "html" and body:
-        return parse(
+        page = parse(
             body,
             url,
             content_type=as_html(body, content_type),
@@ -48,6 +54,7 @@ def page_of(
             robots=robots,
             joiner=joiner,
         )
+        return _with_main_text(page, body, content_type) if main else page
     document = Document(url, told.kind, told.media_type)
     if body and told.kind in WITH_TEXT:
         read = extract(content_type, url, body, LIMITS)
@@ -58,6 +65,9 @@ def page_of(
     flags = {"not-html"} | robots_flags(robots)
     if truncated or any("cut" in note or "left out" in note for note in document.notes):
         flags.add("truncated")
+    dated = dates_of(body, url) if main and told.kind in _FEEDS else ()
+    if main and (told.kind == "feed" or dated):
+        flags.add("feed")
     return Page(
         url=url,
         status=status,
@@ -74,7 +84,15 @@ def page_of(
         site=site,
         fetched_at=fetched_at,
         modified=modified,
+        main=document.text if main else "",
+        dated=dated,
     )
+
+
+def _with_main_text(page: Page, body: bytes, content_type: str) -> Page:
+    read = extract(content_type, page.url, body, replace(LIMITS, comments=False))
+    text = "" if isinstance(read, Unreadable) else read.text
+    return replace(page, main=text)
 
 
 def _followed(document: Document, nofollow: bool) -> list[Link]:

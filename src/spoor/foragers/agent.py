@@ -56,7 +56,7 @@ class ReinforcingAgent:
         version = known.version[url]
         document = (url, version if self._settings.identity == "version" else 0)
         date = known.date[url]
-        if document in self._seen or date < now - self._settings.new_for:
+        if document in self._seen or not known.fresh(url, now, self._settings.new_for):
             return False
         self._seen.add(document)
         self.discoveries.append(Discovery(url, version, date, now, by))

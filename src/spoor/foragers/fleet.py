@@ -7,9 +7,9 @@ downloads one page and the linked pages that its crew wants; the crew then says 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
@@ -22,6 +22,7 @@ from spoor.types import (
     Fetch,
     Fetched,
     Finished,
+    Judgement,
     LiveReply,
     NextStep,
     NotModified,
@@ -31,9 +32,16 @@ from spoor.types import (
     Starved,
     State,
 )
+from spoor.web.sitemaps import WHY as SITEMAP
 
-FORMAT = 1
+FORMAT = 2
 MOST_HOPS = 10
+
+LONG = 60.0
+"""Seconds: no delay that is meant for one request is longer."""
+
+IDLE = 0.25
+"""Seconds after which a crew that found nothing worth a visit is asked again."""
 
 
 class Crew(Protocol):
@@ -70,6 +78,29 @@ class Abreast(Protocol):
     """Pages of a step, so that as many hosts can be asked at a time."""
 
 
+@runtime_checkable
+class Steady(Protocol):
+    """A crew of a watch that has no steps: each page is one by itself, so that no host waits for
+    another one. Its `visit` is asked for a page of a host that is free."""
+
+    only_due: bool
+    """Whether it visits nothing but what is due."""
+
+    def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
+        """The URL number to visit next, which is none of `busy`; -1 where no page of a free host
+        is worth it."""
+        ...
+
+    def due(self, now: float) -> bool:
+        """Whether a page is worth a visit by what is known of it: `spoor watch --once` ends where
+        none is."""
+        ...
+
+
+class _SteadyCrew(Crew, Steady, Protocol):
+    pass
+
+
 @dataclass(slots=True)
 class Counts:
     """What happened so far."""
@@ -102,11 +133,26 @@ class Fleet:
         self._step = -1
         self._links: list[int] = []
         self._pages: list[int] = []
+        self._steady: Any = None
+        """The crew, where it has no steps."""
+        if known.watching is not None and isinstance(crew, Steady):
+            self._steady = crew
         self._stopped: str | None = None
 
     @property
     def agent(self) -> ReinforcingAgent:
         return self.crew.agent
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that were not answered yet."""
+        return len(self._flights) + len(self._again)
+
+    def spent(self, now: float) -> bool:
+        """Whether no host may be asked before long, since the requests of today are spent."""
+        hosts = self.frontier
+        times = [hosts.free_at(name, now) for name in dict.fromkeys(self.known.hosts)]
+        return all(time is not None and time > now + LONG for time in times)
 
     @property
     def resting(self) -> bool:
@@ -118,6 +164,8 @@ class Fleet:
     def next(self, now: float) -> NextStep:
         """The next step. `now` never decreases, and is on the clock that dates the pages (Unix
         seconds on the live web)."""
+        if self._steady is not None:
+            return self._next_steady(self._steady, now)
         while True:
             if self._queue or self._again:
                 return self._ask(now)
@@ -140,29 +188,37 @@ class Fleet:
             self.frontier.settle(self.known.hosts[url], now)
         if isinstance(reply, Redirected):
             return self._redirected(reply, url, hops + 1, now)
+        if self._steady is not None:
+            return self._received_steady(self._steady, reply, url, now)
         if isinstance(reply, Fetched):
             self.counts.pages += 1
             self.known.see(url, reply.page, now)
             self._pages.append(url)
             if url == self._step:
-                self._links = links = self.known.links(url, reply.page, now)
-                alias = self.known.alias
-                if alias:
-                    links = list(dict.fromkeys(alias.get(link, link) for link in links))
-                    self._links = links = [link for link in links if link != url]
-                if self._stopped is None:
-                    self._queue.extend(self.crew.select(url, links, now))
+                self._on_step(url, self.known.links(url, reply.page, now), now)
             elif self.crew.expands:
                 self.known.links(url, reply.page, now)
         elif isinstance(reply, NotModified):
-            self.known.fetched[url] = now
+            self.known.unchanged(url, now)
+            self._pages.append(url)
+            if url == self._step:
+                self._on_step(url, self.known.links_before(url), now)
             reply = reply.as_failed()
         else:
             self.counts.failed += 1
-            self.known.fetched[url] = now
+            self.known.tried(url, now)
         if not (self._queue or self._flights or self._again):
             self._end_step(now)
-        return Outcome(Choice(url), reply, None, 0.0)
+        return Outcome(Choice(url), reply, self._judgement(reply), 0.0)
+
+    def _on_step(self, url: int, links: list[int], now: float) -> None:
+        """The step's own page is there, with these links."""
+        if alias := self.known.alias:
+            links = list(dict.fromkeys(alias.get(link, link) for link in links))
+            links = [link for link in links if link != url]
+        self._links = links
+        if self._stopped is None:
+            self._queue.extend(self.crew.select(url, links, now))
 
     def stop(self, reason: str) -> None:
         """Ask for nothing more; `next` answers Finished once nothing is in flight."""
@@ -171,35 +227,93 @@ class Fleet:
         self._queue.clear()
         self._again.clear()
 
+    # -- a crew without steps
+
+    def _next_steady(self, crew: _SteadyCrew, now: float) -> NextStep:
+        hosts, known = self.frontier, self.known
+        for index, (ticket, url, hops) in enumerate(self._again):
+            if hosts.always_free or hosts.free(known.hosts[url], now):
+                del self._again[index]
+                return self._fetch(url, hops, ticket, now)
+        if self._stopped is not None:
+            return Starved() if self._flights or self._again else Finished(self._stopped)
+        busy = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
+        answers: dict[str, bool] = {}
+
+        def free(url: int) -> bool:
+            name = known.hosts[url]
+            if name not in answers:
+                answers[name] = hosts.always_free or hosts.free(name, now)
+            return answers[name]
+
+        url = crew.next_visit(free, busy, now)
+        if url >= 0:
+            self.counts.steps += 1
+            return self._fetch(url, 0, None, now)
+        times = [hosts.free_at(name, now) for name in dict.fromkeys(known.hosts)]
+        waits = [time for time in times if time is not None]
+        if any(time <= now for time in waits):
+            # Of a free host no page is worth it, or none yet.
+            return Sleep(now + IDLE)
+        return Sleep(min(waits)) if waits else Starved()
+
+    def _received_steady(
+        self, crew: _SteadyCrew, reply: Fetched | Failed | NotModified, url: int, now: float
+    ) -> Outcome:
+        known, pages = self.known, list[int]()
+        if isinstance(reply, Fetched):
+            self.counts.pages += 1
+            known.see(url, reply.page, now)
+            known.links(url, reply.page, now)
+            pages = [url, *self._revised()]
+        elif isinstance(reply, NotModified):
+            known.unchanged(url, now)
+            pages, reply = [url], reply.as_failed()
+        else:
+            self.counts.failed += 1
+            known.tried(url, now)
+        crew.end_step(url, [], pages, now)
+        return Outcome(Choice(url), reply, self._judgement(reply), 0.0)
+
+    def _revised(self) -> list[int]:
+        """Pages that the judge calls relevant only now."""
+        watching = self.known.watching
+        return [] if watching is None else watching.revise(self.known.find)
+
+    def _judgement(self, reply: Fetched | Failed) -> Judgement | None:
+        watching = self.known.watching
+        return None if watching is None or isinstance(reply, Failed) else watching.judgement
+
     # -- inside
 
     def _ask(self, now: float) -> NextStep:
         known, hosts = self.known, self.frontier
         if hosts.always_free and not self._again:
-            return self._fetch(self._queue.popleft(), 0, None)
+            return self._fetch(self._queue.popleft(), 0, None, now)
         for index, (ticket, url, hops) in enumerate(self._again):
             if hosts.free(known.hosts[url], now):
                 del self._again[index]
-                return self._fetch(url, hops, ticket)
+                return self._fetch(url, hops, ticket, now)
         for index, url in enumerate(self._queue):
             if hosts.free(known.hosts[url], now):
                 del self._queue[index]
-                return self._fetch(url, 0, None)
+                return self._fetch(url, 0, None, now)
         waiting = [url for _, url, _ in self._again] + list(self._queue)
-        times = [hosts.free_at(name) for name in {known.hosts[url] for url in waiting}]
+        times = [hosts.free_at(name, now) for name in {known.hosts[url] for url in waiting}]
         free = [time for time in times if time is not None]
         return Sleep(min(free)) if free else Starved()
 
-    def _fetch(self, url: int, hops: int, ticket: int | None) -> Fetch:
+    def _fetch(self, url: int, hops: int, ticket: int | None, now: float) -> Fetch:
         if ticket is None:
             ticket = self._next_ticket
             self._next_ticket += 1
         host = self.known.hosts[url]
         if not self.frontier.always_free:
-            self.frontier.take(host)
+            self.frontier.take(host, now)
         self._flights[ticket] = (url, hops)
         self.counts.requests += 1
-        return Fetch(ticket, self.known.urls[url], host, Choice(url), hops + 1)
+        choice = Choice(url, why=SITEMAP if url in self.known.sitemaps else ())
+        return Fetch(ticket, self.known.urls[url], host, choice, hops + 1)
 
     def _redirected(self, reply: Redirected, url: int, hops: int, now: float) -> Outcome | Deferred:
         """The page belongs to the URL that answers; the step continues there."""
@@ -211,6 +325,7 @@ class Fleet:
             self.known.alias[url] = target
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
+            self.known.tried(url, now)
             if not here and not busy and self._stopped is None:
                 if url == self._step:
                     self._step = target
@@ -218,7 +333,9 @@ class Fleet:
                 return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
             failed = Failed(reply.ticket, "duplicate", f"redirects to {reply.location}")
         self.counts.failed += 1
-        if not (self._queue or self._flights or self._again):
+        if self._steady is not None:
+            self._steady.end_step(url, [], [], now)
+        elif not (self._queue or self._flights or self._again):
             self._end_step(now)
         return Outcome(Choice(url), failed, None, 0.0)
 
@@ -227,6 +344,7 @@ class Fleet:
             return
         step, links, pages = self._step, self._links, self._pages
         self._step, self._links, self._pages = -1, [], []
+        pages = [*pages, *self._revised()]
         self.crew.end_step(step, links, pages, now)
 
     # -- durable
@@ -265,7 +383,7 @@ class Fleet:
         self.frontier.load(state["hosts"])
         if not self.frontier.always_free:
             for url, _ in self._flights.values():
-                self.frontier.take(self.known.hosts[url])
+                self.frontier.occupy(self.known.hosts[url])
 
     def reissue(self, now: float) -> int:
         """After a load in a new process: repeat the requests that were lost with the old one.
@@ -274,6 +392,7 @@ class Fleet:
         Every host is left alone for its full delay: the time of its last request is unknown.
         """
         hosts, lost = self.frontier, list(self._flights.items())
+        hosts.restarted()
         for ticket, (url, hops) in lost:
             if not hosts.always_free:
                 hosts.settle(self.known.hosts[url], now)

@@ -15,6 +15,7 @@ from spoor.foragers.known import Admit, Known
 from spoor.foragers.revisit import ChangeRate, RoundRobin
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import Describe, NoStates
+from spoor.foragers.watching import Watching
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,14 @@ class FleetTask:
     admit: Admit | None = None
     """Which links of a page count; None: all."""
     hosts: Hosts = field(default_factory=Hosts)
+    watching: Watching | None = None
+    """What is wanted and what counts as a change; None: everything, as in the paper."""
 
 
 def _begin(task: FleetTask, *, states: bool = True) -> tuple[Known, list[int]]:
     if not task.seeds:
         raise InputError("a fleet needs a URL to begin at")
-    known = Known(task.describe if states else NoStates(), task.admit)
+    known = Known(task.describe if states else NoStates(), task.admit, task.watching)
     return known, [known.number(url) for url in task.seeds]
 
 

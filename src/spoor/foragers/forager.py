@@ -113,9 +113,8 @@ class Forager:
 
     def new_documents(self, known: Known, pages: Sequence[int], now: float) -> list[int]:
         """Algorithm 5: pages not older than 24 hours that it has not marked before; marks them."""
-        oldest = now - self._settings.new_for
-        date, marked = known.date, self.marked
-        recent = [page for page in pages if date[page] >= oldest]
+        new_for, marked = self._settings.new_for, self.marked
+        recent = [page for page in pages if known.fresh(page, now, new_for)]
         by_version = self._settings.identity == "version"
         relevant = []
         for page in recent:

@@ -5,36 +5,66 @@ from __future__ import annotations
 
 import math
 
+from spoor.foragers.request_budget import RequestBudget
 from spoor.types import State
 
 
 class Hosts:
     """Delays and limits by host. With no delay and no limit every host is always free."""
 
-    def __init__(self, *, delay: float = 0.0, per_host: int = 0) -> None:
+    def __init__(
+        self, *, delay: float = 0.0, per_host: int = 0, per_day: int = 0, total_per_day: int = 0
+    ) -> None:
+        self._budget = RequestBudget()
         self._pace: dict[str, float] = {}
         self._free_at: dict[str, float] = {}
         self._busy: dict[str, int] = {}
-        self.configure(delay=delay, per_host=per_host)
+        self.configure(delay=delay, per_host=per_host, per_day=per_day, total_per_day=total_per_day)
 
-    def configure(self, *, delay: float, per_host: int) -> None:
-        """Other politeness, from now on."""
+    def configure(
+        self,
+        *,
+        delay: float,
+        per_host: int,
+        per_day: int = 0,
+        total_per_day: int = 0,
+        robots_age: float = 86_400.0,
+    ) -> None:
+        """Other politeness, from now on. `per_day`, `total_per_day`: requests in 24 hours to one
+        host and to all, robots.txt included, which is kept for `robots_age` seconds; 0: no
+        limit."""
+        self._budget.configure(per_day, total_per_day, robots_age)
         self._delay = delay
         self._per_host = per_host or math.inf
-        self.always_free = not (delay or per_host or self._pace or self._free_at)
+        limited = delay or per_host or self._pace or self._free_at or self._budget.limits
+        self.always_free = not limited
 
     def free(self, host: str, now: float) -> bool:
-        return self._busy.get(host, 0) < self._per_host and self._free_at.get(host, now) <= now
+        return (
+            self._busy.get(host, 0) < self._per_host
+            and self._free_at.get(host, now) <= now
+            and self._budget.free_at(host, now) <= now
+        )
 
-    def free_at(self, host: str) -> float | None:
-        """The time its delay ends; None while it must wait for a reply."""
+    def free_at(self, host: str, now: float) -> float | None:
+        """The time its delay ends and its budget has a request left; None while it must wait for
+        a reply."""
         if self._busy.get(host, 0) >= self._per_host:
             return None
-        return self._free_at.get(host, -math.inf)
+        return max(self._free_at.get(host, -math.inf), self._budget.free_at(host, now))
 
-    def take(self, host: str) -> None:
+    def take(self, host: str, now: float) -> None:
         """A request begins."""
+        self._budget.take(host, now)
+        self.occupy(host)
+
+    def occupy(self, host: str) -> None:
+        """A request that is counted already is in flight."""
         self._busy[host] = self._busy.get(host, 0) + 1
+
+    def restarted(self) -> None:
+        """Another process goes on."""
+        self._budget.restarted()
 
     def settle(self, host: str, now: float) -> None:
         """A request has ended; the delay starts."""
@@ -55,12 +85,17 @@ class Hosts:
         return max(self._delay, self._pace.get(host, 0.0))
 
     def save(self) -> State:
-        return {"pace": dict(self._pace), "free_at": dict(self._free_at)}
+        return {
+            "pace": dict(self._pace),
+            "free_at": dict(self._free_at),
+            "budget": self._budget.save(),
+        }
 
     def load(self, state: State) -> None:
         """Requests that were in flight at the save are not any more: the caller repeats them."""
         self._pace = dict(state["pace"])
         self._free_at = dict(state["free_at"])
         self._busy = {}
+        self._budget.load(state["budget"])
         if self._pace or self._free_at:
             self.always_free = False

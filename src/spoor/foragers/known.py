@@ -7,6 +7,8 @@ on one computer shares them, and each forager reads what was downloaded last.
 from __future__ import annotations
 
 import math
+import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -15,25 +17,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.states import Describe
+from spoor.foragers.watching import Hints, Watching
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.urls import host
 
 NEVER = -math.inf
 """The date of what is not known to be new."""
 
+MOST_WAITING = 20_000
+"""URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
+no memory. Links left out are taken when their page changes."""
+
+HINTED = 2 * 86_400.0
+"""Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
+
 Admit = Callable[[Page, int], Sequence[Link]]
 
 
 def digest(page: Page) -> int:
     """64 bits of a page's content; never 0. The same content has the same digest anywhere."""
-    content = f"{page.title}\n{page.text}".encode("utf-8", "surrogatepass")
+    text = page.text or ("\n".join(urls_of(page.links)) if "sitemap" in page.flags else "")
+    content = f"{page.title}\n{text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
 class Known:
     """Every URL that a fleet has seen."""
 
-    def __init__(self, describe: Describe, admit: Admit | None = None) -> None:
+    def __init__(
+        self, describe: Describe, admit: Admit | None = None, watching: Watching | None = None
+    ) -> None:
+        self.watching = watching
+        """What is wanted and what counts as a change; None: everything, as in the paper."""
+        self.hints = Hints()
+        self.sitemaps: set[int] = set()
+        """URLs that are asked for as sitemaps."""
+        self.parent: list[int] = []
+        """The page on which each URL was seen first; -1 for seeds."""
+        self.waiting: dict[str, int] = {}
+        """Host → its URLs that were never asked for, in a watch."""
+        self.left_out: dict[str, int] = {}
+        """Host → links that were left out because too many wait."""
         self.urls: list[str] = []
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
@@ -49,6 +73,8 @@ class Known:
         self.alias: dict[int, int] = {}
         """URLs that redirected to another one, the last time they were asked for."""
         self._numbers: dict[str, int] = {}
+        self._host_names: dict[str, int] = {}
+        self._host_numbers: list[int] = []
         self._born: list[float] = []
         self._links: dict[int, tuple[int, int, list[int]]] = {}
         self._unsettled: set[int] = set()
@@ -58,7 +84,18 @@ class Known:
         self._describe = describe
         self._admit = admit
 
-    def number(self, url: str, born: float = NEVER) -> int:
+    def find(self, url: str) -> int | None:
+        """The number of a URL that is known."""
+        return self._numbers.get(url)
+
+    def fresh(self, url: int, now: float, new_for: float) -> bool:
+        """Whether what was downloaded last is a new document that is wanted."""
+        if self.date[url] < now - new_for:
+            return False
+        watching = self.watching
+        return watching is None or (url in watching.wanted and url not in watching.copy_of)
+
+    def number(self, url: str, born: float = NEVER, parent: int = -1) -> int:
         """The number of a URL, new ones entered."""
         number = self._numbers.get(url)
         if number is None:
@@ -69,6 +106,9 @@ class Known:
             self.digests.append(0)
             self.version.append(0)
             self.fetched.append(NEVER)
+            self.parent.append(parent)
+            if self.watching is not None:
+                self.waiting[self.hosts[-1]] = self.waiting.get(self.hosts[-1], 0) + 1
             self._born.append(born)
             self._keys.append((0, 0))
             if number >= len(self.states):
@@ -82,25 +122,55 @@ class Known:
         content that has changed, and for a first one the time at which its URL appeared on a page
         whose links were known before; NEVER for the rest: nothing says that they are new.
         """
-        self.fetched[url] = now
+        self.tried(url, now)
         key = (hash(page.text), hash(page.title))
         if key == self._keys[url] and url not in self._unsettled:
-            return False
+            return self._unchanged(url)
         self._keys[url] = key
         content = digest(page)
         if content == self.digests[url]:
             if url in self._unsettled:
                 self._store(url, page)
-            return False
-        first = not self.digests[url]
+            return self._unchanged(url)
+        first, born, watching = not self.digests[url], self._born[url], self.watching
         self.digests[url] = content
-        self.version[url] += 1
-        if page.modified is not None:
-            self.date[url] = page.modified
-        else:
-            self.date[url] = self._born[url] if first else now
         self._store(url, page)
-        return True
+        if watching is None:
+            counts = True
+            stated = born if first else now
+            self.date[url] = stated if page.modified is None else page.modified
+        else:
+            counts = watching.take(url, self.hosts[url], page, first)
+            if counts:
+                date = watching.date(self.hosts[url], page, now, first=first, born=born)
+                self.date[url] = date
+            if first and (other := watching.copy_of.get(url)) is not None:
+                watching.learn_copy(self.urls[url], self.urls[other], self.hosts[url])
+        self.hints.settle(url, counts)
+        self.version[url] += counts
+        return counts
+
+    def unchanged(self, url: int, now: float) -> None:
+        """Its server says that it is what it was."""
+        self.tried(url, now)
+        self._unchanged(url)
+
+    def links_before(self, url: int) -> list[int]:
+        """Numbers of the links that it had at the last download."""
+        known = self._links.get(url)
+        return [] if known is None else known[2]
+
+    def tried(self, url: int, now: float) -> None:
+        """It was asked for."""
+        if self.watching is not None and self.fetched[url] == NEVER:
+            self.waiting[self.hosts[url]] -= 1
+        self.fetched[url] = now
+
+    def _unchanged(self, url: int) -> bool:
+        if self.watching is not None:
+            self.watching.change = self.watching.judgement = None
+        self.hints.settle(url, False)
+        return False
 
     def _store(self, url: int, page: Page) -> None:
         """Algorithm 2: the classifier's outputs for a page, stored under its URL."""
@@ -110,6 +180,13 @@ class Known:
             self._unsettled.add(url)
         self.states[url] = self._describe(page)
 
+    def host_numbers(self) -> NDArray[np.int64]:
+        """A number of the host of each URL."""
+        numbers = self._host_numbers
+        for name in self.hosts[len(numbers) :]:
+            numbers.append(self._host_names.setdefault(name, len(self._host_names)))
+        return np.array(numbers, dtype=np.int64)
+
     def admits(self, url: str) -> bool:
         """Whether a redirect may lead to a URL, as a link may."""
         return self._admit is None or bool(self._admit(Page(url, links=[Link(url)]), 0))
@@ -117,15 +194,52 @@ class Known:
     def links(self, url: int, page: Page, now: float) -> list[int]:
         """Numbers of the pages that it links to, each once, in page order, itself left out."""
         content, count = self.digests[url], len(page.links)
+        if self.watching is not None:  # links of pictures change without a word
+            count = zlib.crc32("\n".join(urls_of(page.links)).encode("utf-8", "replace"))
         known = self._links.get(url)
         if known is not None and known[0] == content and known[1] == count:
             return known[2]
         born = NEVER if known is None else now
         admitted = page.links if self._admit is None else self._admit(page, 0)
-        numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
+        if self.watching is None:
+            numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
+        else:
+            numbers = self._watched_links(url, page, admitted, born, now)
         links = [number for number in numbers if number != url]
         self._links[url] = (content, count, links)
         return links
+
+    def _watched_links(
+        self, url: int, page: Page, admitted: Sequence[Link], born: float, now: float
+    ) -> list[int]:
+        """As `links`, with the feeds that the page names, and what it says of the ages of others;
+        of a sitemap only what is new or changed. Beyond `MOST_WAITING` nothing is entered."""
+        watching, dated = self.watching, dict(page.dated)
+        assert watching is not None
+        targets = {link.url: link.kind for link in admitted}
+        targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
+        lists, numbers = "sitemap" in page.flags, list[int]()
+        for target, kind in targets.items():
+            date = dated.get(target)
+            if date is not None and date > now:
+                date = None
+            if kind == "listed" and lists and (date or NEVER) < now - HINTED and born == NEVER:
+                continue
+            name = host(target)
+            target = watching.without_copies(target, name)
+            number = self._numbers.get(target)
+            if number is None:
+                if self.waiting.get(name, 0) >= MOST_WAITING:
+                    self.left_out[name] = self.left_out.get(name, 0) + 1
+                    continue
+                seen = born if date is None else min(now, max(date, born))
+                number = self.number(target, seen, url)
+            elif date is not None and date > self.fetched[number] > NEVER:
+                self.hints.add(number, url)
+            if kind == "sitemap":
+                self.sitemaps.add(number)
+            numbers.append(number)
+        return list(dict.fromkeys(numbers))
 
     def save(self) -> State:
         count = len(self.urls)
@@ -141,6 +255,11 @@ class Known:
             "alias": {str(url): target for url, target in self.alias.items()},
             "unsettled": sorted(self._unsettled),
             "describe": self._describe.save(),
+            "parent": np.array(self.parent, dtype=np.int64),
+            "sitemaps": sorted(self.sitemaps),
+            "left_out": dict(self.left_out),
+            "hints": self.hints.save(),
+            "watching": None if self.watching is None else self.watching.save(),
         }
 
     def _save_links(self) -> dict[str, Any]:
@@ -157,6 +276,7 @@ class Known:
         self._describe.load(state["describe"])
         self.urls = list(state["urls"])
         self.hosts = [host(url) for url in self.urls]
+        self._host_names, self._host_numbers = {}, []
         self.alias = {int(url): target for url, target in state["alias"].items()}
         self._numbers = {url: number for number, url in enumerate(self.urls)}
         rows = np.array(state["states"], dtype=np.float32)
@@ -174,3 +294,11 @@ class Known:
         entries = zip(saved["content"].tolist(), saved["seen"].tolist(), targets, strict=True)
         self._links = dict(zip(saved["of"].tolist(), entries, strict=True))
         self._unsettled = set(state["unsettled"])
+        self.parent = state["parent"].tolist()
+        self.sitemaps, self.left_out = set(state["sitemaps"]), dict(state["left_out"])
+        self.hints.load(state["hints"])
+        if self.watching is not None:
+            self.watching.load(state["watching"])
+            pairs = zip(self.hosts, self.fetched, strict=True)
+            self.waiting = dict(Counter(name for name, at in pairs if at == NEVER))
+            self.waiting = dict.fromkeys(self.hosts, 0) | self.waiting

@@ -6,7 +6,8 @@ They send new documents to the same reinforcing agent, so every figure means the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,12 @@ from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, PART, QUEUE, VALUE, Form, Saved, attributes
+
+SEEDS_AGAIN = 600.0
+"""Seconds after which a pass over what is due looks at a seed again."""
+
+BATCH_SECONDS = 0.2
+"""Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
 
 MARKED = Form(
     lambda marked: np.array(sorted(marked), dtype=np.int64).reshape(-1, 2),
@@ -27,6 +34,7 @@ class _Submits(Saved):
     so that as many hosts can be asked at a time."""
 
     expands = True
+    only_due = False
 
     SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE)
 
@@ -42,9 +50,14 @@ class _Submits(Saved):
         known, settings = self._known, self.settings
         for page in pages:
             version = known.version[page] if settings.identity == "version" else 0
-            if known.date[page] >= now - settings.new_for and (page, version) not in self._marked:
+            fresh = known.fresh(page, now, settings.new_for)
+            if fresh and (page, version) not in self._marked:
                 self._marked.add((page, version))
-                self.agent.receive(page, known, now, 0)
+                if self.agent.receive(page, known, now, 0):
+                    self._found(page)
+
+    def _found(self, page: int) -> None:
+        """A document is new."""
 
 
 class RoundRobin(_Submits):
@@ -65,6 +78,21 @@ class RoundRobin(_Submits):
         count = min(self.abreast, len(self._known.urls)) - 1
         return [self.visit(now) for _ in range(count)]
 
+    def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
+        """The next in turn whose host is free; those before it are passed over."""
+        total = len(self._known.urls)
+        latest = now - DAY if self.only_due else np.inf
+        for ahead in range(1, total + 1):
+            url = (self._at + ahead) % total
+            if self._known.fetched[url] <= latest and free(url) and url not in busy:
+                self._at = url
+                return url
+        return -1
+
+    def due(self, now: float) -> bool:
+        """Whether a page was not asked for for a day."""
+        return min(self._known.fetched) <= now - DAY
+
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
 
@@ -78,12 +106,18 @@ class ChangeRate(_Submits):
     that has failed since it was first asked for counts as a page that does not change, so that it
     is asked again, ever less often. Each `batch` of visits is half URLs never asked for, oldest
     first, and half the others worth most. O(pages) a batch.
+
+    In a watch (`Known.watching`) a page's changes are the visits that paid: it brought links to
+    documents that were new and wanted, or is wanted itself and changed. Pages that a feed or a
+    sitemap says have changed go first; a batch has as many pages of each host as it can, and hosts
+    take turns in it.
     """
 
     SAVED = attributes(
         **_Submits.SAVED,
         _queue=QUEUE,
         _next_new=VALUE,
+        _batched=VALUE,
         _visits=ARRAY,
         _changes=ARRAY,
         _versions=ARRAY,
@@ -98,6 +132,8 @@ class ChangeRate(_Submits):
         self._batch = batch
         self._queue: deque[int] = deque()
         self._next_new = 0
+        self._batched = 0.0
+        """When the last batch of a watch was made."""
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """Revisits, the first visit left out; before a page is fetched, its failures less one."""
         self._changes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -123,6 +159,67 @@ class ChangeRate(_Submits):
                 self._queue.extend(best[np.argsort(-worth[best], kind="stable")].tolist())
         self._asked = [self._queue.popleft()]
         return self._asked[0]
+
+    def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
+        """The first of the hints, then of the batch, whose host is free; new batches are
+        `BATCH_SECONDS` apart."""
+        for url in self._known.hints.open:
+            if url not in busy and free(url):
+                return url
+        for again in (False, True):
+            if again and now < self._batched + BATCH_SECONDS:
+                break
+            if again:
+                self._batched = now
+                self._queue = deque(self._fair_batch(free, now))
+            for index, url in enumerate(self._queue):
+                if url not in busy and free(url):
+                    del self._queue[index]
+                    return url
+        return -1
+
+    def _fair_batch(self, free: Callable[[int], bool], now: float) -> list[int]:
+        self._grow()
+        known = self._known
+        worth = self.worth(now)
+        self._next_new = len(worth)
+        hosts = known.host_numbers()
+        tried = np.array(known.fetched) > -np.inf
+        fresh = np.flatnonzero(~tried)
+        half = max(1, self._batch // 2)
+        first = _in_turns(fresh, hosts[fresh], half)
+        seen = np.flatnonzero(self._changed(now) if self.only_due else tried)
+        seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
+        then = _in_turns(seen, hosts[seen], self._batch - len(first))
+        # One of each in turn, so that neither waits for the other.
+        return [url for pair in zip_longest(first, then) for url in pair if url is not None]
+
+    def due(self, now: float) -> bool:
+        """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
+        its rate more likely than not."""
+        self._grow()
+        new = np.array(self._known.fetched) == -np.inf
+        return bool(self._known.hints.open) or bool((new | self._changed(now)).any())
+
+    def _changed(self, now: float) -> NDArray[np.bool_]:
+        """Pages that have changed by now, more likely than not; seeds after a while."""
+        changed = self.rates() * (now - self._last) > np.log(2.0)
+        seeds = np.array(self._known.parent) < 0
+        tried = np.array(self._known.fetched) > -np.inf
+        both: NDArray[np.bool_] = tried & (changed | (seeds & (now - self._last > SEEDS_AGAIN)))
+        return both
+
+    def _found(self, page: int) -> None:
+        parent = self._known.parent[page]
+        if self._known.watching is not None and parent >= 0:
+            self._grow()
+            self._changes[parent] = min(self._changes[parent] + 1, self._visits[parent])
+
+    def _paid(self, page: int) -> bool:
+        """Whether a page changed since its last visit, in a way that counts."""
+        watching = self._known.watching
+        changed = self._known.version[page] != self._versions[page]
+        return changed and (watching is None or page in watching.wanted)
 
     def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
         """Links are followed in their turn only; the next URLs of the batch are fetched too."""
@@ -161,9 +258,11 @@ class ChangeRate(_Submits):
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
-        self._submit(pages, now)
         self._grow()
+        self._submit(pages, now)
         fetched = set(pages)
+        if self._known.watching is not None:
+            self._asked = [step]
         for page in self._asked:
             if page not in fetched:
                 # Not downloaded: count it as seen unchanged, so that it is not the first again.
@@ -180,6 +279,18 @@ class ChangeRate(_Submits):
                 self._visits[page] = 0
             else:
                 self._visits[page] += 1
-                self._changes[page] += version != self._versions[page]
+                self._changes[page] += self._paid(page) and self._changes[page] < self._visits[page]
             self._versions[page] = version
             self._last[page] = now
+
+
+def _in_turns(urls: NDArray[np.int64], hosts: NDArray[np.int64], most: int) -> list[int]:
+    """The first `most` URLs where hosts take turns, each in the order of its own."""
+    order = np.argsort(hosts, kind="stable")
+    grouped = hosts[order]
+    begins = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(order) else order
+    rank = np.empty(len(order), dtype=np.int64)
+    sizes = np.diff(np.r_[begins, len(order)])
+    rank[order] = np.arange(len(order)) - np.repeat(begins, sizes)
+    chosen: list[int] = urls[np.argsort(rank, kind="stable")[:most]].tolist()
+    return chosen

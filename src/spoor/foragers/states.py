@@ -121,6 +121,8 @@ def _principal_projections(rows: Rows) -> NDArray[np.float64]:
         # A start that is fixed, so that the clusters are, too; cosines of 1, 2, … favour no row.
         start = np.cos(np.arange(1.0, count + 1.0))
         _, vectors = linalg.eigsh(gram, k=1, which="LA", v0=start, tol=TOLERANCE)
+    if not vectors.size:  # LAPACK finds none where the rows hardly differ
+        return np.zeros(count)
     along = vectors[:, 0] - vectors[:, 0].mean()
     direction = rows.T @ along
     centroid = np.asarray(rows.sum(axis=0)).ravel() / count

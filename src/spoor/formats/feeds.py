@@ -1,7 +1,8 @@
-"""Web feeds: documents as RSS 2.0."""
+"""Web feeds: documents as RSS 2.0 and as JSON Feed 1.1."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,13 +22,43 @@ def rss(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
         item = ElementTree.SubElement(channel, "item")
         _add(item, "title", _NOT_XML.sub("", line["title"]) or line["url"])
         _add(item, "link", line["url"])
-        _add(item, "guid", f"{line['url']}#{line['version']}", isPermaLink="false")
+        _add(item, "guid", line["id"], isPermaLink="false")
         _add(item, "category", line["kind"])
+        _add(item, "description", summary(line))
         published = datetime.fromisoformat(line["date"] or line["found_at"]).astimezone(UTC)
         _add(item, "pubDate", format_datetime(published))
     ElementTree.indent(root)
     xml: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def json_feed(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
+    """The same as JSON Feed 1.1; what the watch knows beside stands in `_spoor` of each item."""
+    items = [
+        {
+            "id": line["id"],
+            "url": line["url"],
+            "title": line["title"] or line["url"],
+            "content_text": summary(line),
+            "date_published": line["date"] or line["found_at"],
+            "tags": [line["kind"]],
+            "_spoor": dict(line),
+        }
+        for line in reversed(lines)
+    ]
+    feed = {"version": "https://jsonfeed.org/version/1.1", "title": title, "items": items}
+    return json.dumps(feed, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def summary(line: Mapping[str, Any]) -> str:
+    """What a line says beside its title, in words."""
+    parts = [f"+ {sentence}" for sentence in line.get("added", ())]
+    parts += [f"- {sentence}" for sentence in line.get("removed", ())]
+    if "from" in line:
+        parts.append(f"moved from {line['from']}")
+    if "title_before" in line:
+        parts.append(f"the title was: {line['title_before']}")
+    return "\n".join(parts) or line["kind"]
 
 
 def _add(parent: ElementTree.Element, name: str, text: str, **attributes: str) -> None:

@@ -21,7 +21,7 @@ LARGE = 64 << 10
 
 def may_take_long(exchange: Exchange) -> bool:
     """Whether `reply_of` may take longer than other requests should wait for it."""
-    if exchange.sitemap or len(exchange.document) > LARGE:
+    if exchange.sitemap or exchange.watched or len(exchange.document) > LARGE:
         return True
     return needs_helper(exchange.document, exchange.media_type, exchange.url)
 

@@ -174,7 +174,9 @@ def revive_page(row: Mapping[str, Any]) -> Page:
     """The page that `page_row` was given."""
     fields = dict(row)
     fields["links"] = [revive_link(link) for link in row["links"]]
-    fields["headings"] = tuple(row["headings"])
+    for name in ("headings", "feeds"):
+        fields[name] = tuple(row.get(name, ()))
+    fields["dated"] = tuple((url, date) for url, date in row.get("dated", ()))
     for name in ("flags", "labels"):
         fields[name] = frozenset(row[name])
     return Page(**fields)

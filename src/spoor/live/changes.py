@@ -1,34 +1,67 @@
-"""What a watch reports: documents that are new, and documents that changed."""
+"""What a watch reports: documents that are new, that changed, that moved, and that are gone."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter, OrderedDict
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
-from spoor.types import Deferred, Fetched, LiveReply, NextStep, Outcome, State
-
-"""Of which documents changes are reported: those found as relevant, all, or none."""
+from spoor.live.sources import Sources
+from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
 
 Line = dict[str, Any]
-"""A document, as `news.jsonl` has it: kind (`new`; `changed` where the fleet had seen an earlier
-content), url, title, date and found_at (RFC 3339; the date is None where it is not known), version,
-and the number of the forager that was rewarded for it, None for a later change."""
+"""A document, as `news.jsonl` has it: id (the same whenever the line is told), kind, url, title,
+date and found_at (RFC 3339; the date is None where it is not known), version, and the number of the
+forager that was rewarded for it, None where none was. `story` is the id of the first line of which
+this one is a near-copy, its own id where there is none.
+
+The kind is `new`; `changed` (with added and removed sentences, the share of the words that came or
+went, and title_before where the title is another); `moved` (the content of `from`, which was told);
+`gone`; or `flood` (the first line of a host beyond `MOST_TOLD` in an hour, which stands for the
+rest of the hour). With a topic each has the score and the reasons (why) of the judge."""
+
+MOST_TOLD = 200
+"""Lines of one host in an hour."""
+
+HOUR = 3_600.0
+
+MOST_SENTENCES = 50_000
+"""Sentences of documents that were told, by which near-copies of them are found."""
+
+GONE_AFTER = 600.0
+"""Seconds for which a document has to be absent before it is gone: a server that is being changed
+says of everything that it is not there."""
 
 
 class ChangeTracker:
-    """Says after each reply to a fleet which documents are new and which changed."""
+    """Says after each reply to a fleet what is to be told."""
 
     def __init__(self, fleet: Fleet, changes: str = "found") -> None:
         self._fleet = fleet
         self._changes = changes
         self._titles: dict[int, str] = {}
+        """Of pages that may be told, or were."""
+        self._pending: dict[int, Line] = {}
+        """What changed in pages that the fleet may yet submit."""
         self._reported = 0
         """Documents that the fleet found and that were reported."""
         self._versions: dict[int, int] = {}
+        self._absent: dict[int, float] = {}
+        """Documents that were told and are not there → since when."""
+        self._gone: set[int] = set()
+        """Those of which that was told."""
+        self._hours: dict[str, tuple[float, int]] = {}
+        """Host → (begin of its hour, lines in it)."""
+        self._sentences: OrderedDict[int, str] = OrderedDict()
+        """Sentence of a document that was told → its story."""
+        self.sources = Sources()
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -41,51 +74,182 @@ class ChangeTracker:
             self._versions |= {url: seen for url, seen in enumerate(versions) if seen}
 
     def lines(self, step: Outcome | Deferred, now: float) -> list[Line]:
-        """What a reply brought: documents judged relevant by now, and contents that changed."""
-        if isinstance(step, Deferred) or not isinstance(step.reply, Fetched):
+        """What a reply brought: documents judged relevant by now, and what became of others."""
+        if isinstance(step, Deferred):
             return []
-        url, page = step.choice.link, step.reply.page
-        known, lines = self._fleet.known, list[Line]()
-        version, date = known.version[url], known.date[url]
-        before = self._versions.get(url)
-        if before is not None and version > before and self._changes != "none":
-            lines.append(self._line("changed", url, page.title, date, now))
-        if before is not None or self._changes == "all":
-            self._versions[url] = version
-        if date > NEVER:
-            self._titles[url] = page.title
+        url, lines = step.choice.link, list[Line]()
+        self.sources.asked(self._fleet.known.hosts[url], now)
+        if isinstance(step.reply, Failed):
+            if step.reply.kind == "absent":
+                lines += self._lost(url, now)
+            elif step.reply.kind == "unchanged":
+                self._back(url)
+        else:
+            lines += self._fetched(url, step.reply, now)
+        # A judge that judges anew may want documents that came long before this reply.
+        known = self._fleet.known
         for entry in self._fleet.agent.discoveries[self._reported :]:
-            title = self._titles.pop(entry.url, page.title if entry.url == url else "")
             self._versions[entry.url] = known.version[entry.url]
-            kind = "new" if entry.version == 1 else "changed"
-            lines.append(self._line(kind, entry.url, title, entry.date, now, entry.by))
+            kind, more = (
+                "new" if entry.version == 1 else "changed",
+                self._pending.pop(entry.url, {}),
+            )
+            lines.append(self._line(kind, entry.url, entry.date, now, by=entry.by, **more))
         self._reported = len(self._fleet.agent.discoveries)
-        if self._fleet.resting:  # what its step brought has been submitted
-            self._titles.clear()
+        told = [line for line in lines if self._may_tell(line, now)]
+        for line in told:
+            self._find_story(line)
+            self.sources.told(self._host(line), line["kind"], now)
+        return told
+
+    def _fetched(self, url: int, reply: Fetched, now: float) -> list[Line]:
+        known, lines = self._fleet.known, list[Line]()
+        self._back(url)
+        version, date, watching = known.version[url], known.date[url], known.watching
+        before = self._versions.get(url)
+        change = None if watching is None else watching.change
+        if date > NEVER or before is not None:
+            self._titles[url] = reply.page.title
+        wanted = watching is None or url in watching.wanted
+        more: Line = {}
+        if change is not None:
+            more = {"added": change.added, "removed": change.removed, "share": change.share}
+            if change.title_before is not None:
+                more["title_before"] = change.title_before
+        if before is not None and version > before and self._changes != "none" and wanted:
+            lines.append(self._line("changed", url, date, now, **more))
+        elif change is not None and before is None:
+            self._pending[url] = more
+            while len(self._pending) > MOST_TOLD:
+                del self._pending[next(iter(self._pending))]
+        if before is not None or (self._changes == "all" and wanted):
+            self._versions[url] = version
+        if watching is not None and (old := watching.copy_of.get(url)) in self._versions:
+            assert old is not None
+            if url not in self._versions and (known.alias.get(old) == url or old in self._absent):
+                lines += self._moved(old, url, now)
         return lines
 
+    def _moved(self, old: int, url: int, now: float) -> list[Line]:
+        known = self._fleet.known
+        self._versions[url] = known.version[url]
+        self._absent.pop(old, None)
+        self._gone.add(old)
+        if self._changes == "none":
+            return []
+        more: Line = {"from": known.urls[old]}
+        return [self._line("moved", url, known.date[old], now, **more)]
+
+    def _lost(self, url: int, now: float) -> list[Line]:
+        """A document is not there."""
+        if url not in self._versions or url in self._gone:
+            return []
+        since = self._absent.setdefault(url, now)
+        watching = self._fleet.known.watching
+        copies = {} if watching is None else {old: new for new, old in watching.copy_of.items()}
+        if (new := copies.get(url)) is not None and new not in self._versions:
+            return self._moved(url, new, now)
+        if now - since < GONE_AFTER:
+            return []
+        self._gone.add(url)
+        if self._changes == "none":
+            return []
+        return [self._line("gone", url, self._fleet.known.date[url], now)]
+
+    def _back(self, url: int) -> None:
+        """A document is there."""
+        self._absent.pop(url, None)
+        self._gone.discard(url)
+
+    def _host(self, line: Line) -> str:
+        return self._fleet.known.hosts[self._fleet.known.number(line["url"])]
+
+    def _find_story(self, line: Line) -> None:
+        """The story of a document: that with which it shares half of its sentences."""
+        watching = self._fleet.known.watching
+        keys = (
+            []
+            if watching is None
+            else watching.contents.keys(self._fleet.known.number(line["url"]))
+        )
+        votes = Counter(self._sentences[key] for key in keys if key in self._sentences)
+        story, shared = max(votes.items(), key=lambda vote: vote[1], default=("", 0))
+        line["story"] = story if shared >= 2 and 2 * shared >= len(keys) else line["id"]
+        for key in keys:
+            self._sentences.setdefault(key, line["story"])
+        while len(self._sentences) > MOST_SENTENCES:
+            self._sentences.popitem(last=False)
+
+    def _may_tell(self, line: Line, now: float) -> bool:
+        """Count a line; whether it is told. The first of too many stands for the rest."""
+        host = self._host(line)
+        begin, told = self._hours.get(host, (now, 0))
+        if now - begin >= HOUR:
+            begin, told = now, 0
+        self._hours[host] = (begin, told + 1)
+        if told == MOST_TOLD:
+            line["kind"] = "flood"
+            line["title"] = f"{host} told more than {MOST_TOLD} documents in an hour"
+            line["id"] = _id(line)
+        return told <= MOST_TOLD
+
     def save(self) -> State:
-        """What the fleet does not know: titles of pages that may yet be reported."""
-        return {str(url): title for url, title in self._titles.items()}
+        """What the fleet does not know."""
+        return {
+            "titles": {str(url): title for url, title in self._titles.items()},
+            "pending": {str(url): dict(more) for url, more in self._pending.items()},
+            "moved": sorted(self._versions.keys() & self._copies()),
+            "absent": {str(url): since for url, since in self._absent.items()},
+            "gone": sorted(self._gone),
+            "hours": {host: list(hour) for host, hour in self._hours.items()},
+            "sentences": np.array(list(self._sentences), dtype=np.uint64),
+            "stories": list(self._sentences.values()),
+            "sources": self.sources.save(),
+        }
+
+    def _copies(self) -> set[int]:
+        watching = self._fleet.known.watching
+        return set() if watching is None else set(watching.copy_of)
 
     def load(self, state: State) -> None:
         """Go on with a fleet that has been loaded."""
         self._catch_up()
-        self._titles = {int(url): title for url, title in state.items()}
+        versions = self._fleet.known.version
+        self._versions |= {url: versions[url] for url in state["moved"]}
+        self._titles = {int(url): title for url, title in state["titles"].items()}
+        self._pending = {int(url): dict(more) for url, more in state["pending"].items()}
+        self._absent = {int(url): since for url, since in state["absent"].items()}
+        self._gone = set(state["gone"])
+        self._hours = {host: (begin, told) for host, (begin, told) in state["hours"].items()}
+        pairs = zip(state["sentences"].tolist(), state["stories"], strict=True)
+        self._sentences = OrderedDict(pairs)
+        self.sources.load(state["sources"])
 
     def _line(
-        self, kind: str, number: int, title: str, date: float, now: float, by: int | None = None
+        self, kind: str, number: int, date: float, now: float, by: int | None = None, **more: object
     ) -> Line:
         known = self._fleet.known
-        return {
+        line: Line = {
+            "id": "",
             "kind": kind,
             "url": known.urls[number],
-            "title": title,
+            "title": self._titles.get(number, ""),
             "date": _rfc3339(date) if date > NEVER else None,
             "found_at": _rfc3339(now),
             "version": known.version[number],
             "forager": by,
+            **more,
         }
+        watching = known.watching
+        if watching is not None and (verdict := watching.verdicts.get(number)) is not None:
+            line["score"], line["why"] = verdict
+        line["id"] = _id(line)
+        return line
+
+
+def _id(line: Line) -> str:
+    told = f"{line['kind']} {line['version']} {line['found_at']} {line['url']}"
+    return blake2b(told.encode("utf-8", "replace"), digest_size=10).hexdigest()
 
 
 class TrackedFleet:
@@ -119,13 +283,13 @@ class TrackedFleet:
     def save(self) -> State:
         return {
             "fleet": self.fleet.save(),
-            "titles": self.tracker.save(),
+            "tracker": self.tracker.save(),
             "news_end": self.news_end,
         }
 
     def load(self, state: State) -> None:
         self.fleet.load(state["fleet"])
-        self.tracker.load(state["titles"])
+        self.tracker.load(state["tracker"])
         self.news_end = state["news_end"]
 
 

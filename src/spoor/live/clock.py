@@ -10,7 +10,14 @@ class CrawlClock:
     becomes of the machine's clock: set back, it would stop a crawl, and set forward, end waits."""
 
     def __init__(self, since: float = 0.0) -> None:
-        self._ahead = max(time.time(), since) - time.monotonic()
+        self._ahead = max(time.time(), since) - _passed()
 
     def __call__(self) -> float:
-        return time.monotonic() + self._ahead
+        return _passed() + self._ahead
+
+
+def _passed() -> float:
+    """Seconds that go on while the machine sleeps, where it can tell."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()

@@ -444,7 +444,10 @@ class HttpDriver:
         types = None if is_sitemap else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             exchange = await self._client.get(fetch.url, self._wall(), types=types, headers=headers)
-        if not self.settings.sitemaps:
+        watched = self.settings.command == "watch"
+        if watched:
+            exchange = replace(exchange, watched=True)
+        if not self.settings.sitemaps and not watched:
             return exchange
         origin = origin_of(exchange.url)
         if is_sitemap or origin in self._announced or not 200 <= exchange.status < 300:

@@ -10,27 +10,29 @@ those that are missing are written.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.files import write_whole
-from spoor.foragers.fleet import Abreast, Fleet
-from spoor.formats.feeds import rss
+from spoor.foragers.fleet import Abreast, Fleet, Steady
+from spoor.foragers.hosts import Hosts
 from spoor.http.failures import in_words
-from spoor.live.changes import Line, TrackedFleet, json_line
+from spoor.live.changes import Line, TrackedFleet
 from spoor.live.clock import CrawlClock
+from spoor.live.conditional import Conditions
+from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver, stop_on_signals
+from spoor.live.news import NewsFiles
+from spoor.protocols import KeepsAnswers
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome
+from spoor.web.exchange import Exchange
+from spoor.web.urls import host
+from spoor.web.validators import Validators
 
 CHECKPOINT_SECONDS = 5.0
 """Nothing is lost between two: they shorten what is replayed after a crash, and renew the feed."""
@@ -41,7 +43,8 @@ CHECKPOINT_SHARE = 0.05
 COMMIT_SECONDS = 0.025
 """Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
 
-FEED_ITEMS = 200
+DELIVERY_SECONDS = 5.0
+"""That a watch which ends waits for its receivers."""
 
 
 class Watch:
@@ -59,18 +62,25 @@ class Watch:
         self.fleet = fleet
         self.on_line = on_line
         self.on_interrupt: Callable[[], None] = lambda: None
+        self.on_fault: Callable[[str], None] = lambda line: None
+        """Called with a line about a receiver that cannot be told, or a judge that fell back."""
         self.last_failure = ""
-        self.lines = 0
-        self._title = title
+        settings = folder.settings
+        self._receivers = receivers(settings.on_new, settings.webhook)
+        self._driver: HttpDriver | None = None
+        self._conditions = Conditions(folder.validators)
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
         self.now = CrawlClock()
         """Unix seconds, never fewer than before."""
-        self._recent: deque[Line] = deque(maxlen=FEED_ITEMS)
-        self._fed = -1
-        self._tracked = TrackedFleet(fleet, folder.settings.changes)
+        self._tracked = TrackedFleet(fleet, settings.changes)
+        watching = fleet.known.watching
+        judge = None if watching is None else watching.judge
+        if judge is not None and isinstance(judge, KeepsAnswers):
+            judge.keep_answers(folder.path / files.ANSWERS, lambda line: self.on_fault(line))
         self.journal = Journal(self._tracked, folder, self._resume)
         state = folder.state()
+        self._configure(settings)
         if state is not None:
             self._configure(folder.checkpoint_settings)
             self._tracked.load(state)
@@ -78,17 +88,22 @@ class Watch:
             # The clock of a fleet never goes back, even where the machine's does.
             self.now = CrawlClock(self.journal.last)
             self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
-        self._recover_lines(folder.path / files.NEWS)
-        try:
-            self._news = (folder.path / files.NEWS).open("ab")
-            folder.closing.append(self._news.close)
-        except OSError as error:
-            raise InputError(f"cannot write {folder.path}: {error.strerror}") from error
+        self._news = NewsFiles(folder.path, title)
+        self._news.recover(self._tracked.lines, self._tracked.news_end)
+        folder.closing.append(self._news.open())
+        self._deliveries = Deliveries(
+            folder.path, self._receivers, lambda line: self.on_fault(line)
+        )
         if state is None:
             self._checkpoint()
 
     def _configure(self, settings: Settings) -> None:
-        self.fleet.frontier.configure(delay=settings.delay, per_host=settings.per_host)
+        configure_hosts(self.fleet.frontier, settings)
+        crew = self.fleet.crew
+        if isinstance(crew, Steady):
+            crew.only_due = settings.once
+        elif settings.once:
+            raise InputError("--once goes with the fleets change-rate and round-robin")
         if isinstance(self.fleet.crew, Abreast) and "abreast" not in self.folder.settings.params:
             self.fleet.crew.abreast = settings.in_flight
 
@@ -97,45 +112,43 @@ class Watch:
         self._configure(Settings.from_dict(changeable))
         self.fleet.reissue(now)
 
-    def _recover_lines(self, path: Path) -> None:
-        """Of the lines that the journal gave again, drop those that an earlier process has written;
-        whatever else is at the end of the file is cut off."""
-        data, saved = path.read_bytes() if path.exists() else b"", self._tracked.news_end
-        valid = data[: data.rfind(b"\n", 0, saved) + 1]
-        lines = self._tracked.lines
-        while lines and len(valid) >= saved:
-            raw = json_line(lines[0])
-            if not data.startswith(raw, len(valid)):
-                break
-            valid += raw
-            del lines[0]
-        if len(valid) < len(data):
-            os.truncate(path, len(valid))
-        for raw in valid.splitlines():
-            try:
-                self._recent.append(json.loads(raw))
-            except ValueError as error:
-                raise InputError(f"{path}: damaged line; move it away to go on") from error
-            self.lines += 1
+    @property
+    def lines(self) -> int:
+        """Lines told so far, by all processes of this watch."""
+        return self._news.count
 
     def run(self, seconds: float | None) -> str:
-        """For so many seconds, or until it is stopped; returns why it ended."""
-        driver = HttpDriver(
+        """For so many seconds, or until it is stopped, or, with the setting `once`, until no page
+        is worth a visit now; returns why it ended."""
+        self._driver = driver = HttpDriver(
             self.journal,
             self.folder.settings,
             clock=self.now,
             wall=time.time,
-            record=self.journal.record,
+            record=self._record,
             on_step=self._step,
             commit=self._commit,
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
+            validators=self._validators,
         )
-        with self.folder.pausing(), self._news:
-            reason = asyncio.run(self._supervise(driver, seconds))
-            if reason != "aborted":
-                self._checkpoint()
+        self._deliveries.start()
+        self._deliveries.written(self._news.size)
+        with self.folder.pausing():
+            try:
+                reason = asyncio.run(self._supervise(driver, seconds))
+                if reason != "aborted":
+                    self._checkpoint()
+            finally:
+                self._deliveries.stop(DELIVERY_SECONDS)
         return reason
+
+    def _validators(self, url: str) -> Validators | None:
+        return self._conditions.validators(url, host(url))
+
+    def _record(self, fetch: Fetch, exchange: Exchange) -> None:
+        self._conditions.received(exchange)
+        self.journal.record(fetch, exchange)
 
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)
@@ -145,6 +158,9 @@ class Watch:
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         self.folder.describe(fetch, step)
+        watching = self.fleet.known.watching
+        if watching is not None and isinstance(step, Outcome):
+            self._conditions.judged(fetch.url, fetch.host, watching.change is not None)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self.last_failure = f"{fetch.url}: {in_words(step.reply)}"
 
@@ -155,18 +171,27 @@ class Watch:
             return
         self.journal.commit()
         self._write_lines()
+        self._end_once()
+
+    def _end_once(self) -> None:
+        """A pass is over once no page is worth a visit, or the requests of today are spent."""
+        crew, now = self.fleet.crew, self.now()
+        if not self.folder.settings.once or self._driver is None or self.fleet.in_flight:
+            return
+        assert isinstance(crew, Steady)
+        if not crew.due(now):
+            self._driver.stop("all was looked at")
+        elif self.fleet.spent(now):
+            self._driver.stop("the requests of today are spent")
 
     def _write_lines(self) -> None:
         lines, self._tracked.lines = self._tracked.lines, []
         with self.folder.pausing():
-            for line in lines:
-                self._news.write(json_line(line))
-            self._news.flush()
+            size = self._news.append(lines)
         if lines:
             self.folder.failpoint("news written")
+            self._deliveries.written(size)
         for line in lines:
-            self._recent.append(line)
-            self.lines += 1
             self.on_line(line)
 
     def _checkpoint(self) -> None:
@@ -174,18 +199,11 @@ class Watch:
         self.journal.commit()
         self._write_lines()
         with self.folder.pausing():
-            self._write_feed()
-        self._tracked.news_end = os.fstat(self._news.fileno()).st_size
+            self._news.publish(self._tracked.tracker.sources)
+        self._tracked.news_end = self._news.size
         self.journal.checkpoint(time.time())
         self._saved = time.monotonic()
         self._cost = self._saved - began
-
-    def _write_feed(self) -> None:
-        self._news.flush()
-        os.fsync(self._news.fileno())
-        if self._fed != self.lines:
-            write_whole(self.folder.path / files.FEED, rss(list(self._recent), self._title))
-            self._fed = self.lines
 
     def summary(self, reason: str) -> dict[str, Any]:
         """What was done, for `--json`."""
@@ -202,6 +220,18 @@ class Watch:
             "found": agent.relevant,
             "lines": self.lines,
             "foragers": len(getattr(self.fleet.crew, "foragers", [None])),
+            "silent": self._tracked.tracker.sources.silences(),
             "last_failure": self.last_failure,
             "seconds": round(time.monotonic() - self._began, 2),
         }
+
+
+def configure_hosts(hosts: Hosts, settings: Settings) -> None:
+    """The politeness of a watch."""
+    hosts.configure(
+        delay=settings.delay,
+        per_host=settings.per_host,
+        per_day=settings.requests_per_day,
+        total_per_day=settings.total_requests_per_day,
+        robots_age=settings.robots_max_age,
+    )

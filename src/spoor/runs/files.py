@@ -49,6 +49,16 @@ NEWS = "news.jsonl"
 FEED = "feed.xml"
 """The newest of them, as RSS."""
 
+JSON_FEED = "feed.json"
+"""The same, as JSON Feed."""
+
+DIGEST = "digest.md"
+DIGEST_HTML = "digest.html"
+"""The same for people, by day, site and story, with what each source brought."""
+
+DELIVERED = "delivered.json"
+"""How far each receiver of a watch (`--on-new`, `--webhook`) was told."""
+
 SEARCH = "search.db"
 """Words of the documents, for `spoor search` (SQLite); made when it is first asked for."""
 
@@ -75,6 +85,10 @@ _OWN = (
     COOKIES,
     NEWS,
     FEED,
+    JSON_FEED,
+    DIGEST,
+    DIGEST_HTML,
+    DELIVERED,
     SEARCH,
     SHARDS,
     REPORT,

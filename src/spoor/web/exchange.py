@@ -63,6 +63,8 @@ class Exchange:
     """The request was for a sitemap."""
     sitemaps: tuple[str, ...] = ()
     """Sitemaps of its host, where this is the first page fetched from it."""
+    watched: bool = False
+    """A watch asked: the main text is read too, and the dates of entries."""
     rendered: Rendered | None = None
     """None where no browser was asked."""
 
@@ -117,6 +119,7 @@ class Source:
     modified: float | None
     sitemap: bool = False
     sitemaps: Sequence[str] = ()
+    watched: bool = False
 
     @classmethod
     def of(cls, exchange: Exchange, modified: float | None) -> Source:
@@ -136,6 +139,7 @@ class Source:
             modified,
             exchange.sitemap,
             exchange.sitemaps,
+            exchange.watched,
         ]
 
     def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
@@ -148,6 +152,7 @@ class Source:
                 links=sitemaps.links_of(self.body, self.url),
                 flags=frozenset({"sitemap", "not-html"}),
                 fetched_at=self.fetched_at,
+                dated=sitemaps.dates_of(self.body, self.url) if self.watched else (),
             )
         packed = self.body.startswith(_PACKED)
         endless = self.truncated and len(self.body) > MIB and not packed
@@ -161,6 +166,7 @@ class Source:
             truncated=self.truncated,
             robots=self.robots,
             joiner=joiner,
+            **({"main": True} if self.watched else {}),
         )
         if self.sitemaps:
             listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]

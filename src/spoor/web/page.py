@@ -27,6 +27,8 @@ MAX_LINKS = 5_000
 MAX_TEXT = 1 << 20
 MAX_SOURCE = 1 << 22
 """Characters of HTML that are read: a tree takes forty bytes for each, and most of a second."""
+MAX_FEEDS = 5
+"""That a page may name as its own."""
 MAX_DEPTH = 512
 """Deeper elements are left out: browsers stop at about the same depth."""
 
@@ -56,6 +58,7 @@ _ROLES = {
 _SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 
 
 @dataclass(slots=True)
@@ -107,6 +110,7 @@ class _Walk:
     title: str = ""
     metas: dict[str, str] = field(default_factory=dict)
     canonical: str | None = None
+    feeds: list[str] = field(default_factory=list)
     language: str = ""
     flags: set[str] = field(default_factory=set)
     chain: list[LexborNode] = field(default_factory=list)
@@ -192,6 +196,7 @@ def parse(
         site=site,
         fetched_at=fetched_at,
         modified=modified,
+        feeds=tuple(walk.feeds),
     )
 
 
@@ -370,8 +375,14 @@ def _on_base(node: LexborNode, tag: str, walk: _Walk) -> None:
 
 def _on_rel(node: LexborNode, tag: str, walk: _Walk) -> None:
     attributes = node.attributes
-    if "canonical" in (attributes.get("rel") or "").lower().split() and walk.canonical is None:
+    rel = (attributes.get("rel") or "").lower().split()
+    if "canonical" in rel and walk.canonical is None:
         walk.canonical = walk.joiner.join(attributes.get("href") or "", walk.base)
+    kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+    if "alternate" in rel and kind in _FEEDS and len(walk.feeds) < MAX_FEEDS:
+        target = walk.joiner.join(attributes.get("href") or "", walk.base)
+        if target is not None and target not in walk.feeds:
+            walk.feeds.append(target)
     return
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from xml.parsers import expat
 
@@ -36,7 +39,8 @@ MAX_CHARACTERS = 16 << 20
 WHY = (("sitemap", 1.0),)
 """Reason of a Choice whose target is fetched as a sitemap."""
 
-_TEXT = frozenset({"loc", "link", "guid", "title", "sitemap"})
+_DATES = ("lastmod", "news:publication_date", "pubdate", "updated", "published", "date")
+_TEXT = frozenset({"loc", "link", "guid", "title", "sitemap", *_DATES})
 _ITEMS = frozenset({"url", "sitemap", "item", "entry"})
 _EXTENSIONS = frozenset({"image", "video", "media", "news", "atom", "xhtml", "itunes"})
 _STEP = 1 << 10
@@ -53,6 +57,60 @@ def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[L
     `sitemap`). Never raises: entries before a fault, or before a limit, count. O(bytes after
     decompression), none of which are kept.
     """
+    links: dict[str, Link] = {}
+    for kind, target, title, _ in _targets(body, url, max_bytes):
+        links[target] = Link(target, Anchor(title, position=len(links)), kind)
+    return list(links.values())
+
+
+def dates_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> tuple[tuple[str, float], ...]:
+    """(canonical URL, Unix seconds) of the entries that say when they changed last or appeared: of
+    a sitemap, a news sitemap, RSS, Atom or a JSON feed. Never raises, and costs what `links_of`
+    costs."""
+    if body[:256].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
+        return _dates_of_json(body[:max_bytes], url)
+    dated = ((target, date_in(date)) for _, target, _, date in _targets(body, url, max_bytes))
+    return tuple((target, date) for target, date in dated if date is not None)
+
+
+def _dates_of_json(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
+    try:
+        feed = json.loads(body)
+        items = feed["items"] if "jsonfeed.org" in feed["version"] else []
+        found = [
+            (str(item.get("url") or item.get("id") or ""), item.get(name))
+            for item in items[:MAX_LINKS]
+            for name in ("date_modified", "date_published")
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ()
+    joiner, dates = Joiner(size=1), dict[str, float]()
+    for href, written in found:
+        target = joiner.join(href, url) if "://" in href[:MAX_LENGTH] else None
+        date = date_in(written) if isinstance(written, str) else None
+        if target is not None and date is not None:
+            dates[target] = max(date, dates.get(target, date))
+    return tuple(dates.items())
+
+
+def date_in(written: str) -> float | None:
+    """A date of ISO 8601 or of mail (RSS), Unix seconds; None for anything else."""
+    written = written.strip()[:64]
+    try:
+        date = datetime.fromisoformat(written)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(written)
+        except (ValueError, OverflowError):
+            return None
+    try:
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _targets(body: bytes, url: str, max_bytes: int) -> Iterator[tuple[str, str, str, str]]:
+    """(kind, canonical URL, title, date as written) of each entry, each URL once."""
     chunks = _plain(body, max_bytes)
     head = b"".join(islice(chunks, 1))
     start = head[:256].removeprefix(codecs.BOM_UTF8).lstrip()
@@ -60,21 +118,21 @@ def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[L
         entries = _Reader().entries(head.lstrip(), chunks)
     else:
         entries = _lines(head, chunks)
-    joiner, links, sitemaps, characters = Joiner(size=1), dict[str, Link](), 0, 0
-    for kind, href, title in entries:
+    joiner, seen, sitemaps, characters = Joiner(size=1), set[str](), 0, 0
+    for kind, href, title, date in entries:
         characters += len(href)
         if characters > MAX_CHARACTERS:
             break
         target = joiner.join(href, url) if len(href) <= MAX_LENGTH else None
-        if target is None or target in links or target == url:
+        if target is None or target in seen or target == url:
             continue
         sitemaps += kind == "sitemap"
         if kind == "sitemap" and sitemaps > MAX_SITEMAPS:
             continue
-        links[target] = Link(target, Anchor(title, position=len(links)), kind)
-        if len(links) >= MAX_LINKS:
+        seen.add(target)
+        yield kind, target, title, date
+        if len(seen) >= MAX_LINKS:
             break
-    return list(links.values())
 
 
 def _plain(body: bytes, max_bytes: int) -> Iterator[bytes]:
@@ -115,7 +173,7 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield bytes(some)
 
 
-def _lines(head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str]]:
+def _lines(head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str, str]]:
     """The addresses of a plain text, each a word."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     half, count = "", 0
@@ -123,7 +181,7 @@ def _lines(head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str
         words = (half + decoder.decode(chunk)).split(None)
         half = "" if chunk[-1:].isspace() or not words else words.pop()
         count += len(words)
-        yield from (("listed", word, "") for word in words if "://" in word)
+        yield from (("listed", word, "", "") for word in words if "://" in word)
         if count > 2 * MAX_LINKS or len(half) > _TOKEN:
             return
 
@@ -136,7 +194,7 @@ class _Reader:
     """One pass over the XML. Namespaces are taken by their local names: many are misspelt."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[str, str, str]] = []
+        self._entries: list[tuple[str, str, str, str]] = []
         self._names: dict[str, str] = {}
         """Tag → local name, of the tags so far."""
         self._stack: list[str] = []
@@ -151,8 +209,8 @@ class _Reader:
         parser.EntityDeclHandler = self._refuse
         parser.ExternalEntityRefHandler = self._refuse
 
-    def entries(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str]]:
-        """(kind, address, title) of each entry."""
+    def entries(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str, str]]:
+        """(kind, address, title, date as written) of each entry."""
         decoder = codecs.getincrementaldecoder(encoding_of_xml(head))("replace")
         fed = 0
         for chunk in chain((head,), chunks, (b"",)):
@@ -189,7 +247,7 @@ class _Reader:
             raise _RefusedError
         if name in _ITEMS:
             self._texts, self._href = {}, ""
-        elif above not in _ITEMS:
+        elif above not in _ITEMS and above != "news:news":
             return
         elif name == "link" and above == "entry":
             alternate = attributes.get("rel", "alternate") == "alternate"
@@ -225,7 +283,8 @@ class _Reader:
             title = (
                 " ".join(fields["title"][: 4 * _FEW].split())[:_FEW] if "title" in fields else ""
             )
-            self._entries.append((kind, href, title))
+            date = next((fields[name] for name in _DATES if name in fields), "")
+            self._entries.append((kind, href, title, date))
             self._found += 1
         if self._found > MAX_LINKS:
             raise _RefusedError

@@ -1,0 +1,300 @@
+"""What a watch keeps of each page that matters, to say whether it has changed and in what.
+
+Compared are sentences, in any order. What comes and goes by itself is learned: of a page, the
+sentences that return after they went, the places between lasting sentences that differ at nearly
+every look, and the phrases of which only a number changes; of a host, the sentences that stand on
+several pages of it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spoor.types import Page, State
+from spoor.web.sentences import content, plain, signature, title, without_digits
+
+OFTEN = 3
+"""Looks at which a place differed, or pages on which a sentence stands, before that counts."""
+
+NEARLY_ALWAYS = 0.6
+"""Share of the looks at which a place that changes by itself differs, in [0, 1]."""
+
+MOST_FLIPS = 500
+"""Sentences and places of a page that are remembered as coming and going."""
+
+MOST_SHARED = 5_000
+"""Sentences of a host that are counted over its pages; those seen longest ago leave."""
+
+MOST_TEXTS = 20_000
+"""Pages of which the sentences themselves are kept; those that changed longest ago leave, and of
+what they lose only the number can be told."""
+
+LEAST_WORDS = 3
+"""Words that have to come or go."""
+
+NEAR = 0.8
+"""Least resemblance of a sentence and a corrected one, in [0, 1]."""
+
+
+class Change(NamedTuple):
+    """What changed in a page."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    share: float
+    """Words that came or went, of those before and after, in [0, 1]."""
+    title_before: str | None = None
+    """The title before, where it is another now."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Of one page."""
+
+    title: str
+    keys: list[int]
+    """Signatures of its content, in reading order."""
+    looks: int = 0
+    """Comparisons so far."""
+    gone: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    """Sentences that went."""
+    flips: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    """Sentences that come and go."""
+    places: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    """Place → looks at which it differed. A place is the lasting sentence before it, or the words
+    of a counter."""
+
+
+class Contents:
+    """The contents of pages by the URL's number."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, _Seen] = {}
+        self._texts: OrderedDict[int, bytes] = OrderedDict()
+        self._shared: dict[str, OrderedDict[int, int]] = {}
+        """Host → signature → pages on which it came."""
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def __contains__(self, url: int) -> bool:
+        return url in self._pages
+
+    def identity(self, url: int) -> int:
+        """A number that two pages of the same content have; 0 for one that says too little."""
+        keys = self._pages[url].keys
+        if len(keys) < 2:
+            return 0
+        return signature(" ".join(map(str, sorted(set(keys)))))
+
+    def keys(self, url: int) -> list[int]:
+        """Signatures of the sentences of a page; those of one that is not kept are none."""
+        seen = self._pages.get(url)
+        return [] if seen is None else seen.keys
+
+    def forget(self, url: int) -> None:
+        """Keep nothing of a page."""
+        self._pages.pop(url, None)
+        self._texts.pop(url, None)
+
+    def see(self, url: int, host: str, page: Page) -> Change | None:
+        """Take in a download; what changed since the one before, None where nothing did that
+        counts, and for the first."""
+        now = content(page)
+        seen = self._pages.get(url)
+        if seen is None:
+            self._pages[url] = _Seen(title(page), list(now))
+            self._share(host, now)
+            self._keep_text(url, now.values())
+            return None
+        seen.looks += 1
+        before = dict.fromkeys(seen.keys)
+        came = [key for key in now if key not in before]
+        went = [key for key in before if key not in now]
+        texts = self._text(url, seen.keys)
+        self._learn(seen, now, came, went, texts)
+        shared = self._share(host, came)
+        counted = [key for key in came if key not in seen.flips and shared.get(key, 0) < OFTEN]
+        lost = [key for key in went if key not in seen.flips and shared.get(key, 0) < OFTEN]
+        added = tuple(now[key] for key in counted)
+        removed = tuple(texts[key] for key in lost if key in texts)
+        heading, old_title = title(page), seen.title
+        change = _change(added, removed, now.values(), texts.values(), len(lost))
+        renamed = plain(heading) != plain(old_title) and bool(heading)
+        if renamed and old_title:
+            added, removed, share = change[:3] if change else ((), (), 0.0)
+            change = Change(added, removed, share, old_title)
+        for key in went:
+            _note(seen.gone, key)
+        if heading:
+            seen.title = heading
+        if came or went:
+            seen.keys = list(now)
+            self._keep_text(url, now.values())
+        return change
+
+    def _learn(
+        self,
+        seen: _Seen,
+        now: Mapping[int, str],
+        came: list[int],
+        went: list[int],
+        texts: Mapping[int, str],
+    ) -> None:
+        """What comes and goes by itself."""
+        new, counters = set(came), dict[int, int]()
+        for key in went:
+            if key in texts:
+                counters[signature(without_digits(plain(texts[key])))] = key
+        places: dict[int, list[int]] = {}
+        last = 0
+        for key, sentence in now.items():
+            if key not in new:
+                last = 0 if key in seen.flips else key
+                continue
+            if key in seen.gone:
+                _note(seen.flips, key)
+            words = without_digits(plain(sentence))
+            mask = signature(words)
+            counted = mask in counters
+            places.setdefault(mask if counted else last, []).append(key)
+            if counted:
+                places[mask].append(counters[mask])
+        for place, keys in places.items():
+            often = seen.places[place] = seen.places.pop(place, 0) + 1
+            if often >= OFTEN and often >= NEARLY_ALWAYS * seen.looks:
+                for key in keys:
+                    _note(seen.flips, key)
+        while len(seen.places) > MOST_FLIPS:
+            seen.places.popitem(last=False)
+
+    def _share(self, host: str, keys: Iterable[int]) -> Mapping[int, int]:
+        """Count sentences that came on a page of a host."""
+        counts = self._shared.setdefault(host, OrderedDict())
+        for key in keys:
+            counts[key] = counts.pop(key, 0) + 1
+        while len(counts) > MOST_SHARED:
+            counts.popitem(last=False)
+        return counts
+
+    # -- the sentences themselves
+
+    def _keep_text(self, url: int, sentences: Iterable[str]) -> None:
+        self._texts.pop(url, None)
+        joined = "\n".join(sentences).encode("utf-8", "replace")
+        self._texts[url] = zlib.compress(joined, 1)
+        while len(self._texts) > MOST_TEXTS:
+            self._texts.popitem(last=False)
+
+    def _text(self, url: int, keys: list[int]) -> dict[int, str]:
+        packed = self._texts.get(url)
+        if packed is None:
+            return {}
+        return dict(zip(keys, zlib.decompress(packed).decode().split("\n"), strict=False))
+
+    # -- durable
+
+    def save(self) -> State:
+        pages = list(self._pages.values())
+        texts = list(self._texts.values())
+        return {
+            "urls": np.array(list(self._pages), dtype=np.int64),
+            "titles": [seen.title for seen in pages],
+            "looks": np.array([seen.looks for seen in pages], dtype=np.int64),
+            "keys": _ragged([seen.keys for seen in pages]),
+            "gone": _ragged([seen.gone for seen in pages]),
+            "flips": _ragged([seen.flips for seen in pages]),
+            "places": _ragged([seen.places for seen in pages]),
+            "differed": _ragged([seen.places.values() for seen in pages]),
+            "texts_of": np.array(list(self._texts), dtype=np.int64),
+            "text_sizes": np.array([len(text) for text in texts], dtype=np.int64),
+            "texts": np.frombuffer(b"".join(texts), dtype=np.uint8),
+            "hosts": list(self._shared),
+            "shared": _ragged(list(self._shared.values())),
+            "pages": _ragged([counts.values() for counts in self._shared.values()]),
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        columns: Any = zip(
+            state["titles"],
+            _rows(state["keys"]),
+            state["looks"].tolist(),
+            map(OrderedDict.fromkeys, _rows(state["gone"])),
+            map(OrderedDict.fromkeys, _rows(state["flips"])),
+            (
+                OrderedDict(zip(places, often, strict=True))
+                for places, often in zip(
+                    _rows(state["places"]), _rows(state["differed"]), strict=True
+                )
+            ),
+            strict=True,
+        )
+        self._pages = dict(
+            zip(state["urls"].tolist(), (_Seen(*row) for row in columns), strict=True)
+        )
+        data, begin = state["texts"].tobytes(), 0
+        self._texts = OrderedDict()
+        for url, size in zip(state["texts_of"].tolist(), state["text_sizes"].tolist(), strict=True):
+            self._texts[url] = data[begin : begin + size]
+            begin += size
+        shared = zip(_rows(state["shared"]), _rows(state["pages"]), strict=True)
+        self._shared = {
+            host: OrderedDict(zip(keys, counts, strict=True))
+            for host, (keys, counts) in zip(state["hosts"], shared, strict=True)
+        }
+
+
+def _change(
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
+    now: Iterable[str],
+    before: Iterable[str],
+    lost: int,
+) -> Change | None:
+    """None where too few words came and went."""
+    pairs = {_nearest(sentence, removed) for sentence in added} - {None}
+    came = sum(len(plain(sentence).split()) for sentence in added)
+    went = sum(len(plain(sentence).split()) for sentence in removed)
+    if not (added or lost) or (came + went < LEAST_WORDS and not pairs):
+        return None
+    total = sum(len(sentence.split()) for part in (now, before) for sentence in part)
+    return Change(added, removed, round(min(1.0, (came + went) / max(1, total)), 4))
+
+
+def _nearest(sentence: str, others: tuple[str, ...]) -> str | None:
+    """The sentence of which this one is a correction."""
+    words = plain(sentence).split()
+    for other in others[:50]:
+        if SequenceMatcher(None, words, plain(other).split(), autojunk=False).ratio() >= NEAR:
+            return other
+    return None
+
+
+def _note(kept: OrderedDict[int, None], key: int) -> None:
+    kept.pop(key, None)
+    kept[key] = None
+    if len(kept) > MOST_FLIPS:
+        kept.popitem(last=False)
+
+
+def _ragged(rows: Iterable[Iterable[int]]) -> dict[str, Any]:
+    lists = [list(row) for row in rows]
+    return {
+        "sizes": np.array([len(row) for row in lists], dtype=np.int64),
+        "values": np.array([value for row in lists for value in row], dtype=np.uint64),
+    }
+
+
+def _rows(ragged: Mapping[str, Any]) -> list[list[int]]:
+    values = ragged["values"].tolist()
+    ends = np.cumsum(ragged["sizes"]).tolist()
+    starts = [0, *ends][: len(ends)]
+    return [values[begin:end] for begin, end in zip(starts, ends, strict=True)]

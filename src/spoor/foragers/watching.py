@@ -1,0 +1,282 @@
+"""What a watch makes of each download: whether it is on topic, what changed in it, since when it is
+there, and whether it is a copy of another document."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import numpy as np
+
+from spoor.foragers.contents import Change, Contents
+from spoor.protocols import Judge, Rejudges, Stateful
+from spoor.types import Judgement, Page, State
+
+NEVER = float("-inf")
+
+FUTURE = 60.0
+"""Seconds by which a server's clock may be ahead: a date that is later is nobody's."""
+
+JUST_NOW = 60.0
+"""A date that is that close before the download may be made with the page."""
+
+SAME_DATE = 3
+"""Pages of a host that state the same second, from which on it is their template's."""
+
+SAME_DAY = 10
+"""The same for dates without a time."""
+
+MOST_DATES = 2_000
+"""Different dates of a host that are counted."""
+
+FIRST_REVISION = 16
+"""Pages after which the judge is asked for newer verdicts first; then whenever there are twice as
+many, at the latest 1,000 later."""
+
+MOST_VERDICTS = 5_000
+"""Pages of which the reasons of the judge are kept."""
+
+COPIES = 2
+"""Copies under URLs that differ in one parameter, from which on that parameter is left out."""
+
+
+class Watching:
+    """The contents, verdicts and dates of the pages of a fleet, by the URL's number."""
+
+    def __init__(self, judge: Judge | None = None) -> None:
+        self.judge = judge
+        """Of the topic; None: everything is wanted."""
+        self.contents = Contents()
+        self.wanted: set[int] = set()
+        """Pages on topic by the newest verdict; feeds and sitemaps are none."""
+        self.verdicts: OrderedDict[int, tuple[float, list[Any]]] = OrderedDict()
+        """Score and reasons of the newest verdicts on pages that were wanted."""
+        self.copy_of: dict[int, int] = {}
+        """Pages whose first content another page of the host had."""
+        self.change: Change | None = None
+        """What changed in the page that was taken in last."""
+        self.judgement: Judgement | None = None
+        """The verdict on it."""
+        self._same: dict[int, int] = {}
+        """Content → the page that had it first."""
+        self._dates: dict[str, OrderedDict[int, int]] = {}
+        """Host → second that is stated → pages that state it."""
+        self._by_parameter: dict[str, dict[str, int]] = {}
+        """Host → parameter of URLs → copies that differ in it alone."""
+        self._pages = 0
+        self._next = FIRST_REVISION
+
+    def take(self, url: int, host: str, page: Page, first: bool) -> bool:
+        """Judge and compare a content that is not bit for bit that of the last download. Returns
+        whether it counts as another content."""
+        self.change = None
+        self.judgement = self._judged(url, page)
+        if self.judgement is not None:
+            self._pages += 1
+        if url not in self.wanted:
+            self.contents.forget(url)
+            return first
+        known = url in self.contents
+        self.change = self.contents.see(url, host, page)
+        counts = not known or self.change is not None
+        if counts and (same := self.contents.identity(url)):
+            other = self._same.setdefault(same ^ hash_of(host), url)
+            if first and other != url:
+                self.copy_of[url] = other
+        return counts
+
+    def _judged(self, url: int, page: Page) -> Judgement | None:
+        if page.flags & {"feed", "sitemap"}:
+            self.wanted.discard(url)
+            return None
+        if self.judge is None:
+            self.wanted.add(url)
+            return None
+        judgement = self.judge.judge(page)
+        self._note(url, judgement)
+        return judgement
+
+    def _note(self, url: int, judgement: Judgement) -> None:
+        self.verdicts.pop(url, None)
+        if not judgement.relevant:
+            self.wanted.discard(url)
+            return
+        self.wanted.add(url)
+        why = [[reason, round(share, 4)] for reason, share in judgement.why]
+        self.verdicts[url] = (round(float(judgement.score), 4), why)
+        while len(self.verdicts) > MOST_VERDICTS:
+            self.verdicts.popitem(last=False)
+
+    def revise(self, find: Callable[[str], int | None]) -> list[int]:
+        """Ask the judge for newer verdicts where it is time; pages that are wanted only now."""
+        judge = self.judge
+        if judge is None or self._pages < self._next or not isinstance(judge, Rejudges):
+            return []
+        self._next = self._pages + max(FIRST_REVISION, min(self._pages, 1_000))
+        wanted = []
+        for address, judgement in judge.revise():
+            url = find(address)
+            if url is None:
+                continue
+            before = url in self.wanted
+            self._note(url, judgement)
+            if url in self.wanted and not before:
+                wanted.append(url)
+        return wanted
+
+    # -- dates
+
+    def date(self, host: str, page: Page, now: float, *, first: bool, born: float) -> float:
+        """When a content was published: NEVER where nothing says that it is new.
+
+        `born`: when its URL appeared on a known page. A date that the page states counts unless it
+        lies in the future, is made with each reply, or stands on other pages of its host too; no
+        document is younger than the first link to it.
+        """
+        stated = page.modified
+        if stated is not None and (stated > now + FUTURE or self._of_template(host, stated)):
+            stated = None
+        if not first:
+            return now if stated is None else stated
+        if stated is None:
+            return born
+        if born == NEVER:
+            # At the first look, a date that is that of the request says nothing.
+            return NEVER if stated > now - JUST_NOW else stated
+        return min(stated, born)
+
+    def _of_template(self, host: str, stated: float) -> bool:
+        dates = self._dates.setdefault(host, OrderedDict())
+        second = int(stated)
+        count = dates[second] = dates.pop(second, 0) + 1
+        while len(dates) > MOST_DATES:
+            dates.popitem(last=False)
+        return count > (SAME_DAY if second % 86_400 == 0 else SAME_DATE)
+
+    # -- URLs that differ in what says nothing
+
+    def learn_copy(self, url: str, other: str, host: str) -> None:
+        """Two URLs have one content: where they differ in one parameter, it may say nothing."""
+        here, there = urlsplit(url), urlsplit(other)
+        if here.path != there.path:
+            return
+        differing = {
+            part.partition("=")[0]
+            for part in set(here.query.split("&")) ^ set(there.query.split("&"))
+        }
+        differing.discard("")
+        if len(differing) == 1:
+            counts = self._by_parameter.setdefault(host, {})
+            name = differing.pop()
+            if name in counts or len(counts) < 100:
+                counts[name] = counts.get(name, 0) + 1
+
+    def without_copies(self, url: str, host: str) -> str:
+        """A URL without the parameters that make copies at its host."""
+        counts = self._by_parameter.get(host)
+        if counts is None or "?" not in url:
+            return url
+        parts = urlsplit(url)
+        kept = [
+            part
+            for part in parts.query.split("&")
+            if counts.get(part.partition("=")[0], 0) < COPIES
+        ]
+        return urlunsplit(parts._replace(query="&".join(kept)))
+
+    # -- durable
+
+    def save(self) -> State:
+        judge = None
+        if self.judge is not None and isinstance(self.judge, Stateful):
+            judge = self.judge.save()
+        return {
+            "contents": self.contents.save(),
+            "wanted": np.array(sorted(self.wanted), dtype=np.int64),
+            "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
+            "copy_of": _pairs(self.copy_of.items()),
+            "same": _pairs(self._same.items(), np.uint64),
+            "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
+            "by_parameter": {host: dict(counts) for host, counts in self._by_parameter.items()},
+            "pages": self._pages,
+            "next": self._next,
+            "judge": judge,
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self.contents.load(state["contents"])
+        self.wanted = set(state["wanted"].tolist())
+        self.verdicts = OrderedDict((url, (score, why)) for url, score, why in state["verdicts"])
+        self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
+        self._same = dict(map(tuple, state["same"].tolist()))
+        self._dates = {
+            host: OrderedDict(map(tuple, dates.tolist())) for host, dates in state["dates"].items()
+        }
+        self._by_parameter = {host: dict(counts) for host, counts in state["by_parameter"].items()}
+        self._pages, self._next = state["pages"], state["next"]
+        if self.judge is not None and isinstance(self.judge, Stateful):
+            self.judge.load(state["judge"])
+
+
+class Hints:
+    """What feeds and sitemaps say of other pages, and how often each was right."""
+
+    TRIALS = 10
+    RIGHT = 0.2
+    """Least share of right hints of a page that is believed, after so many."""
+
+    def __init__(self) -> None:
+        self.open: OrderedDict[int, int] = OrderedDict()
+        """Page that is said to have changed → who says it."""
+        self._right: Counter[int] = Counter()
+        self._wrong: Counter[int] = Counter()
+
+    def believed(self, source: int) -> bool:
+        """Whether a page has been right often enough."""
+        right, wrong = self._right[source], self._wrong[source]
+        return right + wrong < self.TRIALS or right >= self.RIGHT * (right + wrong)
+
+    def add(self, url: int, source: int) -> None:
+        """`source` says that a page has changed."""
+        if self.believed(source):
+            self.open[url] = source
+
+    def settle(self, url: int, right: bool) -> None:
+        """A page was asked for: whether it had changed."""
+        source = self.open.pop(url, None)
+        if source is not None:
+            (self._right if right else self._wrong)[source] += 1
+
+    def counts(self) -> dict[int, tuple[int, int]]:
+        """Source → (right, wrong)."""
+        return {
+            source: (self._right[source], self._wrong[source])
+            for source in self._right | self._wrong
+        }
+
+    def save(self) -> State:
+        return {
+            "open": _pairs(self.open.items()),
+            "right": _pairs(self._right.items()),
+            "wrong": _pairs(self._wrong.items()),
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self.open = OrderedDict(map(tuple, state["open"].tolist()))
+        self._right = Counter(dict(map(tuple, state["right"].tolist())))
+        self._wrong = Counter(dict(map(tuple, state["wrong"].tolist())))
+
+
+def hash_of(host: str) -> int:
+    """64 bits of a host's name, the same in every process."""
+    from spoor.web.sentences import signature
+
+    return signature(host)
+
+
+def _pairs(items: Iterable[tuple[int, int]], dtype: type[np.generic] = np.int64) -> Any:
+    return np.array(list(items), dtype=dtype).reshape(-1, 2)

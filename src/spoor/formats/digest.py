@@ -1,0 +1,209 @@
+"""The digest of a watch: what it told, by day, site and story, as Markdown and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from spoor.display import shown
+from spoor.documents.blocks import escaped
+from spoor.web.urls import host
+
+Line = Mapping[str, Any]
+
+MOST_SENTENCES = 5
+"""Added and removed sentences of a change that are shown, of each."""
+
+WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One document, and the near-copies of it that other sites have."""
+
+    line: Line
+    copies: tuple[Line, ...]
+
+
+def stories(lines: Iterable[Line]) -> dict[str, dict[str, list[Story]]]:
+    """Day → site → stories: the newest day first, in a day the site with most, of a site the best
+    and newest first. A near-copy stands with the first of its story that day."""
+    days: dict[str, dict[str, list[Line]]] = {}
+    for line in lines:
+        key = line["id"] if line["kind"] in WORDS else line.get("story") or line["id"]
+        days.setdefault(line["found_at"][:10], {}).setdefault(key, []).append(line)
+    found: dict[str, dict[str, list[Story]]] = {}
+    for day in sorted(days, reverse=True):
+        sites: dict[str, list[Story]] = {}
+        for first, *copies in days[day].values():
+            sites.setdefault(host(first["url"]), []).append(Story(first, tuple(copies)))
+        for told in sites.values():
+            told.sort(key=lambda story: story.line["found_at"], reverse=True)
+            told.sort(key=lambda story: -story.line.get("score", 0.0))
+        found[day] = dict(sorted(sites.items(), key=lambda site: (-len(site[1]), site[0])))
+    return found
+
+
+def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> str:
+    """The digest as Markdown; `notes` stand above it, each one line."""
+    out = [f"# {_plain(title)}", ""]
+    out += [f"> {_plain(note)}" for note in notes]
+    for day, sites in stories(lines).items():
+        out += ["", f"## {day}"]
+        for site, told in sites.items():
+            out += ["", f"### {_plain(site)}", ""]
+            for story in told:
+                out.append(f"- {_link(story.line)}{_facts(story.line)}")
+                out += [f"    - also {_link(copy)}" for copy in story.copies]
+                line = story.line
+                for sign, name in (("+", "added"), ("−", "removed")):
+                    for sentence in line.get(name, ())[:MOST_SENTENCES]:
+                        out.append(f"    - {sign} {_plain(sentence)}")
+    return "\n".join(out) + "\n"
+
+
+def _link(line: Line) -> str:
+    url = line["url"].replace("<", "%3C").replace(">", "%3E")
+    return f"[{_plain(line['title'] or line['url'])}](<{url}>)"
+
+
+def _plain(text: str) -> str:
+    return escaped(shown(text))
+
+
+def _facts(line: Line) -> str:
+    facts = [WORDS[line["kind"]]] if line["kind"] in WORDS else []
+    if "from" in line:
+        facts.append(f"from {_plain(line['from'])}")
+    if "title_before" in line:
+        facts.append(f"its title was “{_plain(line['title_before'])}”")
+    if line.get("why"):
+        facts.append(
+            f"{line['score']:.2f}: " + ", ".join(_plain(why) for why, _ in line["why"][:3])
+        )
+    return f" ({'; '.join(facts)})" if facts else ""
+
+
+def html(
+    lines: Sequence[Line], title: str, notes: Sequence[str] = (), sources: Sequence[Any] = ()
+) -> str:
+    """The digest as a page that needs no network, with the differences of what changed, a timeline,
+    and a table of the sources (`spoor.live.sources.Source`). All text from the web is escaped."""
+    body = [Markup("<h1>{}</h1>").format(shown(title))]
+    body += [Markup("<p class=note>{}</p>").format(shown(note)) for note in notes]
+    body.append(_timeline(lines))
+    for day, sites in stories(lines).items():
+        body.append(Markup("<h2>{}</h2>").format(day))
+        for site, told in sites.items():
+            body.append(Markup("<h3>{}</h3><ul>").format(shown(site)))
+            body += [_story(story) for story in told]
+            body.append(Markup("</ul>"))
+    if sources:
+        body.append(_table(sources))
+    head = Markup('<!doctype html><html lang="en"><meta charset="utf-8"><title>{}</title>{}')
+    return str(head.format(shown(title), _STYLE) + Markup("\n").join(body) + Markup("</html>\n"))
+
+
+def _story(story: Story) -> Markup:
+    line = story.line
+    parts = [_anchor(line), Markup(" <small>{}</small>").format(_facts_plain(line))]
+    if line.get("added") or line.get("removed"):
+        parts.append(difference(line.get("removed", ()), line.get("added", ())))
+    if story.copies:
+        copies = Markup(", ").join(_anchor(copy, host(copy["url"])) for copy in story.copies)
+        parts.append(Markup("<div>also {}</div>").format(copies))
+    return Markup("<li>{}</li>").format(Markup("").join(parts))
+
+
+def _facts_plain(line: Line) -> str:
+    return _facts(line).replace("\\", "")
+
+
+def _anchor(line: Line, text: str = "") -> Markup:
+    words = shown(text or line["title"] or line["url"])
+    if not line["url"].startswith(("http://", "https://")):
+        return escape(words)
+    link = Markup('<a rel="noreferrer noopener" href="{}">{}</a>')
+    return link.format(line["url"], words)
+
+
+def difference(removed: Sequence[str], added: Sequence[str]) -> Markup:
+    """Removed and added sentences; where one is a correction of another, word by word."""
+    rows, left = [], list(removed[:MOST_SENTENCES])
+    for sentence in added[:MOST_SENTENCES]:
+        words = sentence.split()
+        nearest, best = "", 0.5
+        for other in left:
+            like = SequenceMatcher(None, other.split(), words, autojunk=False).ratio()
+            if like > best:
+                nearest, best = other, like
+        if nearest:
+            left.remove(nearest)
+            rows.append(_words(nearest.split(), words))
+        else:
+            rows.append(Markup("<ins>{}</ins>").format(shown(sentence)))
+    rows += [Markup("<del>{}</del>").format(shown(sentence)) for sentence in left]
+    return Markup('<div class="diff">{}</div>').format(Markup("<br>").join(rows))
+
+
+def _words(before: list[str], after: list[str]) -> Markup:
+    parts = []
+    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        old, new = shown(" ".join(before[a:b])), shown(" ".join(after[c:d]))
+        if kind == "equal":
+            parts.append(escape(new))
+            continue
+        if old:
+            parts.append(Markup("<del>{}</del>").format(old))
+        if new:
+            parts.append(Markup("<ins>{}</ins>").format(new))
+    return Markup(" ").join(parts)
+
+
+def _timeline(lines: Sequence[Line]) -> Markup:
+    """Bars of the lines by hour, the newest two days."""
+    hours: dict[str, int] = {}
+    for line in lines:
+        hour = line["found_at"][:13]
+        hours[hour] = hours.get(hour, 0) + 1
+    newest = sorted(hours)[-48:]
+    most = max((hours[hour] for hour in newest), default=1)
+    bars = [
+        Markup('<i style="height:{}%" title="{}:00 – {}"></i>').format(
+            round(100 * hours[hour] / most), hour.replace("T", " "), hours[hour]
+        )
+        for hour in newest
+    ]
+    return Markup('<div class="timeline">{}</div>').format(Markup("").join(bars))
+
+
+def _table(sources: Sequence[Any]) -> Markup:
+    rows = [
+        Markup("<tr{}><td>{}<td>{}<td>{}<td>{}").format(
+            Markup(" class=silent") if one.silent else "",
+            shown(one.host),
+            one.told,
+            one.requests,
+            "–" if one.a_day is None else f"{one.a_day:.3g}",
+        )
+        for one in sources
+    ]
+    head = Markup(
+        "<h2>Sources</h2><table><tr><th>site<th>told<th>requests<th>new documents a day{}</table>"
+    )
+    return head.format(Markup("").join(rows))
+
+
+_STYLE = Markup(
+    "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto}"
+    "del{background:#fdd}ins{background:#dfd;text-decoration:none}small,.note{color:#666}"
+    ".diff{margin:.3rem 0;font-size:.9em}"
+    ".timeline{display:flex;height:4rem;align-items:end;gap:2px}"
+    ".timeline i{flex:1;background:#48c;max-width:1rem}table{border-collapse:collapse}"
+    "td,th{padding:.1rem .8rem;text-align:left;border-bottom:1px solid #ddd}"
+    ".silent{background:#fea}</style>"
+)

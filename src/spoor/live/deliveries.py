@@ -1,0 +1,205 @@
+"""Tells others what a watch found: a command for each line, and webhooks.
+
+A receiver is told the lines of `news.jsonl` in their order, each once it is on the disk. How far it
+was told stands in `delivered.json`, written after each success: after a crash between the two it is
+told the line again, with the same `id`, by which it knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from spoor.errors import InputError
+from spoor.files import write_whole
+from spoor.runs import files
+
+COMMAND_SECONDS = 60.0
+"""That a command may take."""
+
+WEBHOOK_SECONDS = 30.0
+
+RETRIES = (1.0, 5.0, 30.0, 120.0, 600.0)
+"""Seconds before a receiver that failed is told the line again; the last one repeats."""
+
+MOST_TRIES = 8
+"""Of a line, by a command; a webhook is tried until it answers with 2xx."""
+
+Tell = Callable[[bytes], None]
+"""Tells one line. Raises OSError or ValueError where that failed."""
+
+
+class Receiver(NamedTuple):
+    """Who is told."""
+
+    name: str
+    """Its key in `delivered.json`."""
+    tell: Tell
+    most_tries: int
+    """Of a line, which is then passed over; 0: no limit."""
+
+
+def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
+    """The receivers of a watch. Raises InputError for a command that cannot be split into words,
+    and for an address that is none."""
+    found = []
+    if on_new:
+        found.append(Receiver(f"command {on_new}", _command(on_new), MOST_TRIES))
+    for url in webhooks:
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"--webhook {url!r} is no http or https URL")
+        found.append(Receiver(f"webhook {url}", _webhook(url), 0))
+    return found
+
+
+def _command(line: str) -> Tell:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise InputError(f"--on-new {line!r} cannot be read: {error}") from None
+    if not words:
+        raise InputError("--on-new names no command")
+
+    def tell(told: bytes) -> None:
+        try:
+            done = subprocess.run(
+                words, input=told, timeout=COMMAND_SECONDS, stdout=subprocess.DEVNULL, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ValueError(f"{words[0]} took over {COMMAND_SECONDS:g} s") from error
+        if done.returncode:
+            raise ValueError(f"{words[0]} ended with {done.returncode}")
+
+    return tell
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """What is told goes to the address that the user named, and no further."""
+
+    def redirect_request(self, *arguments: object) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def _webhook(url: str) -> Tell:
+    def tell(told: bytes) -> None:
+        headers = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": str(json.loads(told)["id"]),
+        }
+        request = urllib.request.Request(url, told, headers)
+        with _OPENER.open(request, timeout=WEBHOOK_SECONDS) as reply:
+            reply.read(1 << 16)
+
+    return tell
+
+
+class Deliveries:
+    """A thread for each receiver, between `start` and `stop`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        told: list[Receiver],
+        report: Callable[[str], None],
+        wait: Callable[[threading.Event, float], object] = lambda ended, seconds: ended.wait(
+            seconds
+        ),
+    ) -> None:
+        self._folder = folder
+        self._receivers = told
+        self._report = report
+        self._wait = wait
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._more = threading.Condition()
+        self._length = 0
+        """Bytes of `news.jsonl` that are on the disk."""
+        self._done = self._read()
+        self._threads: list[threading.Thread] = []
+
+    def _read(self) -> dict[str, int]:
+        try:
+            found = json.loads(files.read_own(self._folder / files.DELIVERED))
+            return {str(name): int(offset) for name, offset in found.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError, TypeError) as error:
+            path = self._folder / files.DELIVERED
+            raise InputError(f"{path} is damaged; delete it to tell all lines again") from error
+
+    def start(self) -> None:
+        """Go on where each receiver was told last."""
+        for receiver in self._receivers:
+            thread = threading.Thread(target=self._serve, args=(receiver,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def written(self, length: int) -> None:
+        """So many bytes of `news.jsonl` are on the disk."""
+        with self._more:
+            self._length = length
+            self._more.notify_all()
+
+    def stop(self, seconds: float) -> None:
+        """Tell what is left, for so many seconds at most; the rest is told when the watch goes
+        on."""
+        deadline = time.monotonic() + seconds
+        with self._more:
+            self._more.wait_for(self._all_told, max(0.0, seconds))
+        self._ended.set()
+        with self._more:
+            self._more.notify_all()
+        for thread in self._threads:
+            thread.join(max(0.1, deadline - time.monotonic()))
+
+    def _all_told(self) -> bool:
+        return all(self._done.get(one.name, 0) >= self._length for one in self._receivers)
+
+    def _serve(self, receiver: Receiver) -> None:
+        tries = 0
+        while (found := self._next(receiver)) is not None:
+            line, end = found
+            try:
+                receiver.tell(line)
+            except (OSError, ValueError) as error:
+                tries += 1
+                if not receiver.most_tries or tries < receiver.most_tries:
+                    if tries == 1:
+                        self._report(f"{receiver.name}: {error}; it is told again later")
+                    self._wait(self._ended, RETRIES[min(tries, len(RETRIES)) - 1])
+                    continue
+                self._report(f"{receiver.name}: {error}; a line is passed over")
+            tries = 0
+            self._keep(receiver, end)
+
+    def _next(self, receiver: Receiver) -> tuple[bytes, int] | None:
+        """The next line for a receiver and where it ends; None once it is over."""
+        begin = self._done.get(receiver.name, 0)
+        with self._more:
+            self._more.wait_for(lambda: self._length > begin or self._ended.is_set())
+        if self._ended.is_set():
+            return None
+        with (self._folder / files.NEWS).open("rb") as news:
+            news.seek(begin)
+            line = news.readline()
+        return line, begin + len(line)
+
+    def _keep(self, receiver: Receiver, end: int) -> None:
+        with self._lock:
+            done = {**self._done, receiver.name: end}
+            with suppress(OSError):  # a full disk: it is told again
+                write_whole(self._folder / files.DELIVERED, json.dumps(done).encode())
+            self._done = done
+        with self._more:
+            self._more.notify_all()

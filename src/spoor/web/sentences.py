@@ -1,0 +1,109 @@
+"""The sentences of a page, and signatures by which two versions of one are compared.
+
+A signature leaves out what changes by itself: dates and times, session ids, and the digits of short
+phrases ("12 comments", "5 minutes ago", "page 3 of 9"). A number inside a longer sentence counts:
+a correction of it is news.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import zlib
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from spoor.types import Page
+
+MOST = 2_000
+"""Sentences of a page that are compared."""
+
+SHORT = 6
+"""Words up to which the digits of a phrase do not count."""
+
+LONG = 60
+"""Words from which on a sentence is cut, at words that their own hash names: so a word more in a
+text without full stops changes one part of it and not all."""
+
+_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]?\s+|(?<=[。！？])|\s*\n+\s*")
+_WORD = re.compile(r"\w+")
+_DIGITS = re.compile(r"\d+")
+_MONTHS = "|".join(
+    name.lower() for names in (calendar.month_name, calendar.month_abbr) for name in names if name
+)
+_TIMES = re.compile(
+    rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\b)?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)?\.?\s+(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}})?"
+    rf"|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?"
+    r"|\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago"
+)
+_ID = re.compile(r"(?=\w*\d)(?=\w*[a-z])\w{12,}|[0-9a-f]{16,}")
+"""What looks made by a machine: a session, a digest."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in reading order; at most `MOST`. A line ends one too."""
+    found: list[str] = []
+    for part in _END.split(text):
+        part = part.strip()
+        if part:
+            found += _pieces(part)
+        if len(found) >= MOST:
+            break
+    return found[:MOST]
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    words = sentence.split()
+    if len(words) <= LONG:
+        yield sentence
+        return
+    begin = 0
+    for at, word in enumerate(words, 1):
+        cut = zlib.crc32(word.encode("utf-8", "replace")) % 16 == 0
+        if (cut and at - begin >= SHORT) or at - begin >= LONG:
+            yield " ".join(words[begin:at])
+            begin = at
+    if begin < len(words):
+        yield " ".join(words[begin:])
+
+
+def plain(sentence: str) -> str:
+    """The words of a sentence without what changes by itself; empty where nothing else is left."""
+    text = _TIMES.sub(" ", sentence.lower())
+    words = _WORD.findall(_ID.sub(" ", text))
+    if len(words) <= SHORT:
+        words = [word for word in words if not word.isdecimal()]
+    return " ".join(words)
+
+
+def signature(words: str) -> int:
+    """64 bits of the words of a sentence, as `plain` gives them."""
+    digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def without_digits(words: str) -> str:
+    """Words in which no number counts: how a counter is known again."""
+    return _DIGITS.sub("0", words)
+
+
+def content(page: Page) -> dict[int, str]:
+    """Signature → sentence of what a page says: its main text where that was read
+    (`Page.main`), else all its text; in reading order.
+
+    A sentence that is the text of a link says something of another page, and is left out; so is
+    one without words.
+    """
+    teasers = {plain(link.anchor.text) for link in page.links if link.anchor.text}
+    found: dict[int, str] = {}
+    for sentence in sentences(page.main or page.text):
+        words = plain(sentence)
+        if words and words not in teasers:
+            found.setdefault(signature(words), sentence)
+    return found
+
+
+def title(page: Page) -> str:
+    """The title without a counter before it: "(3) Inbox"."""
+    return re.sub(r"^\s*[(\[]\d+[)\]]\s*", "", page.title).strip()

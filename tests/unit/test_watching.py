@@ -1,0 +1,275 @@
+"""What counts as a change of a page, as a date, and as a request of a day."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noisy_news import KINDS, article, page, sentence
+from spoor.errors import InputError
+from spoor.foragers.contents import Contents
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.known import NEVER
+from spoor.foragers.request_budget import DAY, RequestBudget
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
+from spoor.isolate import parse_page
+from spoor.judges.facts import TextPattern
+from spoor.learn.state import pack, unpack
+from spoor.live.changes import MOST_TOLD, ChangeTracker, Line
+from spoor.types import Fetch, Fetched, Page, Sleep
+from spoor.web.sentences import plain, sentences
+from spoor.worlds.evolving import EvolvingWorld, Version
+
+SITE = "http://news.example/"
+
+
+def read(title: str, text: list[str], visit: int, kinds: tuple[str, ...] = KINDS) -> Page:
+    body = page(title, text, visit, kinds)
+    return parse_page(body, f"{SITE}a", content_type="text/html", main=True)
+
+
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in KINDS), KINDS], ids="+".join)
+def test_noise_is_no_change_and_news_in_it_is(kinds: tuple[str, ...]) -> None:
+    contents, text = Contents(), article(7)
+    for visit in range(1, 6):
+        assert contents.see(0, "h", read("The kiln", text, visit, kinds)) is None, visit
+    wrong = text[4]
+    text[4] = wrong.replace("the old", "the very old")
+    change = contents.see(0, "h", read("The kiln", text, 6, kinds))
+    assert change is not None
+    assert (change.added, change.removed) == ((text[4],), (wrong,))
+    assert 0 < change.share < 0.2
+    text.append("One sentence more was added at the end of it.")
+    change = contents.see(0, "h", read("The kiln", text, 7, kinds))
+    assert change is not None
+    assert (change.added, change.removed) == ((text[-1],), ())
+    change = contents.see(0, "h", read("The great kiln", text, 8, kinds))
+    assert change is not None
+    assert change.title_before == "The kiln"
+    again = Contents()
+    again.load(unpack(pack(contents.save())))
+    assert again.see(0, "h", read("The great kiln", text, 9, kinds)) is None
+    assert pack(again.save()) != pack(contents.save())  # it has looked once more
+
+
+def test_what_an_extractor_lets_through_is_learned_by_page_and_by_host() -> None:
+    """Pages without markup: only the sentences tell."""
+    contents, random = Contents(), Random(3)
+    pool = [sentence(random) for _ in range(4)]
+
+    def seen(url: int, text: list[str]) -> bool:
+        shown = Page(f"{SITE}{url}", title="A title", text=" ".join(text))
+        return contents.see(url, "h", shown) is not None
+
+    text = article(1)
+    # A teaser that returns after it went, and a place that differs at each look.
+    told = [seen(0, [*text, pool[visit % 2], sentence(random)]) for visit in range(12)]
+    assert not any(told[5:])
+    text.insert(3, "At last there is some real news in it.")
+    assert seen(0, [*text, pool[0]])
+    # A sentence on several pages of a host is that of their frame.
+    for url in range(1, 5):
+        seen(url, [*article(url + 50), pool[3]])
+    assert not seen(0, [*text, pool[3]])
+    # A number that was corrected is news; one that counts is not for long.
+    assert [seen(9, [*article(9), f"In all {n} people came to see it again."]) for n in range(8)] == [
+        False, True, True, False, False, False, False, False
+    ]  # fmt: skip
+
+
+@given(st.text(max_size=400))
+@settings(max_examples=100, deadline=None)
+def test_any_text_has_sentences(text: str) -> None:
+    found = sentences(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(plain(one) == plain(one.upper().lower()) or one for one in found)
+
+
+# ---------------------------------------------------------------- requests a day
+
+
+def test_a_budget_holds_over_ten_days_with_a_kill_every_hour() -> None:
+    """The watch asks as often as it may; robots.txt is asked for again after each kill."""
+    hosts = ["a.example", "b.example", "c.example"]
+    budget, sent = RequestBudget(60, 100), list[tuple[float, str]]()
+    now, killed, known = 0.0, 0.0, set[str]()
+    random = Random(1)
+    while now < 10 * DAY:
+        if now - killed >= 3600:
+            state = unpack(pack(budget.save()))
+            budget = RequestBudget(60, 100)
+            budget.load(state)
+            budget.restarted()
+            killed, known = now, set()
+        for name in random.sample(hosts, 3):
+            if budget.free_at(name, now) <= now:
+                budget.take(name, now)
+                sent += [(now, name)] * (1 if name in known else 2)
+                known.add(name)
+        now += 97.0
+    for name, most in [("", 100), *((name, 60) for name in hosts)]:
+        times = np.array([at for at, host in sent if host == name or not name])
+        within = np.searchsorted(times, times + DAY) - np.arange(len(times))
+        assert within.max() <= most
+    assert len(sent) > 0.85 * 10 * 100
+    with pytest.raises(InputError, match="2 or more"):
+        RequestBudget(1)
+
+
+# ---------------------------------------------------------------- a watch
+
+
+def fleet_of(
+    world: EvolvingWorld, watching: Watching, *, per_day: int = 0, seeds: list[str] | None = None
+) -> Fleet:
+    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
+    rng = np.random.default_rng(0)
+    task = FleetTask(seeds or world.roots(), NoStates(), rng, hosts=hosts, watching=watching)
+    return change_rate(task)
+
+
+def run(fleet: Fleet, world: EvolvingWorld, until: float, tracker: ChangeTracker) -> list[Line]:
+    now, lines = world.now, list[Line]()
+    while now < until:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            reply = world.answer(step)
+            now += 0.1
+            world.advance(now)
+            lines += tracker.lines(fleet.receive(reply, now), now)
+        else:
+            assert isinstance(step, Sleep)
+            now = max(step.until, now + 0.01)
+            world.advance(now)
+    return lines
+
+
+def version(at: float, name: str, text: list[str], *links: str, gone: bool = False) -> Version:
+    targets = tuple(f"{SITE}{link}" for link in links)
+    return Version(at, f"{SITE}{name}", name.title(), " ".join(text), targets, gone)
+
+
+def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
+    first, second = article(1), article(2)
+    kiln = [*first, "The kiln is lit."]
+    begin = 1e9
+    world = EvolvingWorld(
+        [
+            version(begin - 5, "", ["Front."], "a"),
+            version(begin - 5, "a", article(5)),
+            version(begin + 100, "", ["Front."], "a", "b", "c"),
+            version(begin + 90, "b", kiln),
+            version(begin + 95, "c", second),
+            version(begin + 1_500, "b", [*kiln, "Its fire has gone out since then."]),
+            version(begin + 4_000, "", ["Front."], "a", "c", "d"),
+            version(begin + 4_000, "b", [], gone=True),
+            version(begin + 4_000, "d", [*kiln, "Its fire has gone out since then."]),
+            version(begin + 8_000, "d", [], gone=True),
+            version(begin + 12_000, "d", [*kiln, "Its fire has gone out since then."]),
+        ],
+        roots=[SITE],
+        start=begin,
+        end=begin + DAY,
+    )
+    watching = Watching(TextPattern("kiln is lit"))
+    fleet = fleet_of(world, watching, per_day=20_000)
+    tracker = ChangeTracker(fleet)
+    lines = run(fleet, world, begin + 15_000, tracker)
+    # It may have been gone for a while before it was found elsewhere.
+    lines = [line for line in lines if (line["kind"], line["url"]) != ("gone", f"{SITE}b")]
+    told = [(line["kind"], line["url"].removeprefix(SITE)) for line in lines]
+    assert told == [("new", "b"), ("changed", "b"), ("moved", "d"), ("gone", "d")]
+    new, changed, moved, _ = lines
+    assert new["score"] == 1.0
+    assert new["why"]
+    assert changed["added"] == ("Its fire has gone out since then.",)
+    assert moved["from"] == f"{SITE}b"
+    assert len({line["id"] for line in lines}) == 4
+    assert new["story"] == new["id"]
+    # The front page paid, and its visits did; the others did not.
+    rates = fleet.crew.rates()  # type: ignore[attr-defined]
+    assert rates[0] > 3 * rates[fleet.known.find(f"{SITE}a")]
+
+
+def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
+    begin, other = 1e9, "http://quiet.example/"
+    flood = tuple(f"{SITE}n{number}" for number in range(1_500))
+    versions = [version(begin - 5, "", ["Front."]), Version(begin - 5, other, "Quiet", "Quiet.")]
+    versions.append(Version(begin + 50, SITE, "Front", "Front now.", flood))
+    versions += [Version(begin + 50, url, "N", f"Sentence {url}. Other.") for url in flood]
+    for number in range(20):
+        at = begin + 60 + 60 * number
+        links = tuple(f"{other}q{n}" for n in range(number + 1))
+        versions.append(Version(at, other, "Quiet", f"Quiet no more {number}.", links))
+        versions.append(Version(at, f"{other}q{number}", "Q", " ".join(article(number))))
+    world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + 3_000)
+    fleet = fleet_of(world, Watching(), seeds=[SITE, other])
+    lines = run(fleet, world, begin + 1_500, ChangeTracker(fleet))
+    quiet = [line for line in lines if line["url"].startswith(other) and line["kind"] == "new"]
+    loud = [line for line in lines if line["url"].startswith(SITE)]
+    assert len([line for line in quiet if "/q" in line["url"]]) == 20
+    assert len(loud) == MOST_TOLD + 1
+    assert [line["kind"] for line in loud].count("flood") == 1
+    # As soon as they would have been without the flood: two of its requests lie between.
+    late = [fleet.known.fetched[fleet.known.find(f"{other}q{n}") or 0] for n in range(20)]
+    assert np.median(np.array(late)) < begin + 1_500
+
+
+def test_dates_are_checked() -> None:
+    watching = Watching()
+    hour, now = 3600.0, 1e9
+
+    def date(stated: float | None, *, born: float = NEVER, at: float = now) -> float:
+        shown = Page(SITE, modified=stated)
+        return watching.date("h", shown, at, first=True, born=born)
+
+    assert date(now - hour) == now - hour
+    assert date(now + hour, born=now - 60) == now - 60  # the future is nobody's date
+    assert date(now - 1) == NEVER  # made with the reply
+    assert date(now - hour, born=now - 2 * hour) == now - 2 * hour  # a link was there before
+    assert date(None, born=now - 60) == now - 60
+    assert [date(now - 5 * hour + 7) for _ in range(5)] == [*[now - 5 * hour + 7] * 3, NEVER, NEVER]
+
+
+def test_urls_that_differ_in_what_says_nothing_are_one() -> None:
+    watching = Watching()
+    for session in "abc":
+        watching.learn_copy(f"{SITE}x?id=1&sid={session}", f"{SITE}x?id=1&sid=z", "h")
+    assert watching.without_copies(f"{SITE}y?id=2&sid=q", "h") == f"{SITE}y?id=2"
+    assert watching.without_copies(f"{SITE}y?id=2&sid=q", "other") == f"{SITE}y?id=2&sid=q"
+
+
+def test_a_feed_says_where_to_look() -> None:
+    """A page that it says has changed goes first; one that is always wrong is believed no more."""
+    fleet = fleet_of(EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1), Watching())
+    known, source = fleet.known, fleet.known.number(f"{SITE}feed")
+    pages = [known.number(f"{SITE}p{n}") for n in range(12)]
+    for at in pages:
+        known.see(at, Page(known.urls[at], text=f"Sentence {at} here. Another one."), 100.0)
+    feed = Page(
+        f"{SITE}feed",
+        flags=frozenset({"feed"}),
+        text="feed",
+        links=[],
+        dated=tuple((known.urls[at], 200.0) for at in pages),
+    )
+    known.see(source, feed, 300.0)
+    hinted = known.links(source, feed, 300.0)
+    assert hinted == []  # it has no links, only dates
+    for at in pages:
+        known.hints.add(at, source)
+    step = fleet.next(400.0)
+    assert isinstance(step, Fetch)
+    assert step.choice.link == pages[0]
+    fleet.receive(Fetched(step.ticket, Page(step.url, text="Sentence 2 here. Another one.")), 401.0)
+    for at in pages:
+        known.unchanged(at, 500.0)
+    assert not known.hints.open
+    assert not known.hints.believed(source)
