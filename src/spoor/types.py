@@ -334,6 +334,16 @@ class Failed:
         says."""
         return self.transient and self.kind in ("timeout", "robots")
 
+    @property
+    def concerns(self) -> str:
+        """What the failure is evidence about: `link` (it leads to no page that may be read: absent,
+        refused, unreadable, known already), `host` (it is busy, or cannot be reached), or nothing
+        (empty: it was never requested, or ended by ourselves)."""
+        if self.kind in ("skipped", "cancelled", "moved"):
+            return ""
+        host = self.transient or self.kind in ("timeout", "connection", "blocked")
+        return "host" if host else "link"
+
 
 @dataclass(frozen=True, slots=True)
 class NotModified:

@@ -16,6 +16,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
 from spoor.types import (
     Anchor,
+    Failed,
     Fetch,
     Fetched,
     Judgement,
@@ -241,6 +242,76 @@ def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
     saved = policy.save()
     assert not len(saved["links"])
     assert not len(saved["parents"])
+
+
+def shown_on_three_pages(telling: bool) -> tuple[Crawl, Trail]:
+    """Two hubs and the root show the same links by their numbers; the third page to be fetched
+    calls one of them by the topic's word."""
+    policy = Trail(Task(np.random.default_rng(0), Topic(name="kilns")), telling=telling)
+    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl.seed([SITE, f"{SITE}hub1", f"{SITE}hub2"])
+    plain = [link("x", number) for number in range(6)]
+    named = plain[4]._replace(anchor=Anchor("how a Kiln is fired", tag_path="html/p/a", position=9))
+    for shown in (plain, plain, [named, *plain]):
+        fetch = crawl.next(0.0)
+        assert isinstance(fetch, Fetch)
+        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, links=shown)), 0.0)
+    return crawl, policy
+
+
+def test_a_later_link_that_names_the_topic_takes_the_place_of_one_that_does_not() -> None:
+    crawl, policy = shown_on_three_pages(telling=True)
+    told = crawl.frontier.find(link("x", 4).url)
+    assert told is not None
+    assert policy._rows.all()[1].tolist() == [2] * 6, "no link has more rows than before"
+    likeness = policy._rows.dense[policy._rows.of_link(told), 1]
+    assert sorted(likeness > 0) == [False, True]
+    weighed = policy.weigh(told)
+    assert weighed is not None
+    assert policy._queue.value(told) == weighed.why[0][1], "its value is new at once"
+    assert coming(crawl, 6) == coming(crawl, 6)
+    assert coming(crawl, 1) == [link("x", 4).url]
+    crawl, policy = shown_on_three_pages(telling=False)
+    assert not policy._rows.dense[policy._rows.all()[2], 1].any()
+    assert coming(crawl, 1) == [link("x", 0).url]
+
+
+def fail(crawl: Crawl, kind: str, *, transient: bool = False) -> str:
+    fetch = crawl.next(0.0)
+    assert isinstance(fetch, Fetch)
+    crawl.stop("no other attempt")
+    crawl.receive(Failed(fetch.ticket, kind, transient=transient), 0.0)
+    crawl._stopped = None
+    return fetch.url
+
+
+@pytest.mark.parametrize("kind", ["absent", "robots", "unreadable", "duplicate"])
+def test_failures_lead_away_from_their_place(kind: str) -> None:
+    crawl, policy = begun([link(place, n) for place in ("poor", "good") for n in range(20)])
+    assert policy._failures.save() is None, "it costs nothing as long as nothing fails"
+    urls = [fail(crawl, kind) for _ in range(6)]
+    assert "/poor/" in urls[0], "the first of equal links is taken first"
+    assert "/good/" in urls[-1], "the other list is tried soon"
+    saved = unpack(pack(crawl.save()))
+    there = coming(crawl, 5)
+    crawl.load(saved)
+    assert coming(crawl, 5) == there
+
+
+def test_a_host_that_cannot_be_reached_tells_of_itself_alone() -> None:
+    other = [Link(f"http://b.example/poor/{n}.html", link("poor", n).anchor) for n in range(20)]
+    crawl, policy = begun([*[link("poor", n) for n in range(20)], *other])
+    fail(crawl, "timeout", transient=True)
+    rows = policy._rows.all()[2]
+    chances = np.exp(policy._failures.log_chances(policy._rows.slots[rows]))
+    assert len(set(np.round(chances, 4))) == 2, "the host of the dead link, and the other one"
+    assert chances.max() == pytest.approx(1 / (1 + np.exp(-3.0)))
+    hosts = [fail(crawl, "connection", transient=True).split("/")[2] for _ in range(2)]
+    assert "b.example" in hosts
+    before = pack(policy.save()["failures"])
+    for kind in ("cancelled", "moved", "skipped"):
+        fail(crawl, kind)
+    assert pack(policy.save()["failures"]) == before, "what was never requested teaches nothing"
 
 
 def coming_back(policy: Trail) -> Trail:

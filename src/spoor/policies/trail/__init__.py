@@ -11,6 +11,7 @@ that a link belongs to, its posterior updated after every page
 - `columns`: what a row of features is made of, and the prior of each weight;
 - `features`: a link as such a row;
 - `rows`: the rows of all open links, and those of fetched pages;
+- `failures`: the chance that a link leads to a page at all;
 - `guard`: the learner against the blind prior;
 - `groups`: links in the same place, which are revalued together;
 - `policy`: values, choices, rewards, corrections, what shards share;

@@ -29,6 +29,8 @@ NAMES = 1 << 16
 CACHED = 1 << 12
 """Texts and places (directories, tag paths) that are cached: most repetitions come soon. Of the
 texts around links six in seven never repeat; a cache sixteen times as large has 1 % more hits."""
+NEAREST = 50
+"""Characters on either side of a link in which `tells` looks for a word of the topic."""
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
 """Only the length of numbers in URLs counts (`_plain`), so URLs that differ in them are equal."""
 _WIDTH = {field.name: field.columns for field in FIELDS}
@@ -50,6 +52,10 @@ class LinkFeatures:
     def __init__(self, topic: Topic, bits: int, vectors: Vectors | None = None) -> None:
         self._size = (1 << bits) - 1
         self._topic: Words = frozenset(_words(topic.text))
+        self._topic_words = re.compile(
+            "|".join(sorted(map(_beginning, self._topic))), re.IGNORECASE
+        )
+        """Finds every form of a word of the topic, and now and then a word that only begins so."""
         self._vectors = vectors
         self._mean = vectors.mean(tokens(topic.text)) if vectors else None
         self.names: dict[int, str] = {}
@@ -81,6 +87,15 @@ class LinkFeatures:
         self._shapes.clear()
         self._slots.clear()
         self._parent = NO_PARENT - 1
+
+    def tells(self, anchor: Anchor) -> bool:
+        """Whether the text of a link or the words next to it may hold a word of the topic. About
+        0.5 µs, a tenth of a row."""
+        if not self._topic:
+            return False
+        text, before, after = anchor[:3]
+        near = f"{before[-NEAREST:]} {text} {after[:NEAREST]}"
+        return self._topic_words.search(near) is not None
 
     def rows(
         self,
@@ -262,6 +277,11 @@ class LinkFeatures:
 
     def _slot(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "surrogatepass")) % self._size + 1
+
+
+def _beginning(stem: str) -> str:
+    """A pattern of the beginning that all forms of a word have, as *replic* of *replication*."""
+    return re.escape(stem[: max(3, len(stem) - 1)])
 
 
 def _packed(*slots: int) -> bytes:

@@ -29,22 +29,26 @@ from spoor.policies.trail.columns import (
     GROUP_COLUMNS,
     PARENT_SCORE,
     SHARED,
+    START,
     VERSION,
     WORDS,
     new_model,
 )
+from spoor.policies.trail.failures import Failures
 from spoor.policies.trail.features import LinkFeatures
 from spoor.policies.trail.groups import NEAR, Groups
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.rows import FetchedPage, LinkRows, load_pages, save_pages
 from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, InLinks, Judgement, LinkId, Outcome, State, Task
+from spoor.types import NO_PARENT, Choice, Failed, InLinks, Judgement, LinkId, Outcome, State, Task
 from spoor.web.text import Vectors
 
 CHECKS = 32
 """Times that the best link is revalued before it is chosen, at most."""
 REASONS = 5
 """Reasons of a choice."""
+SURER = 0.01
+"""Log-odds by which another in-link of a link has to promise more to take the place of one."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
 
@@ -58,10 +62,11 @@ class Trail:
 
     `gamma`: discount of what a page leads to. `optimism`: standard deviations of the estimate that
     are added to it. `grain`: values are rounded to it, since finer differences are noise and the
-    order of discovery is not. `in_links`: how many in-links of a link are read; None: 2, and with
-    a model, which knows more words, 3. `capacity`: rows in memory; links seen
-    beyond it are valued once. `without` leaves out fields (for ablations), `credit` and `guard` the
-    parts of these names.
+    order of discovery is not. `in_links`: how many in-links of a link are kept; None: 2, and with
+    a model, which knows more words, 3. `telling`: a later one whose text or nearest words hold a
+    word of the topic takes the place of one that promises less. `capacity`: rows in memory; links
+    seen beyond it are valued once. `without` leaves out fields (for ablations), `credit` and
+    `guard` the parts of these names.
 
     Cost: about 15 µs a new in-link and 0.3 ms a page, for any number of open links. Memory:
     276 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
@@ -75,6 +80,7 @@ class Trail:
     optimism: float = at_least(0, 0.1)
     grain: float = at_least(0, 0.5)
     in_links: int | None = None
+    telling: bool = True
     capacity: int = at_least(1, 500_000)
     credit: bool = True
     guard: bool = True
@@ -99,6 +105,7 @@ class Trail:
         self._queue = PriorityQueue()
         self._rows = LinkRows(self.capacity)
         self._groups = Groups()
+        self._failures = Failures()
         self._fetched = BoundedDict[LinkId, FetchedPage](MEMORY)
         self._newest: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
         """The page observed last, and the links that it was the first to show."""
@@ -114,9 +121,13 @@ class Trail:
         room, in_links = self._rows.room(), self._in_links
         read: list[int] = []
         before: list[int] = []
+        again: list[int] = []
+        tells = self._features.tells if self.telling else None
         for index, link in enumerate(links):
             count = known[link]
             if count >= in_links:
+                if tells is not None and tells(seen.anchor(index)):
+                    again.append(index)
                 continue
             if count < 0:
                 self._groups.sweep.append(link)
@@ -125,31 +136,48 @@ class Trail:
             read.append(index)
             before.append(count)
         self._newest = (seen.parent, [])
-        if not read:
+        if not read and not again:
             return
         urls = seen.urls
         slots, dense = self._features.rows(
-            [(urls[index], hosts[index], seen.anchor(index)) for index in read],
+            [(urls[index], hosts[index], seen.anchor(index)) for index in read + again],
             seen.page,
             seen.parent,
             seen.parent_score,
             seen.depth,
         )
-        of_rows = [links[index] for index in read]
-        self._rows.enter(of_rows, before, slots[:room], dense[:room])
-        self._groups.enter(of_rows[:room], slots[:room, NEAR].tolist())
+        count = len(read)
+        if read:
+            of_rows = [links[index] for index in read]
+            self._rows.enter(of_rows, before, slots[:count][:room], dense[:count][:room])
+            self._groups.enter(of_rows[:room], slots[:count][:room, NEAR].tolist())
+            new = [links[index] for index in read[:room] if first[index]]
+            self._newest = (seen.parent, new)
+            self._rows.parent[new] = seen.parent
         valued = {links[index]: hosts[index] for index in read[:room]}
-        new = [links[index] for index in read[:room] if first[index]]
-        self._newest = (seen.parent, new)
-        self._rows.parent[new] = seen.parent
         for row, index in enumerate(read[room:], room):
             if links[index] not in self._queue:
                 value = self._best(slots[row : row + 1], dense[row : row + 1]).item()
                 self._queue.push(links[index], hosts[index], value)
+        for row, index in enumerate(again, count):
+            if self._replace(links[index], slots[row], dense[row]):
+                valued[links[index]] = hosts[index]
         if valued:
-            again = len(read) > room or any(before)
-            values = self._values(list(valued)) if again else self._best(slots, dense)
-            self._queue.push_all(list(valued), list(valued.values()), values)
+            self._queue.push_all(list(valued), list(valued.values()), self._values(list(valued)))
+
+    def _replace(self, link: LinkId, slots: Slots, dense: Floats) -> bool:
+        """Put another row of a link in the place of the one that promised least when nothing was
+        known, if it promises more; returns whether it does."""
+        rows = self._rows.of_link(link)
+        if not rows:
+            return False
+        promise = self._rows.dense[rows] @ self._guard.prior
+        least = int(promise.argmin())
+        if float(dense @ self._guard.prior) <= promise[least] + SURER:
+            return False
+        self._rows.slots[rows[least]], self._rows.dense[rows[least]] = slots, dense
+        self._groups.enter([link], [[int(slots[START["list"]])]])
+        return True
 
     def _values(self, links: Sequence[LinkId]) -> Floats:
         """The value of each link; the best of its in-links counts."""
@@ -175,7 +203,7 @@ class Trail:
     ) -> Floats:
         """The value of each row, or the best of those from each of `first` up to the next."""
         odds, spread = self._log_odds(slots, dense)
-        best = odds + self.optimism * spread
+        best = odds + self.optimism * spread + self._failures.log_chances(slots)
         return self._round(best if first is None else np.maximum.reduceat(best, first))
 
     def _log_odds(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
@@ -261,8 +289,14 @@ class Trail:
         rows, parent = self._rows.of_link(link), self._rows.parent_of(link)
         slots, dense = self._rows.slots[rows], self._rows.dense[rows]
         self._rows.free(link, rows)
-        if outcome.judgement is None or not rows:
+        if not rows:
             return
+        if isinstance(outcome.reply, Failed):
+            if concerns := outcome.reply.concerns:
+                self._failures.learn(slots, page=False, host_alone=concerns == "host")
+                self._refresh(slots[:, NEAR].T.ravel().tolist())
+            return
+        self._failures.learn(slots, page=True)
         reward = min(1.0, max(0.0, outcome.reward))
         self._guard.compare(self._model.odds(slots, dense), dense, reward)
         worth = max(reward, self._leads_to(link))
@@ -378,6 +412,7 @@ class Trail:
             "parents": self._rows.parents(),
             **self._groups.save(),
             "done": save_pages(self._fetched),
+            "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
         }
 
@@ -389,6 +424,7 @@ class Trail:
         self._rows = LinkRows(self.capacity)
         self._rows.load(state)
         self._groups.load(state)
+        self._failures.load(state.get("failures"))
         self._fetched.clear()
         self._fetched.update(load_pages(state["done"]))
         self._guard.losses = list(state["surprise"])
