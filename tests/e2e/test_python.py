@@ -16,6 +16,8 @@ from IPython.core.interactiveshell import InteractiveShell
 import spoor
 from forked import run_script
 from loopback import ADDRESS, Loopback, beside, page, reply
+from spoor.integrations.langchain import SpoorLoader
+from spoor.integrations.llama_index import SpoorReader
 from spoor.runs.documents import RunDocument
 from spoor.settings import described
 
@@ -143,6 +145,10 @@ def test_documents_are_streamed_within_a_loop(site: Loopback, tmp_path: Path) ->
     run = spoor.open(tmp_path / "all")
     assert found == [document.url for document in run.documents()]
     assert run.fetched == 30
+    loaded = list(SpoorLoader(run.path, min_score=0.1).lazy_load())
+    assert [one.metadata["source"] for one in loaded] == found
+    assert {one.doc_id for one in SpoorReader().load_data(run.path, everything=True)} > set(found)
+    assert all("kiln" in one.page_content.lower() for one in loaded)
     assert len(asyncio.run(take(tmp_path / "part", 2, everything=True))) == 2
     part = spoor.open(tmp_path / "part")
     assert not part.is_running

@@ -32,6 +32,7 @@ COMMANDS = (
         "lab",
         "web",
         "topic",
+        "mcp",
         "policies",
         "settings",
     ),

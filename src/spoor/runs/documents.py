@@ -81,6 +81,20 @@ class RunDocument:
     def title(self) -> str:
         return self.row.title or self.content.title
 
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is known of it beside its text, as JSON values; `source` is its URL."""
+        return {
+            "source": self.url,
+            "title": self.title,
+            "kind": self.kind,
+            "language": self.language,
+            "date": self.date,
+            "author": self.author,
+            "score": self.score,
+            "fetched_at": self.fetched_at.isoformat(),
+        }
+
     # -- read out of the archive
 
     @cached_property
