@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,13 @@ def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
         )
     assert tell(BODIES[kind], MAKERS[kind][1]).kind == kind
     assert Types().takes(tell(BODIES[kind][:2_048], "application/octet-stream"))
+
+
+def test_a_workbook_inside_a_presentation_makes_it_no_workbook() -> None:
+    whole = io.BytesIO(BODIES["pptx"])
+    with zipfile.ZipFile(whole, "a") as file:
+        file.writestr("ppt/embeddings/chart.xlsx", BODIES["xlsx"])
+    assert tell(whole.getvalue(), "").kind == "pptx"
 
 
 def test_what_has_no_text_is_taken_on_request() -> None:

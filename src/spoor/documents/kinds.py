@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -198,7 +199,7 @@ def _in_zip(body: bytes, media: str) -> Told:
         for kind in ("epub", "odt"):
             if KINDS[kind].media_type.encode() in inner:
                 return _named(kind, media)
-    directory = body[-(1 << 16) :]
+    directory = _directory(body)
     for kind in ("epub", "odt"):
         if said == kind and (b"META-INF/" in body[:HEAD] or b"META-INF/" in directory):
             return Told(kind, media)
@@ -213,6 +214,17 @@ def _in_zip(body: bytes, media: str) -> Told:
     return _named("archive", media)
 
 
+def _directory(body: bytes) -> bytes:
+    """The names of what is in a zip file, at its end; without those of another one inside it."""
+    tail = body[-_TAIL:]
+    end = tail.rfind(b"PK\5\6")
+    if not 0 <= end <= len(tail) - 20:
+        return tail
+    size, begin = struct.unpack_from("<LL", tail, end + 12)
+    return body[begin : begin + min(size, _TAIL)]
+
+
+_TAIL = 1 << 16
 _MAIN = {"docx": b"document.xml", "xlsx": b"workbook.xml", "pptx": b"presentation.xml"}
 
 
