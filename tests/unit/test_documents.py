@@ -102,6 +102,22 @@ def test_a_workbook_inside_a_presentation_makes_it_no_workbook() -> None:
     assert tell(whole.getvalue(), "").kind == "pptx"
 
 
+def test_an_epub_in_another_order_is_one() -> None:
+    """As Debian's `policy.epub` is."""
+    whole = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(BODIES["epub"])) as source,
+        zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in sorted(source.namelist()):
+            target.writestr(name, source.read(name))
+    assert not whole.getvalue()[30:].startswith(b"mimetype")
+    for header in ("", "application/zip"):
+        read = extract(header, URL, whole.getvalue())
+        assert isinstance(read, Document)
+        assert (read.kind, bool(read.text)) == ("epub", True)
+
+
 def test_what_has_no_text_is_taken_on_request() -> None:
     png = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
     archive = document_makers.zipped({"a.txt": b"x"})

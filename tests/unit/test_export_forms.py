@@ -224,6 +224,14 @@ def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
     assert table[table["url"] == f"{SEED}4"]["price"].isna().all()
 
 
+def test_duckdb_reads_tables_and_lines(pots: Path, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    documents = [(one.url, one.score, one.text) for one in spoor.open(pots).documents()]
+    for name in ("a.parquet", "a.jsonl"):
+        file = exported(pots, tmp_path / name, "--with", "text")
+        assert duckdb.sql(f"SELECT url, score, text FROM '{file}'").fetchall() == documents
+
+
 def test_wacz_holds_what_was_fetched(pots: Path, tmp_path: Path) -> None:
     """Its index is that of another indexer; `wacz validate` checks one in the guide of archives."""
     out = exported(pots, tmp_path / "a.wacz", "--all")

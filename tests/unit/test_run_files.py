@@ -91,3 +91,16 @@ def test_a_name_of_its_own_is_known(name: str) -> None:
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no run: it has no spoor"):
         spoor.open(tmp_path)
+
+
+def test_each_run_without_a_name_has_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with files.run_folder(None) as first, files.run_folder(None, first.name) as other:
+        (first / files.DATABASE).touch()
+        assert first != files.new_run() != other
+    assert first.exists()
+    assert not other.exists(), "no run was begun in it"
+    with files.run_folder(tmp_path / "named") as path:
+        assert path == tmp_path / "named"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,9 +34,9 @@ def crawl(
     from spoor.runs.inputs import with_inputs
 
     settings = with_inputs(settings, seeds)
-    path = out or Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
     split = bool(settings.shards or settings.cluster)
-    summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
+    with files.run_folder(out) as path:
+        summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)
 

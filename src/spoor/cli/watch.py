@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -55,8 +54,8 @@ def watch(
         raise InputError("say what to watch: a URL, a file of URLs, or --replay WORLD")
     from spoor.runs.inputs import with_inputs
 
-    path = out or Path("runs") / time.strftime("watch-%Y-%m-%d-%H%M%S")
-    summary = live(with_inputs(settings, seeds), limit, path, quiet=as_json)
+    with files.run_folder(out, "watch-") as path:
+        summary = live(with_inputs(settings, seeds), limit, path, quiet=as_json)
     show(summary, as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)

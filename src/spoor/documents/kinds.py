@@ -200,6 +200,8 @@ def _in_zip(body: bytes, media: str) -> Told:
             if KINDS[kind].media_type.encode() in inner:
                 return _named(kind, media)
     directory = _directory(body)
+    if b"META-INF/container.xml" in directory or first == b"META-INF/container.xml":
+        return _named("epub", media)  # packed anew, in another order than it should be
     for kind in ("epub", "odt"):
         if said == kind and (b"META-INF/" in body[:HEAD] or b"META-INF/" in directory):
             return Told(kind, media)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import SpoorError
 from spoor.live.driver import HttpDriver
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
@@ -175,14 +173,3 @@ class BackgroundCrawl:
             for row in run.pages(after=self._told):
                 self._told = row.seq
                 self._on_page(run.document_of(row))
-
-
-def new_folder(under: Path = Path("runs")) -> Path:
-    """A folder for a new run, named by the time, that nothing else has."""
-    name = time.strftime("%Y-%m-%d-%H%M%S")
-    for number in range(1, 10_000):
-        path = under / (name if number == 1 else f"{name}-{number}")
-        with suppress(FileExistsError):
-            path.mkdir(parents=True)
-            return path
-    raise SpoorError(f"{under} has too many runs of one second")

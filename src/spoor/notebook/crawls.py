@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.live.background import BackgroundCrawl, new_folder
+from spoor.live.background import BackgroundCrawl
 from spoor.notebook.crawl_run import CrawlRun, OnPage
 from spoor.notebook.progress import ProgressBar, bar_for
+from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.inputs import with_inputs
 from spoor.settings import Settings
@@ -52,7 +53,7 @@ def run_crawl(
 ) -> CrawlRun:
     """What `run` does with its keywords."""
     settings = settings_of(seeds, given)
-    path = new_folder() if out is None else Path(out)
+    path = files.new_run() if out is None else Path(out)
     return begin(path, settings, on_page=on_page, progress=progress, wait=wait)
 
 
@@ -150,7 +151,7 @@ async def stream_crawl(
                     loop.call_soon_threadsafe(ready.set)
                 return
 
-    path = await asyncio.to_thread(new_folder) if out is None else Path(out)
+    path = await asyncio.to_thread(files.new_run) if out is None else Path(out)
     crawl = await asyncio.to_thread(BackgroundCrawl, path, settings, on_page=put)
     try:
         while True:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from spoor.errors import InputError
+from spoor.errors import InputError, SpoorError
 
 SETTINGS = "spoor.toml"
 """The settings that the run was begun with, for people and programs to read."""
@@ -146,6 +149,33 @@ def read_own(file: Path) -> str:
     if len(data) > MOST_BYTES:
         raise InputError(f"{file} is damaged: it has more than {MOST_BYTES:,} bytes")
     return data.decode()
+
+
+def new_run(prefix: str = "") -> Path:
+    """A new folder `runs/TIME` for a run, with a number behind it where another run has that
+    second."""
+    name = time.strftime(f"{prefix}%Y-%m-%d-%H%M%S")
+    for number in range(1, 10_000):
+        path = Path("runs", name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            path.mkdir(parents=True)
+            return path
+    raise SpoorError("runs has too many runs of one second")
+
+
+@contextmanager
+def run_folder(out: Path | None, prefix: str = "") -> Iterator[Path]:
+    """`out`, or a new folder, which is removed again where no run is begun in it."""
+    try:
+        path = out or new_run(prefix)
+    except OSError as error:
+        raise InputError(f"cannot make a folder for the run in runs: {error.strerror}") from error
+    try:
+        yield path
+    finally:
+        with suppress(OSError):  # something is in it
+            if out is None:
+                path.rmdir()
 
 
 def archive_at(path: Path, name: object) -> Path:
