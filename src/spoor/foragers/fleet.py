@@ -85,6 +85,8 @@ class Steady(Protocol):
 
     only_due: bool
     """Whether it visits nothing but what is due."""
+    began: float
+    """When its process took over: each pass looks at the seeds."""
 
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """The URL number to visit next, which is none of `busy`; -1 where no page of a free host

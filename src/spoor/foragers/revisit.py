@@ -17,9 +17,6 @@ from spoor.foragers.known import Known
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, PART, QUEUE, VALUE, Form, Saved, attributes
 
-SEEDS_AGAIN = 600.0
-"""Seconds after which a pass over what is due looks at a seed again."""
-
 BATCH_SECONDS = 0.2
 """Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
 
@@ -35,8 +32,9 @@ class _Submits(Saved):
 
     expands = True
     only_due = False
+    began = 0.0
 
-    SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE)
+    SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE, began=VALUE)
 
     def __init__(self, known: Known, settings: FleetSettings, abreast: int) -> None:
         self.settings = settings
@@ -81,7 +79,7 @@ class RoundRobin(_Submits):
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """The next in turn whose host is free; those before it are passed over."""
         total = len(self._known.urls)
-        latest = now - DAY if self.only_due else np.inf
+        latest = self.began if self.only_due else np.inf
         for ahead in range(1, total + 1):
             url = (self._at + ahead) % total
             if self._known.fetched[url] <= latest and free(url) and url not in busy:
@@ -90,8 +88,8 @@ class RoundRobin(_Submits):
         return -1
 
     def due(self, now: float) -> bool:
-        """Whether a page was not asked for for a day."""
-        return min(self._known.fetched) <= now - DAY
+        """Whether a page was not asked for in this pass."""
+        return min(self._known.fetched) <= self.began
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
@@ -202,11 +200,11 @@ class ChangeRate(_Submits):
         return bool(self._known.hints.open) or bool((new | self._changed(now)).any())
 
     def _changed(self, now: float) -> NDArray[np.bool_]:
-        """Pages that have changed by now, more likely than not; seeds after a while."""
+        """Pages that have changed by now, more likely than not; seeds once in each pass."""
         changed = self.rates() * (now - self._last) > np.log(2.0)
         seeds = np.array(self._known.parent) < 0
         tried = np.array(self._known.fetched) > -np.inf
-        both: NDArray[np.bool_] = tried & (changed | (seeds & (now - self._last > SEEDS_AGAIN)))
+        both: NDArray[np.bool_] = tried & (changed | (seeds & (self._last <= self.began)))
         return both
 
     def _found(self, page: int) -> None:

@@ -110,6 +110,8 @@ class Watch:
     def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
         """This process takes over; its politeness may differ."""
         self._configure(Settings.from_dict(changeable))
+        if isinstance(self.fleet.crew, Steady):
+            self.fleet.crew.began = now
         self.fleet.reissue(now)
 
     @property

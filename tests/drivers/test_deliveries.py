@@ -1,0 +1,164 @@
+"""What a watch tells others: each line, in order, once where nothing dies, and again where something
+does."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spoor.errors import InputError
+from spoor.formats import digest
+from spoor.formats.feeds import json_feed
+from spoor.live.deliveries import Deliveries, receivers
+from spoor.live.sources import Sources
+
+
+def line(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"id{number}",
+        "kind": "new",
+        "url": f"http://site{number % 2}.example/{number}",
+        "title": f"Title {number}",
+        "date": None,
+        "found_at": f"2026-11-2{number % 2}T10:00:00Z",
+        "version": 1,
+        "story": f"id{number}",
+        **more,
+    }
+
+
+def write(folder: Path, lines: list[dict[str, Any]]) -> int:
+    raw = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    with (folder / "news.jsonl").open("ab") as news:
+        news.write(raw)
+    return (folder / "news.jsonl").stat().st_size
+
+
+class Hook(BaseHTTPRequestHandler):
+    """Refuses every third request."""
+
+    asked = 0
+    got: list[tuple[str, str]] = []  # noqa: RUF012  # one server a test
+
+    def do_POST(self) -> None:
+        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        Hook.asked += 1
+        refused = Hook.asked % 3 == 0
+        if not refused:
+            Hook.got.append((told["id"], self.headers["Idempotency-Key"]))
+        self.send_response(503 if refused else 204)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def hook() -> Iterator[str]:
+    Hook.asked, Hook.got = 0, []
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def deliver(folder: Path, on_new: str, webhooks: tuple[str, ...], size: int) -> list[str]:
+    """Tell all there is; what was reported."""
+    said: list[str] = []
+    delivering = Deliveries(
+        folder, receivers(on_new, webhooks), said.append, lambda ended, seconds: None
+    )
+    delivering.start()
+    delivering.written(size)
+    delivering.stop(60.0)
+    return said
+
+
+def test_a_command_and_a_webhook_are_told_each_line_in_order(tmp_path: Path, hook: str) -> None:
+    script = "import sys,json; open(sys.argv[1],'a').write(json.load(sys.stdin)['id']+'\\n')"
+    taken = tmp_path / "taken; echo no shell"
+    command = f"{sys.executable} -c \"{script}\" '{taken}'"
+    size = write(tmp_path, [line(number) for number in range(4)])
+    said = deliver(tmp_path, command, (hook,), size)
+    size = write(tmp_path, [line(4)])
+    deliver(tmp_path, command, (hook,), size)  # another process goes on
+    ids = [f"id{number}" for number in range(5)]
+    assert taken.read_text().split() == ids
+    assert Hook.got == [(one, one) for one in ids]
+    assert len(said) == 1
+    assert "503" in said[0]
+    # What died before it noted its success tells once more, with the same id.
+    (tmp_path / "delivered.json").unlink()
+    deliver(tmp_path, "", (hook,), size)
+    assert [told for told, _ in Hook.got] == [*ids, *ids]
+
+
+def test_a_command_that_fails_holds_nothing_for_ever(tmp_path: Path) -> None:
+    size = write(tmp_path, [line(0), line(1)])
+    said = deliver(tmp_path, f"{sys.executable} -c 'raise SystemExit(3)'", (), size)
+    assert [one.split(": ")[1].split(";")[1] for one in said] == [
+        " it is told again later",
+        " a line is passed over",
+    ] * 2
+    (done,) = json.loads((tmp_path / "delivered.json").read_text()).values()
+    assert done == size
+
+
+@pytest.mark.parametrize(
+    ("on_new", "webhook", "said"),
+    [("'", (), "cannot be read"), (" ", (), "no command"), ("", ("ftp://x",), "no http or https")],
+)
+def test_bad_receivers(on_new: str, webhook: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        receivers(on_new, webhook)
+
+
+def test_a_digest_groups_and_escapes() -> None:
+    """By day, site and story; the text of others stays text."""
+    lines = [
+        line(0, title="<script>alert(1)</script>", score=0.4, why=[["kiln", 0.4]]),
+        line(2, title="Better [x](y)", score=0.9, why=[]),
+        line(1, story="id9", id="id9"),
+        line(4, url="http://agency.example/4", story="id0"),
+        line(
+            6,
+            kind="changed",
+            added=("It costs eleven francs now.",),
+            removed=("It costs ten francs now.",),
+            share=0.1,
+        ),
+    ]
+    days = digest.stories(lines)
+    assert list(days) == ["2026-11-21", "2026-11-20"]
+    (first, *_) = days["2026-11-20"]["site0.example"]
+    assert first.line["title"] == "Better [x](y)"
+    copied = [story for story in days["2026-11-20"]["site0.example"] if story.copies]
+    assert [copy["url"] for story in copied for copy in story.copies] == ["http://agency.example/4"]
+    sources = Sources()
+    for day in range(6):
+        sources.told("a.example", "new", day * 43_200.0)
+    sources.asked("a.example", 3.0 * 86_400 + 5 * 43_200)
+    (silence,) = sources.silences()
+    assert silence == "a.example has told nothing for 3 days; it told 2 a day before"
+    page = digest.html(lines, "A & B", sources.silences(), sources.rows())
+    assert "<script>" not in page
+    assert "<del>ten</del>" in page
+    assert "<ins>eleven</ins>" in page
+    assert silence in page
+    text = digest.markdown(lines, "A & B", sources.silences())
+    assert "+ It costs eleven francs now." in text
+    assert "\\[x\\](y)" in text
+    items = json.loads(json_feed(lines, "t"))["items"]
+    assert [item["id"] for item in items] == [one["id"] for one in lines[::-1]]
+    revived = Sources()
+    revived.load(sources.save())
+    assert revived.rows() == sources.rows()
