@@ -308,6 +308,12 @@ class Settings:
         option="--type-limit",
         form=TYPE_LIMIT,
     )
+    refusals: bool = setting(
+        False,
+        LIMITS,
+        "Take for documents, too, what is sent in their place: challenges, log-ins, walls of "
+        "consent, 'not found' with status 200.",
+    )
     verify_tls: bool = setting(True, LIMITS, "Verify certificates.")
     files: Mapping[str, str] = setting(
         None, CRAWL, "Fingerprints of the files that it goes by, by name.", inner=True

@@ -318,7 +318,9 @@ class Failed:
     ticket: int
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `unreadable` (a
-    damaged or encrypted document), `redirect`, `duplicate`, `unchanged` (since an earlier visit),
+    damaged or encrypted document), `refused` (in place of documents the host sends a challenge, a
+    block or a limit of rate), `gated` (it sends a log-in, a wall of consent, a page that needs
+    scripts: `spoor.web.refusals`), `redirect`, `duplicate`, `unchanged` (since an earlier visit),
     `skipped` (never requested), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0

@@ -12,6 +12,7 @@ from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
+from spoor.web.refusals import JAVASCRIPT, refusal, refusal_of_error
 from spoor.web.urls import Joiner
 from spoor.web.validators import is_conditional
 
@@ -46,6 +47,8 @@ def reply_of(
         return NotModified(ticket, seconds)
     if not 200 <= status < 300:
         busy, reason = status in (429, 503), exchange.status_line
+        if (why := refusal_of_error(status, exchange.headers, exchange.body)) is not None:
+            return Failed(ticket, why.kind, f"{reason}: {why.reason}", status, seconds=seconds)
         wait = retry_after(exchange.header("Retry-After"), now) if busy else None
         if wait == DAY:
             reason = f"{reason} (Retry-After names a day or more; asked again after a day)"
@@ -77,3 +80,17 @@ def reply_of(
     except UnreadableError as error:
         return error.failed(ticket, status, seconds)
     return Fetched(ticket, page, seconds, len(exchange.document))
+
+
+def without_refusal(reply: LiveReply, exchange: Exchange, *, rendering: bool = False) -> LiveReply:
+    """The reply; where its page was sent in place of a document (`spoor.web.refusals`), a failure
+    that says so. `rendering`: a page without words until its scripts have run may still get them.
+    """
+    if not isinstance(reply, Fetched) or exchange.status != 200 or exchange.sitemap:
+        return reply
+    if "not-html" in reply.page.flags:
+        return reply
+    why = refusal(reply.page, exchange.headers, exchange.document)
+    if why is None or (rendering and why is JAVASCRIPT):
+        return reply
+    return Failed(reply.ticket, why.kind, why.reason, 200, why.again, seconds=reply.seconds)

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +25,7 @@ from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.http.replies import may_take_long, reply_of
+from spoor.http.replies import may_take_long, reply_of, without_refusal
 from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
@@ -58,6 +57,8 @@ T = TypeVar("T")
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
 fetched."""
+SLOWEST = 60.0
+"""Seconds between two requests to a host that refuses, at most."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -147,6 +148,8 @@ class HttpDriver:
             max_age=settings.robots_max_age, max_crawl_delay=settings.max_crawl_delay
         )
         self._fetcher: RobotsFetcher | None = None
+        self._usual: dict[str, float] = {}
+        """Host that refused → its delay before."""
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
@@ -422,8 +425,12 @@ class HttpDriver:
             else:
                 exchange = await self._get(fetch, rules, headers)
                 reply = await self._reply(fetch, exchange)
-                if self._renders is not None and isinstance(reply, Fetched):
+                refusals, renders = self.settings.refusals, self._renders is not None
+                if not refusals:
+                    reply = without_refusal(reply, exchange, rendering=renders)
+                if renders and isinstance(reply, Fetched):
                     exchange, reply = await self._rendered(fetch, exchange, reply)
+                    reply = reply if refusals else without_refusal(reply, exchange)
                 if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
                     # Not archived either: an archive is what others learn from.
                     exchange = None
@@ -434,7 +441,21 @@ class HttpDriver:
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
+        self._adapt(fetch.host, reply)
         self._arrived.append((fetch, reply, exchange))
+
+    def _adapt(self, host: str, reply: LiveReply) -> None:
+        """Ask a host that refuses less: half as often each time, at least once in `SLOWEST`
+        seconds; and twice as often with each page that it gives, up to what it was."""
+        delay = self._hosts.delay(host)
+        if isinstance(reply, Failed) and reply.kind == "refused":
+            self._usual.setdefault(host, delay)
+            self._hosts.pace(host, max(delay, min(SLOWEST, 2.0 * max(delay, 1.0))))
+        elif isinstance(reply, Fetched) and host in self._usual:
+            if delay / 2 <= self._usual[host]:
+                self._hosts.pace(host, self._usual.pop(host))
+            else:
+                self._hosts.pace(host, delay / 2)
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]

@@ -105,6 +105,7 @@ def run(
         "epub",
     ),
     type_limits: str | Sequence[str] = (),
+    refusals: bool = False,
     verify_tls: bool = True,
     **unknown: Never,
 ) -> CrawlRun:
@@ -242,6 +243,9 @@ def run(
 
     `type_limits`: Bytes of a body of one kind: pdf=50000000.
 
+    `refusals`: Take for documents, too, what is sent in their place: challenges, log-ins, walls of
+    consent, 'not found' with status 200.
+
     `verify_tls`: Verify certificates.
     """
     given = _settings(locals())
@@ -328,6 +332,7 @@ def stream(
         "epub",
     ),
     type_limits: str | Sequence[str] = (),
+    refusals: bool = False,
     verify_tls: bool = True,
     **unknown: Never,
 ) -> AsyncIterator[RunDocument]:
