@@ -597,15 +597,18 @@ def test_nofollow_of_a_page_a_header_and_a_link_is_obeyed() -> None:
     assert sorted(server.pages) == ["/", "/4", "/header", "/link", "/meta"]
 
 
-def test_no_cookie_and_no_secret_is_sent_back() -> None:
+def test_no_secret_is_sent_back_and_no_cookie_unless_asked_for() -> None:
     pages = {"/": reply('<a href="/b">b</a>', Set_Cookie="a=b"), "/b": page()}
-    server, _ = ended(site(pages), canonical("http://user:secret@a.example/"))
-    assert len(server.heads) == 3
-    for head in server.heads:
-        text = head.lower()
-        assert "user-agent: spoor/" in text
-        for word in ("cookie", "authorization", "secret", "referer"):
-            assert word not in text
+    start = canonical("http://user:secret@a.example/")
+    for kept in (False, True):
+        server, _ = ended(site(pages), start, keep_cookies=kept)
+        assert len(server.heads) == 3
+        for head in server.heads:
+            text = head.lower()
+            assert "user-agent: spoor/" in text
+            assert ("cookie: a=b" in text) == (kept and text.startswith("get /b"))
+            for word in ("authorization", "secret", "referer"):
+                assert word not in text
 
 
 def test_a_run_ends_when_it_has_found_enough_or_too_little() -> None:
