@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/refusals.py FOLDER… WEB.jsonl.zst…
 
-FOLDER: of HTML files, of which every one is a document. WEB: one page a line, with `html`, or `text`
-with `title`, as the recorded webs of the tests have it. Prints for each: pages, those that are
-taken for others by name with examples, and microseconds of CPU a page.
+FOLDER: of HTML files, of which every one is a document. WEB: one page a line, with `html`, or
+`text` with `title`, as the recorded webs of the tests have it. Prints for each: pages, those that
+are taken for others by name with examples, and microseconds of CPU a page.
 """
 
 from __future__ import annotations
