@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import tempfile
 import textwrap
 import threading
@@ -511,3 +513,81 @@ def test_feeds_of_the_project_are_written_as_before(tmp_path: Path) -> None:
     lines = (tmp_path / "items.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [{"url": url} for url in seen]
     assert (tmp_path / "items.csv").read_text("utf-8").split() == ["url", *seen]
+
+
+REAL = """<title>Birds</title><h1>Birds</h1><a href="mailto:me@birds.example">write</a>
+<a href="javascript:void(0)">open</a><a href="tel:+123">call</a><a href="http://[::bad/">broken</a>
+<a href="data:text/html,hi">data</a><a href="/kiwi">the kiwi</a><a href="/list.pdf">list</a>"""
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "scrapy.md"
+
+
+def test_the_spider_of_the_guide_survives_real_pages() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    spider = f"""{code}
+class Mine(Walk):
+    name = "mine"
+    start_urls = [ROOT + "/"]
+    links = LinkExtractor(deny_extensions=[])
+    def parse(self, response):
+        told["seen"].append(response.url)
+        yield from super().parse(response)
+"""
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/": REAL,
+        "/kiwi": page("The kiwi"),
+        "/list.pdf": (200, {"Content-Type": "application/pdf"}, "%PDF-1.4 broken"),
+        "/robots.txt": (404, {}, ""),
+    }
+    with served(pages) as site:
+        told = run_scrapy(site, spider)
+        assert sorted(told["seen"]) == [
+            f"{site.root}{path}" for path in ("/", "/kiwi", "/list.pdf")
+        ]
+    assert told["reason"] == "finished"
+    assert "Traceback" not in told["log"]
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_fetches_in_our_order_and_a_job_goes_on(tmp_path: Path) -> None:
+    """With scrapy-playwright: links that a script writes are followed, and a pause loses nothing."""
+    spider = """
+    class Mine(Walk):
+        def start_requests(self):
+            yield Request(self.start_urls[0], meta={"playwright": True})
+        async def start(self):
+            for request in self.start_requests():
+                yield request
+        def parse(self, response):
+            told["seen"].append([response.url, response.meta["spoor"].judgement.score])
+            for link in self.links.extract_links(response):
+                yield response.follow(link, meta={"playwright": True})
+    """
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    settings: dict[str, Any] = {
+        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
+        "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM, "args": ["--no-sandbox"]},
+        "JOBDIR": str(tmp_path / "job"),
+        "SPOOR_POLICY": "best-first",
+    }
+    script = """<title>Birds</title><script>
+    for (const path of ["kiwi-1", "owl-1", "kiwi-2", "owl-2"])
+        document.write(`<p><a href="/${path}">${path}</a></p>`)</script>"""
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/": script,
+        **{f"/kiwi-{n}": page("kiwi kiwi") for n in (1, 2)},
+        **{f"/owl-{n}": page("owl") for n in (1, 2)},
+        "/robots.txt": (404, {}, ""),
+    }
+    with served(pages) as site:
+        first = run_scrapy(site, spider, CLOSESPIDER_PAGECOUNT=2, CONCURRENT_REQUESTS=1, **settings)
+        second = run_scrapy(site, spider, **settings)
+        paths = [url.removeprefix(site.root) for url, _ in first["seen"] + second["seen"]]
+    assert set(paths) == {"/", "/kiwi-1", "/kiwi-2", "/owl-1", "/owl-2"}
+    assert len(first["seen"]) < 5
+    assert paths[1].startswith("/kiwi")
+    assert second["reason"] == "finished"
