@@ -110,7 +110,7 @@ def test_messages_name_extras_that_exist() -> None:
     named = re.findall(r'(?<!def )\bimport_extra\(\s*"?([^",)]+)', source)
     assert set(named) <= set(EXTRAS)
     own_driver = {"scrapy", "crawlee", "langchain", "llama-index"}  # imported with its extra
-    assert set(EXTRAS) - set(named) <= own_driver | {"all", "s3", "gcs"}
+    assert set(EXTRAS) - set(named) <= own_driver | {"all"}
 
 
 def test_pages_and_messages_name_this_distribution() -> None:

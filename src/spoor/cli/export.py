@@ -17,10 +17,12 @@ def add(app: typer.Typer) -> None:
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
     target: Annotated[
-        Path | None,
-        typer.Argument(help="File or folder to write; one of an earlier export is replaced."),
+        str | None,
+        typer.Argument(
+            help="File or folder to write, or s3:// or gs://; one of an earlier export is replaced."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The same, as an option.")] = None,
+    out: Annotated[str | None, typer.Option(help="The same, as an option.")] = None,
     form: Annotated[
         str | None,
         typer.Option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
 from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, Options
 from spoor.formats.fields import column_of, field_specs, require_microdata
+from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
@@ -31,7 +33,7 @@ class Exported:
 
 def export_run(
     run: Run,
-    out: Path,
+    out: Path | str,
     form: str | None = None,
     *,
     selection: Selection | None = None,
@@ -39,15 +41,22 @@ def export_run(
     fields: Sequence[str] = (),
     index: str = "spoor",
 ) -> Exported:
-    """Write the documents of a selection to a file or folder.
+    """Write the documents of a selection to a file or folder, or a file to an object store
+    (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`).
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
     (`spoor.formats.fields`). Raises InputError where it cannot be written, or is the run's own.
     """
     selected = Selection() if selection is None else selection
-    form = form_of(out, form)
-    _refuse_own(run, out)
+    if is_url(str(out)):
+        form = form_of(Path(str(out).rpartition("/")[2]), form)
+        if FORMS[form].is_folder:
+            raise InputError(f"{form} is a folder of files; {out} can be a file only")
+    else:
+        out = Path(out)
+        form = form_of(out, form)
+        _refuse_own(run, out)
     needs = FORMS[form].needs
     asked = [name.strip().replace("-", "_") for name in columns]
     for name in asked:
@@ -76,7 +85,9 @@ def export_run(
                 row["passages"] = _passages(document, everything=selected.everything)
             yield row
 
-    pages = write(rows(), out, form, Options(kinds, run.path, index, _title(run)))
+    options = Options(kinds, run.path, index, _title(run))
+    with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
+        pages = write(rows(), place, form, options)
     return Exported(form, pages, left_out)
 
 

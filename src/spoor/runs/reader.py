@@ -437,7 +437,7 @@ class Run:
         """
         return export_run(
             self,
-            Path(out),
+            out,
             kind,
             selection=Selection(everything, min_score, since, copies),
             columns=[*columns, *(("text",) if text else ())],
