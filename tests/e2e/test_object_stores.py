@@ -12,6 +12,7 @@ import fsspec
 import pyarrow.parquet as parquet
 import pytest
 from gcp_storage_emulator.server import create_server
+from gcsfs.core import GCSFileSystem
 from moto.server import ThreadedMotoServer
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # no stubs
 
@@ -61,7 +62,7 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server.start()
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{ADDRESS}:{port}")
     try:
-        yield fsspec.filesystem("gs", skip_instance_cache=True, token="anon")
+        yield GCSFileSystem(token="anon", skip_instance_cache=True)
     finally:
         server.stop()
 

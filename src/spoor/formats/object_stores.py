@@ -46,14 +46,17 @@ def new_object(out: str) -> Iterator[Path]:
 
 
 def _store(scheme: str) -> Any:
-    if scheme == "s3":
-        fsspec, _ = import_extra("s3", "s3://", "fsspec", "s3fs")
-    else:
-        fsspec, _ = import_extra("gcs", "gs://", "fsspec", "gcsfs")
-    # An emulator knows no credentials, and looking for some takes a minute.
-    emulated = scheme == "gs" and os.environ.get("STORAGE_EMULATOR_HOST")
     try:
-        more = {"token": "anon"} if emulated else {}
-        return fsspec.filesystem(scheme, skip_instance_cache=True, **more)
+        if scheme == "s3":
+            fsspec, _ = import_extra("s3", "s3://", "fsspec", "s3fs")
+            return fsspec.filesystem("s3", skip_instance_cache=True)
+        fsspec, gcsfs = import_extra("gcs", "gs://", "fsspec", "gcsfs.core")
+        if os.environ.get("STORAGE_EMULATOR_HOST"):
+            # It has no credentials, and no gRPC, which the default class asks for the kind of the
+            # bucket.
+            return gcsfs.GCSFileSystem(token="anon", skip_instance_cache=True)
+        return fsspec.filesystem("gs", skip_instance_cache=True)
+    except InputError:
+        raise
     except Exception as error:  # credentials that are none
         raise InputError(f"cannot open {scheme}://: {error}") from error
