@@ -288,6 +288,23 @@ TYPES = (
     is_types,
 )
 TYPE_LIMIT = ("KIND=BYTES, as in pdf=50000000", is_type_limit)
+PREFERENCES = {"precision": 0.5, "balanced": 1.0, "recall": 2.0}
+"""How much more recall counts than precision, as in F-beta, by name."""
+
+
+def beta_of(text: str) -> float | None:
+    """The beta that a preference stands for, by name or as a number; None where it is neither."""
+    try:
+        beta = PREFERENCES.get(text) or float(text)
+    except ValueError:
+        return None
+    return beta if 0.1 <= beta <= 10 else None
+
+
+PREFERENCE = (
+    f"{', '.join(PREFERENCES)}, or a number from 0.1 to 10",
+    lambda text: beta_of(text) is not None,
+)
 HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
 ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)
 HEADER = (

@@ -30,6 +30,7 @@ from spoor.setting import (
     LIVE,
     MIB,
     POLITENESS,
+    PREFERENCE,
     PROCESS,
     PROXY,
     SCRAPY,
@@ -37,6 +38,7 @@ from spoor.setting import (
     TYPES,
     WITH_TEXT,
     Setting,
+    beta_of,
     setting,
 )
 
@@ -75,6 +77,14 @@ class Settings:
         CRAWL,
         "url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; "
         "several are or-ed.",
+        commands=EVERYWHERE,
+    )
+    prefer: str = setting(
+        "",
+        CRAWL,
+        "What counts more where the topic is in words: precision, recall, balanced, or a number "
+        "(beta of F-beta); as its topic file says, if empty.",
+        form=PREFERENCE,
         commands=EVERYWHERE,
     )
     second_opinion: str = setting(
@@ -328,6 +338,11 @@ class Settings:
         refuse_two(self.topic, self.topic_file)
         if self.connect_to and self.proxy not in ("", "direct"):
             raise InputError("give either proxy or connect_to: the latter is where all hosts are")
+
+    @property
+    def beta(self) -> float | None:
+        """`prefer` as a number; None where it is empty."""
+        return beta_of(self.prefer) if self.prefer else None
 
     @classmethod
     def of(cls, values: Mapping[str, Any], command: str = "crawl", spell: Spell = str) -> Self:

@@ -352,9 +352,12 @@ MAKES: dict[str, tuple[list[str], str]] = {
     "an empty folder": (["--positive", "empty"], "empty holds no page"),
     "a page without a word": (["--positive", "blank.html"], "is a page without a word"),
     "a picture": (["--positive", "picture.png"], "is no page of text"),
-    "no negatives": (["--positive", "page.html"], "give --negative, or --background"),
+    "no negatives": (
+        ["--positive", "page.html", "--method", "classifier"],
+        "give --negative, or --background",
+    ),
     "too few examples": (
-        ["--positive", "page.html", "--negative", "other.html"],
+        ["--positive", "page.html", "--negative", "other.html", "--method", "classifier"],
         "needs at least 5 positive pages with different texts, not 1",
     ),
     "a stranger's encoder": (["--encoder", "some/model", "--name", "x"], "are never downloaded"),

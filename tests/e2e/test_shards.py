@@ -66,6 +66,8 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
         assert (told["fetched"], told["shards"]) == (60, 2)
         assert told["stopped_because"] == "budget of 60 pages reached"
         assert sum(one["pages"] for one in told["each"]) == 60
+        assert told["judged_anew"] >= 0
+        assert told["advice"]["pages"] == 60
         posts = [state(out / f"shard-{at}")["outbox"] for at in range(2)]
         assert sum(outbox["posted"] for outbox in posts) > 0
         for at in range(2):

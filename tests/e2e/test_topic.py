@@ -89,6 +89,24 @@ def test_a_topic_from_examples(
     assert "pots.npz changed since run was begun" in capsys.readouterr().err
 
 
+def test_few_examples_are_enough_for_a_topic(
+    served: Logged, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three pages are a topic of the default judge, with some that are not wanted or without."""
+    monkeypatch.chdir(tmp_path)
+    wanted, others = WANTED[3:23], OTHERS[2:42]
+    make = ("topic", "make", "--out", "t.topic", *at(served), "--positive", *WANTED[:1])
+    make = (*make, *(item for url in WANTED[1:3] for item in ("--positive", url)))
+    for more in ((), ("--negative", OTHERS[0], "--negative", OTHERS[1])):
+        assert "t.topic: words, by likeness to 3 pages" in told(capsys, *make, *more)
+        assert ("negative_texts" in tomllib.loads(Path("t.topic").read_text())) == bool(more)
+        test = ("topic", "test", "t.topic", *wanted, *others, *at(served), "--json")
+        rows = json.loads(told(capsys, *test))["pages"]
+        found = {row["page"] for row in rows if row["relevant"]}
+        assert len(found & set(wanted)) >= 16
+        assert len(found & set(others)) <= 4
+
+
 def test_pages_at_random_stand_for_the_rest_and_it_is_said(
     served: Logged, tmp_path: Path, capsys: Capture
 ) -> None:

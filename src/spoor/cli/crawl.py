@@ -6,7 +6,7 @@ import json
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from spoor.display import printable, shown
 from spoor.runs import files
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome
+
+if TYPE_CHECKING:
+    from spoor.judges.advice import Advice
 
 
 def add(app: typer.Typer) -> None:
@@ -116,11 +119,28 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
 
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
         summary = crawl(path, settings, on_start=on_start, watch=screen.show)
+    summary["advice"] = advice_of(path, settings).as_json(str(path))
     write_report(path)
     typer.echo(
         json.dumps(summary) if as_json else describe(summary, path) + describe_shards(summary)
     )
     return summary
+
+
+def advice_of(path: Path, settings: Settings) -> Advice:
+    """What to tell of the topic of a run that has ended, by its pages: each shard saw some only."""
+    from spoor.judges.advice import VOCABULARY_PAGES, Advisor
+    from spoor.runs.assemble import topic_of_settings
+    from spoor.runs.reader import Run
+    from spoor.types import Page
+
+    run, subject, rows = Run(path), topic_of_settings(settings), []
+    advisor = Advisor(None if subject is None else subject.wish)
+    for number, row in enumerate(run.pages()):
+        rows.append((row.url, row.title, row.score, row.relevant))
+        if number < VOCABULARY_PAGES:
+            advisor.see(Page(row.url, title=row.title, text=run.text(row)))
+    return advisor.advice(rows)
 
 
 def say_wish(settings: Settings) -> None:

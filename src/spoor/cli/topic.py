@@ -128,7 +128,9 @@ def make(
     with progress("pages", None) as done:
         reader = _reader(delay, contact, allow_private, connect_to, seed, done)
         if chosen == "classifier":
-            _learn(draft, reader, out, positive, negative, background, background_pages, seed)
+            few = not method and not background
+            _learn(draft, reader, out, positive, negative, background, background_pages, seed, few)
+            chosen = draft.relevant["method"]
         else:
             (examples,) = reader.read(positive or [])
             draft.take_texts(examples)
@@ -149,8 +151,11 @@ def _learn(
     background: list[str] | None,
     background_pages: int,
     seed: int,
+    few: bool,
 ) -> None:
-    """Read the examples and the background pages of a classifier, and train it."""
+    """Read the examples and the background pages of a classifier, and train it. Where there may be
+    `few`, examples that are too few for one are for the default judge."""
+    from spoor.judges.classifier import MIN_PAGES
     from spoor.judges.topic_draft import NOWHERE
     from spoor.web.urls import host, registrable_domain
 
@@ -161,6 +166,9 @@ def _learn(
     yes, no, rest = (
         draft.pages(kind, examples) for kind, examples in zip(groups, read, strict=True)
     )
+    if few and len(yes) < MIN_PAGES:
+        draft.take_few(yes, no)
+        return
     source = f"of {', '.join(background or [])}"
     urls = [page.url for page in yes if page.url != NOWHERE]
     if not background:
@@ -199,6 +207,9 @@ def try_out(
     pages: Annotated[
         list[str], typer.Argument(metavar="URL|FILE...", help="Pages, as for `spoor topic make`.")
     ],
+    prefer: Annotated[
+        str, typer.Option(help="What counts more, as in `spoor crawl`: precision, recall …")
+    ] = "",
     delay: Delay = 1.0,
     contact: Contact = "",
     allow_private: AllowPrivate = None,
@@ -207,12 +218,13 @@ def try_out(
 ) -> None:
     """Show which pages TOPIC counts as relevant, and why, before a crawl."""
     from spoor.judges.advice import Advisor
-    from spoor.judges.topic import judge_of_topic, read_topic, topic_of
+    from spoor.judges.topic import judge_of_topic, preferring, read_topic, topic_of
     from spoor.judges.topic_draft import verdicts
     from spoor.protocols import KeepsAnswers
+    from spoor.settings import Settings
 
     subject = read_topic(topic) if Path(topic).is_file() else topic_of(topic)
-    judge = judge_of_topic(subject)
+    judge = judge_of_topic(preferring(subject, Settings.of({"prefer": prefer}, spell=flag).beta))
     if isinstance(judge, KeepsAnswers):
         judge.keep_answers(Path(f"{topic}.answers.jsonl"), lambda line: typer.echo(line, err=True))
     with progress("pages", None, quiet=as_json) as done:

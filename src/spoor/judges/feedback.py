@@ -3,12 +3,13 @@
 A page is kept as a short vector: its rarest terms and links. From the surest pages a centroid is
 made (Rocchio 1971, with tf-idf weights, each of them left out when it is judged itself); pages are
 ranked by it and by the words of the wish; then again from the new surest pages. The cut between
-relevant and not is where the variance within the two sides is least (Otsu 1979), over the scores of
-this crawl.
+relevant and not is where the variance within the two sides is least (Otsu 1979), over the values of
+this crawl, raised to a power: the background has many pages and the wanted ones are spread.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,11 +50,12 @@ class Frequencies:
             rare += 1
             self.counts = {number: n for number, n in self.counts.items() if n > rare}
 
-    def idf(self, ids: NDArray[np.uint32]) -> Floats:
-        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has."""
+    def idf(self, ids: NDArray[np.uint32], *, alone: bool = False) -> Floats:
+        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`."""
         counts = self.counts
         found = np.array([counts.get(number, 1) for number in ids.tolist()], float)
-        return np.where(found < 2, 0.0, np.log((1 + self.pages) / (1 + found)))
+        weights = np.log((1 + self.pages) / (1 + found))
+        return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
 
     def save(self) -> State:
         size = len(self.counts)
@@ -66,6 +68,11 @@ class Frequencies:
     def load(self, state: State) -> None:
         self.pages = int(state["pages"])
         self.counts = dict(zip(state["ids"].tolist(), state["counts"].tolist(), strict=True))
+
+
+def number_of_url(url: str) -> int:
+    """The number of a link, and of the page that it leads to."""
+    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(slots=True)
@@ -106,14 +113,19 @@ class Model:
     """Value of the best pages."""
     best_words: float = 0.0
     """The most that the words of the wish reached on a page."""
+    best_evidence: float = 0.0
+    """The same with what the pages say that it is linked with."""
     seed_words: float = 0.0
-    """What they reached on the least of the surest pages."""
+    """What they reached on the least of the surest pages, with the linked ones."""
     pages: int = 0
     """Pages seen when it was made; 0: there is none."""
 
     def save(self) -> State:
         size = len(self.weights)
-        numbers = [self.scale, self.cut, self.top, self.best_words, self.seed_words]
+        numbers = [
+            *(self.scale, self.cut, self.top),
+            *(self.best_words, self.best_evidence, self.seed_words),
+        ]
         return {
             "ids": np.fromiter(self.weights, np.uint32, size),
             "weights": np.fromiter(self.weights.values(), np.float64, size),
@@ -124,8 +136,8 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, top, best, seed = state["numbers"].tolist()
-        return cls(weights, scale, cut, top, best, seed, int(state["pages"]))
+        scale, cut, top, best, evidence, seed = state["numbers"].tolist()
+        return cls(weights, scale, cut, top, best, evidence, seed, int(state["pages"]))
 
 
 def vector(page: KeptPage, frequencies: Frequencies) -> Floats:

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import MOST_LINKS, MOST_TERMS, Floats, Frequencies, KeptPage
+from spoor.judges.feedback import (
+    MOST_LINKS,
+    MOST_TERMS,
+    Floats,
+    Frequencies,
+    KeptPage,
+    number_of_url,
+)
 from spoor.judges.matching import SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
@@ -101,7 +108,7 @@ class Reader:
         matcher = self._matcher
         evidence = np.zeros((len(matcher.leaves), 2))
         reasons: list[tuple[str, float]] = []
-        led = self._anchors.get(zlib.crc32(page.url.encode("utf-8", "surrogatepass")), {})
+        led = self._anchors.get(number_of_url(page.url), {})
         if not led and not any(exact or like for exact, like in found.values()):
             return evidence, reasons
         for at, leaf in enumerate(matcher.leaves):
@@ -145,7 +152,7 @@ class Reader:
         seen = self._seen_links
         wanted = bool(self._matcher.leaves)
         for index, url in enumerate(urls_of(page.links)[:500]):
-            number = zlib.crc32(url.encode("utf-8", "surrogatepass"))
+            number = number_of_url(url)
             numbers.append(number)
             if wanted and seen[number % SLOTS] != number:
                 seen[number % SLOTS] = number

@@ -2,10 +2,12 @@
 
 1. **Evidence.** Each word of the wish is looked for in the title, headings, URL, description and
    text of the page and in the anchors that led to it (`spoor.judges.matching`).
-2. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
+2. **Linked pages.** What the pages say that a page is linked with counts for it, too
+   (`spoor.judges.linked`).
+3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
    this topic have in common on this site: terms and links (`spoor.judges.feedback`). Examples, and
    what a person says of a page, are sure from the beginning.
-3. **Cut.** Found on the scores of this crawl (Otsu); below 16 pages, a fixed one on the evidence.
+4. **Cut.** Found on the values of this crawl (Otsu); below 16 pages, a fixed one on the evidence.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from spoor.judges.feedback import (
     otsu,
     vector,
 )
+from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import INEXACT, Matcher, Tree
 from spoor.judges.reading import Reader
 from spoor.judges.wish import Wish
@@ -42,19 +45,29 @@ LATEST = 1_000
 """… and at most so many pages after it."""
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one."""
-ROUNDS = 3
+ROUNDS = 2
 SURE = 0.15
 """Least evidence of a sure page."""
 EVIDENCE = 0.3
 """Weight of the evidence beside likeness to the surest pages, which has 1."""
+LINKED = 0.4
+"""Weight of what the words say of the pages that a page links to, and of those that link to it."""
+LED = 0.5
+"""Weight of the values of the pages that link to it."""
+REFUSED = 0.25
+"""Weight of pages that are not wanted, beside the mean of all."""
 LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback."""
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
-DOUBT = 120.0
+VALUE_CUT = 1.0
+"""The fixed cut of values; where no page links to another, half of what a value can reach."""
+DOUBT = 40.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
+POWER = 1.5
+"""Power of the values between which the cut is found."""
 
 
 class Relevance:
@@ -85,6 +98,7 @@ class Relevance:
         self._pages: dict[str, KeptPage] = {}
         self._examples: list[KeptPage] = []
         self._model = Model()
+        self._linked = Linked()
         self._labelled = False
         self._surer = 0
         """Pages since the last feedback that would be among the surest."""
@@ -103,11 +117,11 @@ class Relevance:
         before = self._pages.get(page.url)
         kept.label = before.label if before else 0
         self._pages[page.url] = kept
-        evidence = self._evidence([kept])[0]
-        self._surer += bool(evidence > self._model.seed_words)
+        words, evidence, led = self._told_of(kept)
+        self._surer += evidence > self._model.seed_words
         if self._reader.frequencies.pages >= self._due():
             self._learn()
-            evidence = self._evidence([kept])[0]
+            words, evidence, led = self._told_of(kept)
         likeness = 0.0
         if self._model.pages:
             weights = self._model.weights
@@ -117,17 +131,26 @@ class Relevance:
                 for number, value in zip(kept.ids.tolist(), values.tolist(), strict=True)
             ]
             likeness = sum(share for share, _ in shares) / self._model.scale
-        value = _value(self._model, evidence, np.array(likeness))
-        score, relevant = self._told(kept, float(value), float(evidence))
+        value = _value(self._model, np.array(evidence), np.array(likeness)) + LED * led
+        score, relevant = self._told(kept, float(value), words)
         kept.told, kept.rank = (score, relevant), float(value)
         if len(self._pages) > KEPT:
             self._drop()
         why = tuple(reasons) if score else ()
         if score and likeness > 0.05:
             why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
+        if score and evidence - words > 0.05:
+            why += ((_LINKED, round(evidence - words, 3)),)
         if score and not why:
             why = (("its words, with those of other pages", score),)
         return Judgement(score, relevant, float(relevant), why)
+
+    def _told_of(self, page: KeptPage) -> tuple[float, float, float]:
+        """Of a page that comes: what its words say; that, with the pages that it is linked with;
+        and the value of those that link to it."""
+        words = float(self._evidence([page])[0])
+        outward, inward, led = self._linked.of(page, self._reader.frequencies)
+        return words, min(1.0, words + LINKED * (outward + inward)), led
 
     def _told(self, page: KeptPage, value: float, evidence: float) -> tuple[float, bool]:
         """Score and relevance of a page by its value on this crawl."""
@@ -149,9 +172,9 @@ class Relevance:
         if self._unwanted(page):
             value = min(value, 0.5 * cut)
         if value < cut:
-            return round(min(0.49, 0.5 * max(0.0, value) / cut), 2), False
+            return round(float(min(0.49, 0.5 * max(0.0, value) / cut)), 2), False
         above = (value - cut) / max(top - cut, 1e-9)
-        return round(min(1.0, 0.5 + 0.5 * above), 2), True
+        return round(float(min(1.0, 0.5 + 0.5 * above)), 2), True
 
     def _unwanted(self, page: KeptPage) -> bool:
         leaves = page.evidence[:, 0]
@@ -196,17 +219,24 @@ class Relevance:
         """Find the surest pages, what they have in common, and the cut."""
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
-        evidence = self._evidence(pages)
+        words = self._evidence(pages)
+        links = Links(pages, self._reader.frequencies)
+        around = links.outward(words) + links.inward(words)
+        evidence = np.minimum(1.0, words + LINKED * around)
         allowed = np.array([page.tongue >= 0.5 and not self._unwanted(page) for page in pages])
         labels = np.array([page.label for page in pages])
         rows = matrix(pages, self._reader.frequencies)
+        best = float(evidence.max())
         model = Model(
-            best_words=float(evidence.max()), pages=max(self._reader.frequencies.pages, 1)
+            best_words=float(words.max()),
+            best_evidence=best,
+            pages=max(self._reader.frequencies.pages, 1),
         )
-        sure = (evidence >= min(SURE, max(0.6 * model.best_words, 0.05))) & allowed & (labels >= 0)
-        value = np.where(allowed, evidence / model.best_words if model.best_words else 0.0, 0.0)
+        sure = (evidence >= min(SURE, max(0.6 * best, 0.05))) & allowed & (labels >= 0)
+        value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
-        background = rows.sum_of_rows(1.0 / len(pages) + refused / max(1, refused.sum()))
+        shares_of_all = 1.0 / len(pages) + REFUSED * refused / max(1, refused.sum())
+        background = rows.sum_of_rows(shares_of_all)
         likeness: Floats = np.zeros(len(pages))
         for round_number in range(1, ROUNDS + 1):
             order = np.argsort(-value, kind="stable")
@@ -228,8 +258,8 @@ class Relevance:
             if len(seeds) > 1:
                 alone = likeness - shares * rows.squares(common)
                 likeness = np.where(is_seed, alone / np.maximum(1.0 - shares, 1e-9), likeness)
-            best = np.sort(likeness)[-max(3, len(seeds) // 2) :]
-            model.scale = max(float(best.mean()), LEAST_LIKENESS)
+            likest = np.sort(likeness)[-max(3, len(seeds) // 2) :]
+            model.scale = max(float(likest.mean()), LEAST_LIKENESS)
             likeness = likeness / model.scale
             model.weights = {
                 int(number): float(weight)
@@ -238,23 +268,26 @@ class Relevance:
             }
             value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)
             sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
+        self._linked = links.tables(words, value)
+        value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
         self._model, self._surer = model, 0
         model.seed_words = float(np.sort(evidence)[-SEEDS:][0])
+        fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
         counted = value[len(self._examples) :]
         if len(counted):
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             weights = self._weights(counted, others)
-            fixed = (EVIDENCE + 1.0) * 0.5
-            found = otsu(counted, weights)
+            found = otsu(np.maximum(counted, 0.0) ** POWER, weights) ** (1.0 / POWER)
             doubt = DOUBT / (DOUBT + weights.sum())
             model.cut = max((1.0 - doubt) * found + doubt * fixed, 1e-6)
             model.top = float(np.sort(counted)[-10:].mean())
         else:
-            model.cut, model.top = (EVIDENCE + 1.0) * 0.5, EVIDENCE + 1.0
+            model.cut, model.top = fixed, EVIDENCE + 1.0
         model.top = max(model.top, model.cut * 1.1)
         for page, its in zip(kept, counted.tolist(), strict=True):
             page.rank = its
         self._likeness = likeness[len(self._examples) :]
+        self._around = (evidence - words)[len(self._examples) :]
 
     def _weights(self, values: Floats, others: int) -> Floats:
         """How many pages each kept page stands for: of those that are kept as a sample, also for
@@ -288,8 +321,9 @@ class Relevance:
         kept = [*self._pages.values()]
         evidence = self._evidence(kept)
         revised = []
-        for page, words, likeness in zip(
-            kept, evidence.tolist(), self._likeness.tolist(), strict=True
+        linked, likenesses = self._around.tolist(), self._likeness.tolist()
+        for page, words, around, likeness in zip(
+            kept, evidence.tolist(), linked, likenesses, strict=True
         ):
             score, relevant = self._told(page, page.rank, words)
             if (score, relevant) == page.told:
@@ -302,6 +336,8 @@ class Relevance:
             ]
             if likeness > 0.05:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
+            if around > 0.05:
+                why.append((_LINKED, round(around, 3)))
             if page.label:
                 why = [("a person said so", float(page.label))]
             why = why or [("with those of other pages", score)]
@@ -323,6 +359,7 @@ class Relevance:
             "pages": as_arrays([*self._pages.values()], leaves),
             "examples": as_arrays(self._examples, leaves),
             "model": self._model.save(),
+            "linked": self._linked.save(),
             "labelled": self._labelled,
             "surer": self._surer,
         }
@@ -332,12 +369,17 @@ class Relevance:
         self._pages = {page.url: page for page in from_arrays(state["pages"])}
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
+        self._linked = Linked.load(state["linked"])
         self._labelled = bool(state["labelled"])
         self._surer = int(state["surer"])
 
 
+_LINKED = "pages that it is linked with stand for it"
+
+
 def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
-    words = EVIDENCE * evidence / model.best_words if model.best_words else np.zeros_like(evidence)
+    best = model.best_evidence
+    words = EVIDENCE * evidence / best if best else np.zeros_like(evidence)
     value: Floats = words + np.clip(likeness, 0.0, 1.0)
     return value
 

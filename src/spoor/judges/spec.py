@@ -10,7 +10,15 @@ from spoor.errors import InputError
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import Label, MediaType, TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.topic import SUFFIXES, TopicFile, judge_of_topic, read_topic, topic_of_phrase
+from spoor.judges.topic import (
+    NO_PREFERENCE,
+    SUFFIXES,
+    TopicFile,
+    judge_of_topic,
+    preferring,
+    read_topic,
+    topic_of_phrase,
+)
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.web.text import tokens
@@ -24,21 +32,25 @@ KINDS: dict[str, Callable[[str], Judge]] = {
     "match": TextPattern,
     "topic": lambda path: judge_of_topic(read_topic(path)),
 }
+_TOPICS: dict[str, Callable[[str], TopicFile]] = {"query": topic_of_phrase, "topic": read_topic}
 
 
-def judge_of(specs: Sequence[str]) -> Judge:
-    """The judge of target specifications; a page is relevant if one of them matches.
+def judge_of(specs: Sequence[str], beta: float | None = None) -> Judge:
+    """The judge of target specifications; a page is relevant if one of them matches. `beta` is how
+    much more recall counts than precision, of those in words.
 
-    Raises InputError for an unknown kind, with the nearest known one, for an empty value and for a
-    bad pattern.
+    Raises InputError for an unknown kind, with the nearest known one, for an empty value, for a
+    bad pattern, and for a `beta` that none of them takes.
     """
     if not specs:
         raise InputError("no target given; write one as in 'label:faculty' or 'url:\\.pdf$'")
-    judges = [_judge_of_spec(spec) for spec in specs]
+    judges = [_judge_of_spec(spec, beta) for spec in specs]
+    if beta is not None and not any(spec.partition(":")[0] in _TOPICS for spec in specs):
+        raise InputError(NO_PREFERENCE.format(", ".join(specs)))
     return judges[0] if len(judges) == 1 else AnyOf(judges)
 
 
-def _judge_of_spec(spec: str) -> Judge:
+def _judge_of_spec(spec: str, beta: float | None) -> Judge:
     kind, colon, value = spec.partition(":")
     names = [*KINDS, *(() if kind in KINDS else registry.outside("judges"))]
     if kind not in names or not colon:
@@ -46,6 +58,8 @@ def _judge_of_spec(spec: str) -> Judge:
         raise InputError(f"target {spec!r} is of no known kind{nearest(kind, names)}; write {have}")
     if not value.strip():
         raise InputError(f"target {spec!r} says nothing after the colon")
+    if beta is not None and kind in _TOPICS:
+        return judge_of_topic(preferring(_TOPICS[kind](value.strip()), beta))
     if kind in KINDS:
         return KINDS[kind](value.strip())
     judge: Judge = registry.build("judges", kind, value.strip())
@@ -53,13 +67,13 @@ def _judge_of_spec(spec: str) -> Judge:
 
 
 def judge_and_topic(
-    subject: TopicFile | None, specs: Sequence[str]
+    subject: TopicFile | None, specs: Sequence[str], beta: float | None = None
 ) -> tuple[Judge, TopicFile | None] | None:
     """The judge of a crawl, and the topic that its policy may use: the judge of the specifications
-    if there are any, else that of the topic. None if neither is given."""
+    if there are any, else that of the topic. None if neither is given. `beta` as in `judge_of`."""
     if specs:
-        return judge_of(specs), topic_for_policy(subject, specs)
-    return None if subject is None else (judge_of_topic(subject), subject)
+        return judge_of(specs, beta), topic_for_policy(subject, specs)
+    return None if subject is None else (judge_of_topic(preferring(subject, beta)), subject)
 
 
 def topic_for_policy(subject: TopicFile | None, specs: Sequence[str]) -> TopicFile | None:

@@ -60,6 +60,8 @@ class TopicFile:
     """Path of the file; None for words."""
     second: Mapping[str, Any] = field(default_factory=dict)
     """The table [judge]: a second opinion on pages near the threshold (`SECOND`)."""
+    negative_texts: tuple[str, ...] = ()
+    """Texts of pages that are not wanted, for the method `words`."""
     wish: Wish | None = None
     """The words of `--topic`, or `wish` of a topic file, parsed; None where there are none."""
 
@@ -100,6 +102,7 @@ _KEYS: dict[str, tuple[type, ...]] = {
     "keywords": (list,),
     "example_urls": (list,),
     "example_texts": (list,),
+    "negative_texts": (list,),
     "patterns": (list,),
     "url_patterns": (list,),
     "categories": (dict,),
@@ -162,7 +165,14 @@ def read_topic(path: Path | str) -> TopicFile:
         _check(relevant, _RELEVANT, f"{path}: [relevant]")
         _check_method(method, relevant, path)
         settings = {key: relevant[key] for key in METHODS[method] if key in relevant}
-    for key in ("keywords", "example_urls", "example_texts", "patterns", "url_patterns"):
+    for key in (
+        "keywords",
+        "example_urls",
+        "example_texts",
+        "negative_texts",
+        "patterns",
+        "url_patterns",
+    ):
         if not all(isinstance(item, str) for item in data.get(key, [])):
             raise InputError(f"{path}: {key!r} must be a list of strings")
     threshold = relevant.get("threshold")
@@ -203,6 +213,7 @@ def read_topic(path: Path | str) -> TopicFile:
         settings,
         path,
         second,
+        tuple(data.get("negative_texts", ())),
         wish,
     )
 
@@ -304,6 +315,22 @@ def judge_of_topic(source: TopicFile) -> Judge:
         raise InputError(f"{source.path}: method 'patterns' needs 'patterns' or 'url_patterns'")
     judge = judges[0] if len(judges) == 1 else AnyOf(judges)
     return with_second_opinion(judge, source) if source.second else judge
+
+
+NO_PREFERENCE = (
+    "--prefer moves the cut of a topic in words, and {} is none; leave it out, or set 'threshold' "
+    "in a topic file"
+)
+
+
+def preferring(source: TopicFile, beta: float | None) -> TopicFile:
+    """The same topic with another `beta`, unless that is None. Raises InputError for one that is
+    not in words, which has a threshold instead."""
+    if beta is None:
+        return source
+    if source.method != "words":
+        raise InputError(NO_PREFERENCE.format(f"{source.path} (method {source.method!r})"))
+    return replace(source, settings={**source.settings, "beta": beta})
 
 
 def with_second_opinion(judge: Judge, source: TopicFile) -> Judge:
@@ -409,8 +436,11 @@ def _words(source: TopicFile) -> Judge:
     wish = source.wish
     if wish is None and topic.text.strip():
         wish = parse_wish(", ".join(topic.keywords) or topic.name or topic.description)
-    pages = [Page(f"{_EXAMPLE}{at}", text=text) for at, text in enumerate(topic.examples)]
-    return Relevance(wish, positive=pages, beta=float(source.settings.get("beta", 1.0)))
+    texts = (*topic.examples, *source.negative_texts)
+    pages = [Page(f"{_EXAMPLE}{at}", text=text) for at, text in enumerate(texts)]
+    positive, negative = pages[: len(topic.examples)], pages[len(topic.examples) :]
+    beta = float(source.settings.get("beta", 1.0))
+    return Relevance(wish, positive=positive, negative=negative, beta=beta)
 
 
 _EXAMPLE = "http://file.invalid/example-"

@@ -91,6 +91,7 @@ class TopicDraft:
     query: str = ""
     keywords: Sequence[str] = ()
     texts: Sequence[str] = ()
+    negative_texts: Sequence[str] = ()
     patterns: Sequence[str] = ()
     url_patterns: Sequence[str] = ()
     language: str = "english"
@@ -120,6 +121,14 @@ class TopicDraft:
     def take_texts(self, examples: Sequence[Example]) -> None:
         """Add the texts of positive examples."""
         self.texts = [text_of(page) for page in self.pages("positive", examples)]
+
+    def take_few(self, positive: Sequence[Page], negative: Sequence[Page]) -> None:
+        """Add examples, fewer than a classifier needs: the default judge learns what they have in
+        common, against the pages of the crawl."""
+        self.texts = [text_of(page) for page in positive]
+        self.negative_texts = [text_of(page) for page in negative]
+        self.relevant["method"] = "words"
+        self.summary = f", by likeness to {len(positive)} pages, against what the crawl sees"
 
     def learn(
         self,
@@ -189,6 +198,7 @@ class TopicDraft:
                     key: self.relevant[key] for key in METHODS[method] if key in self.relevant
                 },
                 path=out,
+                negative_texts=tuple(self.negative_texts),
             )
         )
 
@@ -200,6 +210,7 @@ class TopicDraft:
             ("patterns", self.patterns),
             ("url_patterns", self.url_patterns),
             ("example_texts", self.texts),
+            ("negative_texts", self.negative_texts),
         ):
             if value:
                 table[key] = list(value)

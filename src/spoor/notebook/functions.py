@@ -34,6 +34,7 @@ def run(
     wait: bool = True,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
+    prefer: str = "",
     second_opinion: str = "",
     second_asks: int = 200,
     second_seconds: float = 600.0,
@@ -124,6 +125,9 @@ def run(
 
     `want`: url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; several are
     or-ed.
+
+    `prefer`: What counts more where the topic is in words: precision, recall, balanced, or a number
+    (beta of F-beta); as its topic file says, if empty.
 
     `second_opinion`: Encoder folder or module:function that is asked about pages near the
     threshold.
@@ -261,6 +265,7 @@ def stream(
     on_page: OnPage | None = None,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
+    prefer: str = "",
     second_opinion: str = "",
     second_asks: int = 200,
     second_seconds: float = 600.0,

@@ -36,7 +36,7 @@ from spoor.wrappers.sitemaps_first import SitemapsFirst
 def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     """The judge of a crawl, and the topic that its policy may go by. Raises InputError where the
     settings give neither a topic nor a target, and where a file of theirs cannot be read."""
-    found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want)
+    found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want, settings.beta)
     if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
     judge, subject = found

@@ -334,6 +334,7 @@ class _Driver:
             "stopped_because": coordinator.reason,
             "fetched": pages,
             "found": found,
+            "judged_anew": sum(summary["judged_anew"] for summary in each),
             **{
                 key: sum(report[key] for report in last)
                 for key in ("failed", "skipped", "requests")

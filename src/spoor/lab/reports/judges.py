@@ -14,32 +14,42 @@ from spoor.lab.results import Cells, Results, grouped
 FIGURES = ("precision", "recall", "f1", "average_precision", "best_f1")
 HEAD = ("judge", "judged", "tasks", "precision", "recall", "F1", "average precision", "best F1")
 TYPED = "as typed"
+DEFAULT = "relevance"
 
 
 def blocks(results: Results) -> Iterator[Block]:
     """All tables."""
     rows = [row for row in results.rows if row["form"] == TYPED]
+    halves = grouped(rows, "half")
     yield Prose(
         "Means over tasks. **judged**: at `arrival`, each page once in breadth-first order, or at "
         "the `end`, with all revisions. **best F1**: at the threshold that is best for the very "
         "task, which nobody knows; its distance from F1 is what the cut costs. The classifier is "
         "told all labels, and judges each page by a model of the other pages: it is no rival."
     )
-    for (half,), mine in grouped(rows, "half").items():
+    for (half,), mine in halves.items():
         yield Heading(f"Words as typed: the half for {half}")
         yield means(mine)
-    yield Heading("By language")
-    yield by_language(rows)
+        yield Heading("By group", 3)
+        yield Prose(
+            "Of `relevance`, at the end: precision, recall, F1, average precision and best F1; of "
+            "the others: F1."
+        )
+        yield by_group(mine, "language")
     yield Heading("Forms of one wish")
     yield Prose("F1 at the end, over the tasks that have the form, beside the same tasks as typed.")
-    yield by_form(results.rows)
+    for (half,), mine in grouped(results.rows, "half").items():
+        yield Heading(f"The half for {half}", 3)
+        yield by_form(mine)
     yield Heading("Examples without negatives")
     examples = [row for row in results.rows if row["form"].endswith("examples")]
     for (half,), mine in grouped(examples, "half").items():
         yield Heading(f"The half for {half}", 3)
         yield means(mine, "form")
     yield Heading("Each task")
-    yield each(rows)
+    for (half,), mine in halves.items():
+        yield Heading(f"The half for {half}", 3)
+        yield by_group(mine, "web", "words")
 
 
 def summary(results: Results) -> Iterator[Block]:
@@ -64,26 +74,32 @@ def means(rows: Cells, *more: str) -> Grid:
     return Grid(HEAD, lines, names=2)
 
 
-def by_language(rows: Cells) -> Grid:
-    """Mean F1 of each judge by language; both halves."""
-    names = list(dict.fromkeys((row["contender"], row["when"]) for row in rows))
+def by_group(rows: Cells, *keys: str) -> Grid:
+    """By group of tasks: all figures of the default judge at the end, its F1 at arrival, and the F1
+    of every other judge."""
+    others = [name for name in dict.fromkeys(row["contender"] for row in rows) if name != DEFAULT]
     lines = []
-    for (language,), mine in sorted(grouped(rows, "language").items()):
-        values = [
-            number(_mean([r for r in mine if (r["contender"], r["when"]) == name], "f1"))
-            for name in names
-        ]
-        tasks = {(row["web"], row["words"]) for row in mine}
-        lines.append([language, str(len(tasks)), *values])
-    return Grid(("language", "tasks", *(f"{name}, {when}" for name, when in names)), lines)
+    for names, mine in grouped(rows, *keys).items():
+        own = [row for row in mine if row["contender"] == DEFAULT]
+        end = [row for row in own if row["when"] == "end"]
+        arrival = [row for row in own if row["when"] == "arrival"]
+        wanted = str(len(end))
+        if len(end) == 1:
+            wanted = f"{end[0]['wanted']} of {end[0]['pages']}"
+        line = [*names, wanted, number(_mean(arrival, "f1"))]
+        line += [number(_mean(end, key)) for key in FIGURES]
+        for name in others:
+            line.append(number(_mean([row for row in mine if row["contender"] == name], "f1")))
+        lines.append(line)
+    head = ("tasks" if len(keys) == 1 else "wanted", "F1 at arrival", *HEAD[3:], *others)
+    return Grid((*keys, *head), lines, names=len(keys) + 1)
 
 
 def by_form(rows: Cells) -> Grid:
     """Mean F1 of the forms of a wish, beside the same tasks as they are typed."""
     lines = []
-    latest = {"relevance": "end"}
     for (name,), mine in grouped(rows, "contender").items():
-        some = [row for row in mine if row["when"] == latest.get(name, "arrival")]
+        some = [row for row in mine if row["when"] == ("end" if name == DEFAULT else "arrival")]
         typed = {(row["web"], row["words"]): row["f1"] for row in some if row["form"] == TYPED}
         for (form,), those in grouped(some, "form").items():
             if form == TYPED or form.endswith("examples"):
@@ -94,19 +110,6 @@ def by_form(rows: Cells) -> Grid:
             line = [name, form, str(len(those)), number(own), number(np.mean(base)), difference]
             lines.append(line)
     return Grid(("judge", "form", "tasks", "F1", "as typed", "difference"), lines, names=2)
-
-
-def each(rows: Cells) -> Grid:
-    """F1 of every task."""
-    names = list(dict.fromkeys((row["contender"], row["when"]) for row in rows))
-    lines = []
-    for (half, web, words), mine in grouped(rows, "half", "web", "words").items():
-        own = {(row["contender"], row["when"]): number(row["f1"], 2) for row in mine}
-        first = mine[0]
-        told = [half, web, words, f"{first['wanted']} of {first['pages']}"]
-        lines.append([*told, *(own.get(name, "–") for name in names)])
-    head = ("half", "web", "words", "wanted", *(f"{name}, {when}" for name, when in names))
-    return Grid(head, lines, names=4)
 
 
 def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float:

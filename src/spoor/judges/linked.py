@@ -1,0 +1,122 @@
+"""What the pages that a page is linked with say of a wish: a topic stands together on most sites.
+
+A section of a chapter seldom repeats the chapter's title; the page of the chapter, which links to
+it, says it. A link counts by how few pages have it, so that menus count for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.feedback import Floats, Frequencies, KeptPage, number_of_url
+from spoor.types import State
+
+Numbers = NDArray[np.uint32]
+"""Of URLs, each once, in order."""
+
+
+def _none() -> Numbers:
+    return np.zeros(0, np.uint32)
+
+
+class Links:
+    """The links that pages were kept with, and the pages that they lead to."""
+
+    def __init__(self, pages: Sequence[KeptPage], frequencies: Frequencies) -> None:
+        sizes = np.array([len(page.ids) - page.terms for page in pages], np.int64)
+        ids = np.concatenate([_none(), *(page.ids[page.terms :] for page in pages)])
+        self._from = np.repeat(np.arange(len(pages)), sizes)
+        self.targets, self._to = np.unique(ids, return_inverse=True)
+        numbers = np.array([number_of_url(page.url) for page in pages], np.uint32)
+        self._order = np.argsort(numbers, kind="stable")
+        self.pages = numbers[self._order]
+        page_of = np.full(len(self.targets), -1)
+        place = _places(self.pages, self.targets)
+        page_of[place >= 0] = self._order[place[place >= 0]]
+        to = page_of[self._to]
+        inside = (to >= 0) & (to != self._from)
+        self._source, self._goal = self._from[inside], to[inside]
+        self._weight = frequencies.idf(self.targets, alone=True)[self._to][inside]
+        self._count = len(pages)
+
+    def outward(self, numbers: Floats) -> Floats:
+        """For each page, the mean over the pages that it links to; 0 where there is none."""
+        return self._means(self._source, self._goal, numbers)
+
+    def inward(self, numbers: Floats) -> Floats:
+        """For each page, the mean over the pages that link to it; 0 where there is none."""
+        return self._means(self._goal, self._source, numbers)
+
+    def _means(self, of: NDArray[Any], over: NDArray[Any], numbers: Floats) -> Floats:
+        total = np.bincount(of, self._weight, self._count)
+        sums = np.bincount(of, self._weight * numbers[over], self._count)
+        return np.asarray(sums / np.where(total > 0, total, 1.0))
+
+    @property
+    def known(self) -> bool:
+        """Whether a page links to another one of them."""
+        return len(self._source) > 0
+
+    def tables(self, words: Floats, values: Floats) -> Linked:
+        """What is known of pages that come later, by the links of those seen."""
+        times = np.maximum(np.bincount(self._to, minlength=len(self.targets)), 1)
+
+        def mean(numbers: Floats) -> Floats:
+            sums = np.bincount(self._to, numbers[self._from], minlength=len(self.targets))
+            return np.asarray(sums / times)
+
+        return Linked(self.pages, words[self._order], self.targets, mean(words), mean(values))
+
+
+@dataclass(slots=True)
+class Linked:
+    """What pages say of those that they link to, and of those that link to them."""
+
+    pages: Numbers = field(default_factory=_none)
+    """Those seen."""
+    words: Floats = field(default_factory=lambda: np.zeros(0))
+    """What their words say."""
+    targets: Numbers = field(default_factory=_none)
+    """What they link to."""
+    led_words: Floats = field(default_factory=lambda: np.zeros(0))
+    """Mean of what the words of the pages say that link to a target."""
+    led_values: Floats = field(default_factory=lambda: np.zeros(0))
+    """Mean of the values of these."""
+
+    def of(self, page: KeptPage, frequencies: Frequencies) -> tuple[float, float, float]:
+        """Of a page that comes: what the words say of the pages that it links to and of those that
+        link to it, and the value of the latter; each 0 where none is known."""
+        ids = page.ids[page.terms :]
+        place = _places(self.pages, ids)
+        known = place >= 0
+        out = 0.0
+        if known.any():
+            weights = frequencies.idf(ids[known], alone=True)
+            total = float(weights.sum())
+            out = float(weights @ self.words[place[known]]) / total if total else 0.0
+        number = np.array([number_of_url(page.url)], np.uint32)
+        at = int(_places(self.targets, number)[0])
+        return (out, 0.0, 0.0) if at < 0 else (out, *self._led(at))
+
+    def _led(self, at: int) -> tuple[float, float]:
+        return float(self.led_words[at]), float(self.led_values[at])
+
+    def save(self) -> State:
+        return {name: getattr(self, name).copy() for name in self.__slots__}
+
+    @classmethod
+    def load(cls, state: State) -> Linked:
+        return cls(**{name: state[name].copy() for name in cls.__slots__})
+
+
+def _places(known: Numbers, asked: Numbers) -> NDArray[np.int64]:
+    """Where each number stands among the known ones; −1 where it does not."""
+    place = np.searchsorted(known, asked)
+    found = place < len(known)
+    found[found] = known[place[found]] == asked[found]
+    return np.where(found, place, -1)

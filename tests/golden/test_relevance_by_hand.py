@@ -1,0 +1,102 @@
+"""The default judge on small webs whose scores are worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from spoor.judges.feedback import Frequencies, KeptPage, number_of_url, otsu
+from spoor.judges.linked import Links
+from spoor.judges.relevance import Relevance
+from spoor.judges.wish import parse
+from spoor.types import Page
+
+SITE = "http://pots.example/"
+
+
+def score(judge: Relevance, name: str, title: str = "", text: str = "") -> tuple[float, bool]:
+    said = judge.judge(Page(SITE + name, title=title, text=text))
+    return said.score, said.relevant
+
+
+def test_five_pages_at_arrival() -> None:
+    """One word, before the first feedback: relevant from evidence 0.3 on, which has score 0.5.
+
+    A word in a title is worth 0.6 · (1 − 0.4^times), one in the text 0.5 · (1 − 2^(−500 · times /
+    words)) where a text counts as 300 words at least; together 1 − (1 − a) · (1 − b). Above the
+    cut the score is 0.5 + 0.5 · (evidence − 0.3) / 0.7, below it 0.5 · evidence / 0.3.
+    """
+    judge = Relevance(parse("kiln"))
+    # Title, once: 0.6 · 0.6 = 0.36; 0.5 + 0.5 · 0.06 / 0.7 = 0.543.
+    assert score(judge, "a", title="The kiln") == (0.54, True)
+    # Another form of the word has its stem, and counts as the word.
+    assert score(judge, "b", title="Kilns") == (0.54, True)
+    # Text, once in 4 words: 0.5 · (1 − 2^(−500/300)) = 0.3425; 0.5 + 0.5 · 0.0425 / 0.7 = 0.530.
+    assert score(judge, "c", text="The kiln is hot.") == (0.53, True)
+    # Text, once in 1,000 words: 0.5 · (1 − 2^(−0.5)) = 0.1464; 0.5 · 0.1464 / 0.3 = 0.244.
+    assert score(judge, "d", text="kiln " + "ship " * 999) == (0.24, False)
+    # Both: 1 − 0.64 · 0.6575 = 0.5792; 0.5 + 0.5 · 0.2792 / 0.7 = 0.699.
+    assert score(judge, "e", title="The kiln", text="The kiln is hot.") == (0.7, True)
+    assert score(judge, "f", title="The harbour") == (0.0, False)
+
+
+def test_a_rare_word_of_two_weighs_more() -> None:
+    """Of all words the value is (Σ share · √evidence)²; the share of a word goes by
+    ln((pages + 10) / (pages with it + 1)) + 0.1."""
+    judge = Relevance(parse("kiln glaze"))
+    # kiln: ln(11/2) + 0.1 = 1.805, glaze: ln(11/1) + 0.1 = 2.498; share of kiln 0.4195.
+    # (0.4195 · √0.36)² = 0.0633; 0.5 · 0.0633 / 0.3 = 0.106.
+    assert score(judge, "a", title="The kiln") == (0.11, False)
+    # Now of 2 pages kiln is on 1, glaze on 1: shares are equal: (0.5 · 0.6)² = 0.09; 0.15.
+    assert score(judge, "b", title="The glaze") == (0.15, False)
+    # Both in the title, not side by side in a text: 0.36, as one word.
+    assert score(judge, "c", title="Kiln and glaze") == (0.54, True)
+
+
+def kept(name: str, *links: str) -> KeptPage:
+    ids = np.array([number_of_url(SITE + link) for link in links], np.uint32)
+    return KeptPage(SITE + name, ids, np.ones(len(ids), np.uint8), 0, np.zeros((1, 2)))
+
+
+def test_what_linked_pages_say() -> None:
+    """A chapter links to two sections, the first of which links back; another page stands alone.
+
+    Every link stands on one page, so all have one weight. The chapter's words say 0.36, those of
+    the others nothing."""
+    pages = [kept("chapter", "one", "two", "away"), kept("one", "chapter"), kept("two")]
+    pages.append(kept("alone"))
+    frequencies = Frequencies()
+    for page in pages:
+        frequencies.add(page.ids.tolist())
+    links = Links(pages, frequencies)
+    words = np.array([0.36, 0.0, 0.0, 0.0])
+    assert links.outward(words) == pytest.approx([0.0, 0.36, 0.0, 0.0])
+    assert links.inward(words) == pytest.approx([0.0, 0.36, 0.36, 0.0])
+    # Of pages that come later: one that the chapter links to, and one that links to both sections
+    # and to the chapter (all links as rare as one another: a mean of 0, 0 and 0.36).
+    linked = links.tables(words, 2.0 * words)
+    assert linked.of(kept("away"), frequencies) == pytest.approx((0.0, 0.36, 0.72))
+    assert linked.of(kept("new", "one", "two", "chapter"), frequencies)[0] == pytest.approx(0.12)
+
+
+def test_the_cut_between_numbers() -> None:
+    """Of 0, 0.1, 0.1 and 1: parted after the first, 1 · 3 · (0.4 − 0)² = 0.48; before the last,
+    3 · 1 · (1 − 0.0667)² = 2.61, the most. The cut is in the middle of 0.1 and 1."""
+    assert otsu(np.array([0.1, 1.0, 0.0, 0.1]), np.ones(4)) == pytest.approx(0.55)
+    # With 1 standing for no less than 20 pages, and 0 for 20, the cut is the same gap.
+    assert otsu(np.array([0.0, 0.2, 1.0]), np.array([20.0, 1.0, 20.0])) == pytest.approx(0.6)
+
+
+def test_precision_and_recall_move_the_cut() -> None:
+    """The cut is divided by the root of beta: 0.3 becomes 0.212 for 2, and 0.424 for 0.5."""
+    page = Page(SITE, text="kiln " + "ship " * 449)
+    # Once in 450 words: 0.5 · (1 − 2^(−500/450)) = 0.2685.
+    evidence = 0.5 * (1 - 2 ** (-500 / 450))
+    assert 0.3 / math.sqrt(2) < evidence < 0.3
+    verdicts = [Relevance(parse("kiln"), beta=beta).judge(page) for beta in (0.5, 1.0, 2.0)]
+    assert [said.relevant for said in verdicts] == [False, False, True]
+    title = Page(SITE, title="The kiln")
+    verdicts = [Relevance(parse("kiln"), beta=beta).judge(title) for beta in (0.5, 1.0, 2.0)]
+    assert [said.relevant for said in verdicts] == [True, True, True]  # plain evidence: 0.36 ≥ 0.35
