@@ -59,11 +59,13 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.live.live_crawl import LiveCrawl
         from spoor.live.loop_watch import LoopWatch
         from spoor.live.metrics import Download, crawl_metrics, exporters
+        from spoor.rendering.browser import require_browser
         from spoor.runs.assemble import make_crawl
         from spoor.views.report import write_report
 
         engine = make_crawl(settings)
         check_user(settings)
+        require_browser(settings.render, settings.chromium)
         watch = LoopWatch()
         exporting = exporters(
             lambda: crawl_metrics(engine, watch.longest), settings.metrics, settings.otel
@@ -106,12 +108,14 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.cli.shards import Screen, describe_shards
     from spoor.http.client import check_user
     from spoor.integrations.ray import crawl
+    from spoor.rendering.browser import require_browser
     from spoor.runs.assemble import make_crawl
     from spoor.views.report import write_report
 
     # Raise InputError for bad settings before a process starts.
     make_crawl(settings)
     check_user(settings)
+    require_browser(settings.render, settings.chromium)
 
     def on_start() -> None:
         if not as_json:
@@ -163,6 +167,8 @@ def describe(summary: dict[str, Any], path: Path) -> str:
         lost.append(f"  judge    {answers_in_words(summary['judge'])}")
     if summary["policy_fault"]:
         lost.append(f"  policy   {shown(summary['policy_fault'])}")
+    if rendered := summary.get("rendered"):
+        lost += [f"  rendered {line}" for line in rendered["lines"]]
     return "\n".join(
         [
             f"{summary['stopped_because']}",

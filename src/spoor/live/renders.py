@@ -6,8 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from spoor.distribution import NAME
 from spoor.errors import InputError
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
@@ -87,9 +88,15 @@ class Renders:
             report=self._report,
         )
 
-    def as_json(self) -> dict[str, float]:
-        """What rendering took and brought in all, for `--json`."""
-        return {**asdict(self.totals), "unrendered": self.unrendered}
+    def as_json(self) -> dict[str, Any]:
+        """What rendering took and brought in all, for `--json`; `lines`: the same for a person."""
+        lines = [str(self.totals)] if self.totals.pages else []
+        if self.unrendered:
+            lines.append(
+                f"nothing: {self.unrendered:,} pages show little without JavaScript; install a "
+                f"Chromium and pip install '{NAME}[render]', or give --render never"
+            )
+        return {**asdict(self.totals), "unrendered": self.unrendered, "lines": lines}
 
     async def close(self) -> None:
         """End the browser."""

@@ -30,8 +30,16 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
     from playwright.async_api import BrowserContext, Page, Playwright, Route
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell")
-"""What a Chromium on PATH may be called."""
+NAMES = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+)
+"""What a Chromium on PATH may be called. A headless shell takes a seventh of the time of a browser
+(.19 s of CPU a page, not 1.3), so it comes first."""
 
 AT_A_TIME = 2
 """Pages that are rendered at a time."""
@@ -52,8 +60,10 @@ _SCROLLS = 8
 _STEP = 0.05
 _START = 60.0
 """Seconds that the browser has to start."""
-_CLOSE = 3.0
+_CLOSE = 2.0
 """Seconds that a page, or the browser, has to close before it is ended."""
+_LAST = 1.0
+"""Seconds that a page whose time is up has to give its document."""
 
 _ARGUMENTS = (
     "--proxy-server=http://127.0.0.1:9",
@@ -99,7 +109,7 @@ def chromium_at(path: str) -> str | None:
     own = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright"
     if found is None and not any(Path(own).glob("chromium*")):
         raise InputError(
-            "no Chromium is on PATH; install one (Debian: apt install chromium), or give "
+            "no Chromium is on PATH; install one (Debian: chromium-headless-shell), give "
             "--chromium PATH, or --render never"
         )
     return found
@@ -336,7 +346,7 @@ class Browser:
         except TimeoutError:
             cut = True
         # One that hangs does not answer any more; one that is slow is taken as it is.
-        async with asyncio.timeout(_CLOSE):
+        async with asyncio.timeout(_LAST if cut else _CLOSE):
             html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
         if cut and "<" not in html:
             raise TimeoutError

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,12 +17,13 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator as Warc  # type: ignore[import-untyped]
 
+import render_sites
 from loopback import Asked, Loopback, beside, reply
 from spoor.live.live_crawl import LiveCrawl
 from spoor.rendering import browser
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
-from spoor.runs.renders import render_of
+from spoor.runs.renders import all_renders, render_of
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.views.explain import in_lines, of_page
@@ -96,7 +98,7 @@ def settings(server: Loopback, **more: object) -> Settings:
         "connect_to": f"127.0.0.1:{server.port}",
         "delay": 0.0,
         "render": "always",
-        "render_timeout": 3.0,
+        "render_timeout": 2.0,
         **more,
     }
     return Settings.of(values)
@@ -137,7 +139,7 @@ def test_what_is_rendered_is_kept_and_what_is_forbidden_does_not_leave(
     ]
     hang, home, first = renders["item/hang"], renders[""], renders["item/1"]
     assert hang is not None
-    assert "over 3 s" in hang.failed
+    assert "over 2 s" in hang.failed
     assert home is not None
     assert first is not None
     assert (home.links, home.failed, home.lack) == (4, "", "an empty app root")
@@ -224,3 +226,37 @@ def test_a_browser_that_is_gone_is_started_again(tmp_path: Path, server: Loopbac
     assert render is not None
     assert (render.failed, render.links) == ("", 4)
     assert not processes(f"--spoor={os.getpid()}-")
+
+
+FRAMEWORK = """const Vue = {
+  h: (tag, props, inside) => { const made = document.createElement(tag);
+    Object.entries(props || {}).forEach(([name, value]) => made.setAttribute(name, value));
+    made.append(...[inside].flat()); return made; },
+  createApp: app => ({mount: at => app.setup && document.querySelector(at).append(...[app.setup()()].flat())}),
+};"""
+
+
+def test_auto_finds_what_always_finds_where_rendering_pays(tmp_path: Path) -> None:
+    """The small form of `benchmarks/render.py`."""
+    counts = {"plain": 1, "analytics": 1, "hydrated": 1, "noscript": 1, "lazy": 1, "routed": 1}
+    webs = render_sites.sites(counts, {"vue": FRAMEWORK.encode()})
+
+    def served(asked: Asked) -> bytes:
+        media, body = webs.get(asked.host, {}).get(asked.path, ("", b""))
+        return reply(body, 200 if media else 404, media=media or "text/plain")
+
+    seeds = [f"http://{host}/" for host in webs]
+    wish = {"want": [f"match:{render_sites.WORD}"], "topic": "", "scope": "host", "seeds": seeds}
+    with beside((server := Loopback(served)).serving), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(browser, "is_installed", lambda: True)
+        crawl(tmp_path, settings(server, **wish, render="auto", render_timeout=20.0))
+    relevant = {page.url for page in Run(tmp_path).pages(relevant=True)}
+    targets = {
+        f"{seed}article/{at}" for seed in seeds for at in range(0, render_sites.PAGES - 1, 2)
+    }
+    assert relevant == targets
+    renders = Counter(row.host.partition("-")[0] for row in all_renders(tmp_path))
+    assert renders.pop("routed") == render_sites.PAGES
+    assert 1 <= renders.pop("lazy") <= 3
+    assert "plain" not in renders
+    assert max(renders.values()) <= 3

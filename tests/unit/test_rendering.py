@@ -1,0 +1,162 @@
+"""What plain HTML lacks, and what rendering is worth: the decisions, without a browser."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.errors import InputError
+from spoor.rendering import browser
+from spoor.rendering.lacks import (
+    APP_ROOT,
+    ASKS,
+    EMPTY_LIST,
+    FEW_LINKS,
+    NO_TEXT,
+    SCRIPTS,
+    lacks,
+    shape,
+)
+from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
+from spoor.web.page import parse
+
+WORDS = " ".join(f"word{at}" for at in range(250))
+LINKS = "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>"
+RUN = "<script src=/a.js></script>"
+
+
+@pytest.mark.parametrize(
+    ("html", "lack"),
+    [
+        (f"<p>{WORDS}</p>{LINKS}", ""),
+        ("<div id=app></div>", ""),  # nothing runs there
+        ('<div id=app></div><script type="application/ld+json">{}</script>', ""),
+        (f"<div id=app></div>{RUN}", APP_ROOT),
+        (f'<div class="x" id="root" data-y>Loading…</div>{RUN}', APP_ROOT),
+        (f"<app-root></app-root>{RUN}", APP_ROOT),
+        (f"<p>Hello</p>{RUN}", NO_TEXT),
+        (f"<p>Hello</p><noscript>Please enable JavaScript</noscript>{RUN}", ASKS),
+        (f"<p>{WORDS}</p><ul id=news>\n</ul>{LINKS}{RUN}", EMPTY_LIST),
+        (f'<p>{WORDS}</p><div class="search-results">Loading</div>{LINKS}{RUN}', EMPTY_LIST),
+        (f"<p>{WORDS[:600]}</p>{RUN}", FEW_LINKS),
+        (f"<p>{WORDS}</p>{LINKS}{RUN}", SCRIPTS),
+        (f"<div id=app><p>{WORDS}</p></div>{LINKS}{RUN}", SCRIPTS),
+    ],
+)
+def test_what_a_page_lacks(html: str, lack: str) -> None:
+    body = html.encode()
+    assert lacks(body, parse(body, "http://a.test/")) == lack
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<script", "<noscript>", "<div id=app ", "<div class=list ", "<ul>", "<app-a>", "<!--"],
+)
+def test_hostile_pages_cost_no_more(piece: str) -> None:
+    body = f"<script></script>{piece * (300_000 // len(piece))}".encode()
+    page = parse(b"x", "http://a.test/")
+    began = time.process_time()
+    lacks(body, page)
+    assert time.process_time() - began < 1.0
+
+
+def test_urls_of_one_template_have_one_shape() -> None:
+    assert shape("http://a.test/") == "/"
+    assert shape("http://a.test/blog/2024/05/kilns") == "/blog/#/#/*"
+    assert shape("http://a.test/item/7?b=2&a=1") == shape("http://a.test/item/8?a=3&b=9")
+    assert shape("http://a.test/x/a.html") == "/x/*.html" != shape("http://a.test/x/a")
+
+
+ARMS = st.builds(
+    Arm,
+    st.sampled_from(["a.test", "b.test"]),
+    st.sampled_from(["/", "/item/*", "/blog/*"]),
+    st.sampled_from([NO_TEXT, APP_ROOT, ASKS, EMPTY_LIST, FEW_LINKS, SCRIPTS]),
+)
+
+
+@given(st.lists(st.tuples(ARMS, st.booleans()), max_size=80))
+def test_a_host_where_nothing_pays_is_rendered_three_times_at_most(
+    pages: list[tuple[Arm, bool]],
+) -> None:
+    """However many are under way at a time, and where one is given up."""
+    values = RenderValues()
+    learned, pending = {"a.test": 0, "b.test": 0}, list[Arm]()
+    for arm, ends in pages:
+        if values.decide(arm).action == "render":
+            pending.append(arm)
+        if ends and pending:
+            one = pending.pop(0)
+            assert values.learn(one, Brought(), 0.1) == 0.0
+            learned[one.host] += 1
+    for host, count in learned.items():
+        assert count + sum(arm.host == host for arm in pending) <= PROBES
+    for host in learned:
+        assert values.settled(host) == (learned[host] == PROBES)
+
+
+@given(st.lists(st.tuples(ARMS, st.integers(0, 30), st.booleans()), max_size=40))
+def test_a_process_that_takes_over_decides_as_the_one_before(
+    renders: list[tuple[Arm, int, bool]],
+) -> None:
+    values, again = RenderValues(), RenderValues()
+    for arm, links, text in renders:
+        brought = Brought(links, text, text and links > 3)
+        values.begin(arm)
+        gain = values.learn(arm, brought, 0.2)
+        again.again(arm, gain, brought)
+    for arm, *_ in renders:
+        assert values.worth(arm) == again.worth(arm)
+        assert values.settled(arm.host) == again.settled(arm.host)
+
+
+def test_a_shape_that_pays_goes_on_and_one_that_does_not_ends() -> None:
+    values = RenderValues()
+    pays, wastes = Arm("a.test", "/list/*", EMPTY_LIST), Arm("a.test", "/item/*", EMPTY_LIST)
+    counts = {pays: 0, wastes: 0}
+    for _ in range(100):
+        for arm in counts:
+            if values.decide(arm).action == "render":
+                counts[arm] += 1
+                values.learn(arm, Brought(links=8 if arm == pays else 0), 0.1)
+    assert counts[pays] == 100
+    assert counts[wastes] <= 10
+    # The decision has its reason in words.
+    assert "bring 1." in values.decide(pays).why
+
+
+def test_a_lack_that_pays_nowhere_is_probed_on_few_hosts_only() -> None:
+    values, renders = RenderValues(), 0
+    for number in range(500):
+        arm = Arm(f"h{number}.test", "/", SCRIPTS)
+        if values.decide(arm).action == "render":
+            renders += 1
+            values.learn(arm, Brought(), 0.1)
+    assert 3 <= renders <= 15
+
+
+def test_texts_that_are_never_relevant_end_to_pay() -> None:
+    values, arm = RenderValues(), Arm("a.test", "/post/*", NO_TEXT)
+    decided = []
+    for _ in range(200):
+        decided.append(values.decide(arm).action == "render")
+        if decided[-1]:
+            values.learn(arm, Brought(text=True), 0.2)
+    assert all(decided[:20])
+    assert sum(decided) < 60
+    assert is_text(40, 5)
+    assert not is_text(40, 200)
+
+
+def test_nothing_to_render_with_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nowhere")
+    browser.require_browser("auto", "")
+    browser.require_browser("never", "/no/such")
+    with pytest.raises(InputError, match="no Chromium is on PATH; install one"):
+        browser.require_browser("always", "")
+    with pytest.raises(InputError, match="--chromium '/no/such' is no program"):
+        browser.require_browser("auto", "/no/such")
