@@ -36,6 +36,14 @@ def shown(text: str) -> str:
     return printable(masked(" ".join(text.split())))
 
 
+def in_time(seconds: float) -> str:
+    """A span of time in the unit that leaves one to three digits: `40 s`, `17 minutes`."""
+    for unit, length in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:,.0f} s"
+
+
 def html_link(url: str, text: str = "") -> str:
     """A link as HTML, everything escaped; only the text where the URL is not one of the web."""
     words = escape(shown(text or url))

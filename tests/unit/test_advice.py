@@ -31,6 +31,7 @@ def test_words_that_the_pages_have_not_and_the_nearest() -> None:
     assert advice.unknown == {"potery": ("pottery",), "klin": ("kiln",)}
     assert advice.suggestion == "pottery, kiln"
     assert advice.warning.startswith("none of 80 pages is relevant: they have no word of the topic")
+    assert advised("glass", [0.0]).suggestion == "", "*glaze* is near, but no slip of it"
     assert advice.tells
     assert advice.lines()[:2] == [
         "words    the pages have 0 of 2 words of the topic: no *potery* (nearest: pottery), "
@@ -68,6 +69,20 @@ def test_a_warning_says_why_nothing_is_found() -> None:
     assert "write fewer or broader words" in advised("kiln glaze", [0.2]).warning
     assert "describe the topic otherwise" in advised("", [0.2]).warning
     assert not advised("kiln wheel", [0.2], pages=40).warning
+    lost = advised("zeppelin", [0.2, 0.3, 0.1, 0.0])
+    assert lost.best is not None
+    assert (lost.best.url, lost.best.score) == ("http://pots.example/1", 0.3)
+    assert {"pottery", "beginners"} <= set(lost.site_words)
+    assert "page" not in lost.site_words, "nearly every page has it"
+    seed = lost.lines()
+    assert any(line.startswith("best     http://pots.example/1 0.300") for line in seed)
+    assert any(line.startswith("seed     another page to begin at") for line in seed)
+    found = advised("pottery", [0.9, 0.2])
+    assert (found.best, found.site_words) == (None, ())
+    assert lost.news == advised("zeppelin", [0.2], pages=100).news != found.news
+    one = Advisor(parse("zeppelin"))
+    rows = [(f"http://a.example/{at}", "", float(at == 3), at == 3) for at in range(50)]
+    assert one.advice(rows).warning.startswith("only 1 of 50 pages is relevant")
     assert advised("kiln wheel", [0.2], pages=5, none_after=5).warning
 
 

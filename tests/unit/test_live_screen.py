@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
 from spoor import registry
 from spoor.cli.live_screen import Progress, _Panel
+from spoor.cli.plan import plan
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.harvest_estimate import Harvest
+from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Outcome, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -46,6 +50,15 @@ def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
     assert isinstance(coming, Fetch)
     text = shown()
     assert "relevant pages, if" in text
+    assert "sets the pace" not in text, "no host has a delay"
+    assert isinstance(crawl.frontier, MemoryFrontier)
+    host, links, *_ = max(crawl.frontier.hosts(), key=lambda row: row[1])
+    crawl.frontier.configure(delay=2.0, per_host=1)
+    for name, *_ in crawl.frontier.hosts():
+        crawl.frontier.pace(name, 2.0)
+    assert (f"{host} sets the pace: {links} of" in shown()) == (
+        2 * links >= crawl.frontier.open_count
+    )
     assert "in the next hundred pages" in text
     assert f"→ {coming.url}" in text
     assert coming.choice.why[0][0][:20] in text
@@ -74,4 +87,33 @@ def test_the_rate_is_that_since_the_first_reply() -> None:
         fetch()
         progress.reply_arrived(100.0 + second)
     assert progress.line(110.0).startswith("21 of 41 pages, found ")
-    assert progress.line(110.0).endswith(", 2.0 a second, 10 s left")
+    assert progress.line(110.0).endswith(", 2.0 a second, 10 s to go")
+
+
+def test_the_first_lines_say_what_counts_how_far_and_how_long() -> None:
+    seeds = tuple(f"http://{name}.example/" for name in "abcde")
+    wish = Settings(seeds=seeds[:1], topic="kiln, glaze", pages=600, delay=2.0)
+    one = "\n".join(plan(wish, Path("runs/pots"), Judge()))
+    assert one.startswith("looking for pages about *kiln* or *glaze*\n")
+    assert "scores 0.25 or more" in one
+    assert "up to 600 pages, from a.example" in one
+    assert "2 s between two requests to a host: about 20 minutes or more from one host" in one
+    assert "all in runs/pots; Ctrl-C stops" in one
+    again = "\n".join(plan(wish, Path("runs/pots"), Judge(), 570))
+    assert "30 of 600 pages, as before" in again
+    assert "about 60 s or more" in again
+    many = replace(wish, seeds=seeds, want=("type:pdf",), scope="anywhere")
+    told = "\n".join(plan(many, Path("runs/pots"), Judge()))
+    assert told.startswith("counts: a page that fits type:pdf\n")
+    assert "from a.example, b.example, c.example and 2 more hosts; then from any" in told
+    assert "about 4 minutes or more from 5 hosts, 20 minutes where only one has" in told
+    assert "as fast as the hosts answer" in "".join(plan(replace(wish, delay=0.0), Path(), Judge()))
+
+
+class Judge(Label):
+    """One that counts from .25 on."""
+
+    threshold = 0.25
+
+    def __init__(self) -> None:
+        super().__init__("pottery")

@@ -55,6 +55,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             # its settings are checked.
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.cli.live_screen import screen
+        from spoor.cli.plan import say_plan
         from spoor.http.client import check_user
         from spoor.live.live_crawl import LiveCrawl
         from spoor.live.loop_watch import LoopWatch
@@ -90,9 +91,9 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             "stopping: what is in flight comes in; once more ends at once"
         )
         run.on_fault = shown.say
-        run.on_advice = lambda advice: shown.say(*advice.lines(str(path)))
+        run.on_advice = lambda advice: shown.say(*advice.lines(near=False))
         if not as_json:
-            say_wish(settings)
+            say_plan(settings, path, engine.judge, engine.counts.pages)
         with shown:
             for aside in folder.recovered:
                 shown.say(f"archived after the last commit, and kept aside: {aside}")
@@ -105,6 +106,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
 
 def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl in several processes; prints and returns the summary."""
+    from spoor.cli.plan import say_plan
     from spoor.cli.shards import Screen, describe_shards
     from spoor.http.client import check_user
     from spoor.integrations.ray import crawl
@@ -113,13 +115,13 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.views.report import write_report
 
     # Raise InputError for bad settings before a process starts.
-    make_crawl(settings)
+    engine = make_crawl(settings)
     check_user(settings)
     require_browser(settings.render, settings.chromium)
 
     def on_start() -> None:
         if not as_json:
-            say_wish(settings)
+            say_plan(settings, path, engine.judge)
 
     with Screen(quiet=as_json and not sys.stderr.isatty()) as screen:
         summary = crawl(path, settings, on_start=on_start, watch=screen.show)
@@ -145,16 +147,6 @@ def advice_of(path: Path, settings: Settings) -> Advice:
         if number < VOCABULARY_PAGES:
             advisor.see(Page(row.url, title=row.title, text=run.text(row)))
     return advisor.advice(rows)
-
-
-def say_wish(settings: Settings) -> None:
-    """Show the wish of a crawl back, in plain words."""
-    from spoor.cli.screen import say
-    from spoor.runs.assemble import topic_of_settings
-
-    subject = topic_of_settings(settings)
-    if subject is not None and subject.wish is not None and not settings.want:
-        say(f"looking for {subject.wish}")
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
-from spoor.display import shown
+from spoor.display import in_time, shown
 from spoor.learn.harvest_estimate import Estimate, in_words
-from spoor.protocols import HostClocks
+from spoor.protocols import Frontier, HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
 NEXT = 5
@@ -45,7 +45,7 @@ def screen(crawl: Crawl, estimate: GetEstimate, *, quiet: bool) -> Screen:
     console = Console(stderr=True)
     if quiet:
         return Screen()
-    return _Panel(crawl, estimate, console) if console.is_terminal else _Plain(crawl)
+    return (_Panel if console.is_terminal else _Plain)(crawl, estimate, console)
 
 
 class Progress:
@@ -71,13 +71,15 @@ class Progress:
         if rate:
             line += f", {rate:.1f} a second"
         if rate and budget:
-            line += f", {(budget - counts.pages) / rate:.0f} s left"
+            line += f", {in_time((budget - counts.pages) / rate)} to go"
         return line
 
 
 class _Plain(Screen):
-    def __init__(self, crawl: Crawl) -> None:
+    def __init__(self, crawl: Crawl, estimate: GetEstimate, console: Console) -> None:
         super().__init__()
+        self._crawl = crawl
+        self._estimate = estimate
         self._progress = Progress(crawl)
         self._last = time.monotonic()
 
@@ -86,7 +88,10 @@ class _Plain(Screen):
         self._progress.reply_arrived(now)
         if now - self._last >= PLAIN_EVERY:
             self._last = now
-            self.say(self._progress.line(now))
+            left = self._estimate()
+            more = [] if left is None else [f"left to find {left.left}"]
+            slow = slow_host(self._crawl.frontier)
+            self.say("; ".join([self._progress.line(now), *more, *filter(None, [slow])]))
 
     def say(self, *lines: str) -> None:
         for line in lines:
@@ -139,6 +144,8 @@ class _Panel(Screen):
             table.add_row("left", "; ".join(in_words(left)))
         if isinstance(frontier, HostClocks):
             table.add_row("hosts", _hosts(frontier))
+            if slow := slow_host(frontier):
+                table.add_row("pace", slow)
         if self._message:
             table.add_row("", Text(self._message))
         next_links = [
@@ -152,6 +159,19 @@ class _Panel(Screen):
 
 def _why(choice: Choice) -> str:
     return shown("; ".join(f"{reason} {share:+.2f}" for reason, share in choice.why[:3]))
+
+
+def slow_host(frontier: Frontier) -> str:
+    """The host that sets the pace, since it has most of the open links and a delay; or empty."""
+    if not isinstance(frontier, HostClocks):
+        return ""
+    rows = [(links, name) for name, links, *_ in frontier.hosts()]
+    links, name = max(rows, default=(0, ""))
+    delay = frontier.delay(name) if links else 0.0
+    if not delay or 2 * links < frontier.open_count:
+        return ""
+    many = f"{links:,} of {frontier.open_count:,} open links"
+    return f"{shown(name)} sets the pace: {many}, one request in {delay:g} s"
 
 
 def _hosts(frontier: HostClocks) -> str:

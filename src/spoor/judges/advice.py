@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
+from heapq import nsmallest
 from typing import Any
 
 from spoor.judges.wish import Wish
@@ -17,8 +18,8 @@ from spoor.web.urls import words as url_words
 
 VOCABULARY_PAGES = 64
 """Pages whose words are all noted; of later ones only what is still missing is looked for."""
-NONE_AFTER = 60
-"""Pages after which a crawl warns that none is relevant."""
+NONE_AFTER = 50
+"""Pages after which a crawl warns that none, or one alone, is relevant."""
 NEARLY_ALL = 0.8
 """Share of relevant pages, and of pages with a word, from which they are nearly all."""
 NEARLY_ALL_AFTER = 20
@@ -27,6 +28,10 @@ _NEAR = 4
 """Pages near the threshold that are shown."""
 _ALIKE = 0.75
 """Likeness, in [0, 1], from which a word may be meant by another."""
+_MEANT = 0.8
+"""Likeness from which the other is proposed in its place."""
+_SITE_WORDS = 8
+"""Words of the pages that are named where nothing is found."""
 _WORDS = 5_000
 """Words of a page that are looked at."""
 _LATER = 8_000
@@ -62,20 +67,31 @@ class Advice:
     near: Sequence[NearPage] = ()
     """Pages near the threshold, on either side."""
     warning: str = ""
+    best: NearPage | None = None
+    """Where nothing is found: the page with the highest score, if any has one."""
+    site_words: Sequence[str] = ()
+    """Where nothing is found: words that many of the pages have, but not nearly all."""
 
     @property
     def tells(self) -> bool:
         """Whether there is something that a user should do."""
         return bool(self.unknown or self.warning)
 
+    @property
+    def news(self) -> object:
+        """What it tells, in short: while that stays the same, nobody has to be told again."""
+        warns = re.sub(r"\d+", "", self.warning.partition(":")[0])
+        return (frozenset(self.unknown), bool(self.suggestion), warns) if self.tells else None
+
     def as_json(self, run: str = "") -> dict[str, Any]:
         """As JSON values, with `lines`."""
         return {**asdict(self), "lines": self.lines(run)}
 
-    def lines(self, run: str = "") -> list[str]:
-        """The same for a person; `run`: the folder of the run that labels are for, if any."""
+    def lines(self, run: str = "", *, near: bool = True) -> list[str]:
+        """The same for a person; `run`: the folder of the run that labels are for, if any.
+        `near`: with the pages near the threshold."""
         lines = []
-        if count := len(self.known) + len(self.unknown):
+        if self.pages and (count := len(self.known) + len(self.unknown)):
             line = f"words    the pages have {len(self.known)} of {count} words of the topic"
             missing = [
                 f"no *{word}*" + (f" (nearest: {', '.join(nearest)})" if nearest else "")
@@ -86,7 +102,15 @@ class Advice:
             lines.append(f"         did you mean {self.suggestion}?")
         if self.warning:
             lines.append(f"warning  {self.warning}")
-        for page in self.near:
+        if self.site_words:
+            lines.append(f"site     its pages are rather about {', '.join(self.site_words)}")
+        if self.best is not None:
+            lines.append(f"best     {self.best.url} {self.best.score:.3f}, the best so far")
+        if self.site_words or self.best is not None:
+            lines.append(
+                "seed     another page to begin at may be nearer: name it beside the first"
+            )
+        for page in self.near if near else ():
             verdict, other = ("relevant", "no") if page.relevant else ("not relevant", "yes")
             line = f"near     {page.url} {page.score:.3f}, {verdict}"
             lines.append(f"{line}; else: spoor label {run} {page.url} {other}" if run else line)
@@ -162,8 +186,10 @@ class Advisor:
         known = [word for word in self._forms if self._having[word]]
         unknown = {word: self._nearest(word) for word in self._forms if not self._having[word]}
         warning = ""
-        if len(rows) >= none_after and not relevant:
-            warning = f"none of {len(rows)} pages is relevant: {self._why_none(known, unknown)}"
+        nothing = len(rows) >= none_after and relevant <= 1
+        if nothing:
+            some = f"only 1 of {len(rows)}" if relevant else f"none of {len(rows)}"
+            warning = f"{some} pages is relevant: {self._why_none(known, unknown)}"
         elif len(rows) >= nearly_all_after and relevant >= NEARLY_ALL * len(rows):
             warning = f"{relevant} of {len(rows)} pages are relevant, nearly all: {self._why_all()}"
         return Advice(
@@ -175,7 +201,19 @@ class Advisor:
             self._suggestion(unknown),
             _near(rows),
             warning,
+            max(rows, key=lambda row: row.score) if nothing and _have_score(rows) else None,
+            self._site_words() if nothing else (),
         )
+
+    def _site_words(self) -> Sequence[str]:
+        """Words of the titles, headings and texts seen that many pages have."""
+        most = NEARLY_ALL * min(self._pages, VOCABULARY_PAGES)
+        words = (
+            (-pages, word)
+            for word, pages in self._vocabulary.items()
+            if 1 < pages < most and len(word) > 3 and word not in STOP_WORDS and word.isalpha()
+        )
+        return tuple(word for _, word in nsmallest(_SITE_WORDS, words))
 
     def _why_none(self, known: Sequence[str], unknown: Mapping[str, Sequence[str]]) -> str:
         if not self._forms:
@@ -215,10 +253,23 @@ class Advisor:
         return tuple(other for *_, other in sorted(found)[:most])
 
     def _suggestion(self, unknown: Mapping[str, Sequence[str]]) -> str:
-        instead = {word: nearest[0] for word, nearest in unknown.items() if nearest}
+        instead = {
+            word: nearest[0]
+            for word, nearest in unknown.items()
+            if nearest and _is_meant(word, nearest[0])
+        }
         if self._wish is None or not instead:
             return ""
         return self._wish.with_words(lambda word: instead.get(word.lower(), word)).query
+
+
+def _is_meant(word: str, other: str) -> bool:
+    """Whether a word may be a slip for the other: alike, or with two letters exchanged."""
+    return sorted(word) == sorted(other) or (SequenceMatcher(b=word, a=other).ratio() >= _MEANT)
+
+
+def _have_score(rows: Sequence[NearPage]) -> bool:
+    return any(row.score > 0 for row in rows)
 
 
 def _near(rows: Sequence[NearPage]) -> Sequence[NearPage]:

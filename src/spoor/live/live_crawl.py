@@ -20,7 +20,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http import failures
-from spoor.judges.advice import Advice, Advisor, answers_in_words
+from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver, stop_on_signals
@@ -330,7 +330,9 @@ class LiveCrawl:
         if self._revisions != self.crawl.revisions:
             self._revisions = self.crawl.revisions
             self._count_again()
-        if self.crawl.counts.pages >= 2 * self._advised_at:
+        counts = self.crawl.counts
+        finds_nothing = counts.relevant <= 1 and counts.pages >= NONE_AFTER > self._advised_at
+        if counts.pages >= 2 * self._advised_at or finds_nothing:
             self._advise()
         # Only what is durable is shown.
         steps, self._steps = self._steps, []
@@ -348,8 +350,7 @@ class LiveCrawl:
         if isinstance(judge, KeepsAnswers):
             lines.append(f"judge    {answers_in_words(judge.costs())}")
         self.folder.note("advice", json.dumps(lines))
-        news = (self._advice.unknown, self._advice.warning[:20])
-        if self._advice.tells and news != (before.unknown, before.warning[:20]):
+        if self._advice.news != before.news:
             self.on_advice(self._advice)
 
     def _checkpoint(self) -> None:

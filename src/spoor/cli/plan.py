@@ -1,0 +1,70 @@
+"""The first lines of a crawl: what it looks for, what counts, how far it goes, and how long that
+takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spoor.cli.screen import say
+from spoor.display import in_time
+from spoor.protocols import Judge
+from spoor.runs.assemble import topic_of_settings
+from spoor.settings import Settings
+from spoor.web.urls import host
+
+_NAMED = 3
+"""Hosts that are named."""
+
+
+def say_plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> None:
+    """Print what a crawl is about to do; `done`: pages that it fetched in an earlier process."""
+    for line in plan(settings, path, judge, done):
+        say(line)
+
+
+def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[str]:
+    """The lines of `say_plan`. Raises InputError as `topic_of_settings` does."""
+    subject = topic_of_settings(settings)
+    lines = []
+    if subject is not None and subject.wish is not None and not settings.want:
+        lines.append(f"looking for {subject.wish}")
+    if settings.want:
+        lines.append(f"counts: a page that fits {' or '.join(settings.want)}")
+    elif isinstance(threshold := getattr(judge, "threshold", None), float):
+        lines.append(
+            f"counts: a page that scores {threshold:.2g} or more for it, from 0 to 1; "
+            "`spoor topic test` shows what scores how"
+        )
+    hosts = list(dict.fromkeys(map(host, settings.seeds)))
+    named = ", ".join(hosts[:_NAMED])
+    if len(hosts) > _NAMED:
+        named += f" and {len(hosts) - _NAMED:,} more hosts"
+    where = {"host": "no other host", "domain": "hosts of the same domains only"}
+    reach = where.get(settings.scope, "then from any host that they link")
+    budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
+    lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
+    lines.append(f"pace: {pace(settings, len(hosts), done)}")
+    lines.append(f"keeps: all in {path}; Ctrl-C stops, and the same command goes on")
+    return lines
+
+
+def _pages(settings: Settings, done: int) -> str:
+    assert settings.pages is not None
+    left = max(0, settings.pages - done)
+    return f"{left:,} of {settings.pages:,} pages, as before" if done else f"up to {left:,} pages"
+
+
+def pace(settings: Settings, hosts: int, done: int = 0) -> str:
+    """How often a host is asked, and how long the budget takes from so many hosts at that delay."""
+    if not settings.delay:
+        return "as fast as the hosts answer (--delay 0)"
+    line = f"{settings.delay:g} s between two requests to a host"
+    if settings.pages is None:
+        return line
+    seconds = max(0, settings.pages - done) * settings.delay
+    line += f": about {in_time(seconds / max(1, hosts))} or more"
+    if hosts == 1:
+        line += " from one host"
+    else:
+        line += f" from {hosts:,} hosts, {in_time(seconds)} where only one has what is wanted"
+    return line
