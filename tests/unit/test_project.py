@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
+import sys
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -79,3 +81,21 @@ def test_every_package_has_its_section() -> None:
     found = [path for path in package.iterdir() if path.suffix == ".py" or path.is_dir()]
     names = {path.stem for path in found} - {"__init__", "__main__", "__pycache__"}
     assert {section.splitlines()[0] for section in sections} == names
+
+
+def test_the_container_file_is_clean_and_its_images_have_no_rights() -> None:
+    file = ROOT / "Containerfile"
+    done = subprocess.run(["hadolint", str(file)], capture_output=True, text=True, env=PATHS)
+    assert (done.returncode, done.stdout) == (0, "")
+    stages = re.split(r"^FROM ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    users = {stage.split()[2]: re.findall(r"^USER (\w+)", stage, re.MULTILINE) for stage in stages}
+    assert users == {"wheel": [], "base": [], "browser": ["10001"], "default": ["10001"]}
+    assert stages[-1].split()[2] == "default"
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", file.read_text("utf-8"), re.MULTILINE)
+    kept = (ROOT / ".dockerignore").read_text("utf-8").split()
+    for name in " ".join(copied).split():
+        assert (ROOT / name).exists()
+        assert f"!{name}" in kept
+
+
+PATHS = {"PATH": f"{Path(sys.executable).parent}"}
