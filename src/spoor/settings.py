@@ -224,7 +224,7 @@ class Settings:
     )
     chromium: str = setting("", PROCESS, "The Chromium that renders; one on PATH by default.")
     noai: bool = setting(
-        False, POLITENESS, "Leave out pages that ask for it (noai, noml).", commands=("crawl",)
+        False, POLITENESS, "Leave out pages that ask for it (noai, TDMRep).", commands=("crawl",)
     )
     agent: str = setting(
         "", POLITENESS, "In place of Spoor/VERSION (+CONTACT).", option="--user-agent"

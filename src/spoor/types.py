@@ -95,8 +95,8 @@ class Page:
     language: str = ""
     encoding: str = ""
     flags: frozenset[str] = frozenset()
-    """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `not-html`, `too-deep`,
-    `sitemap`, `feed` (the last where a watch reads it)."""
+    """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `tdm-reserved`, `not-html`,
+    `too-deep`, `sitemap`, `feed` (the last where a watch reads it)."""
     labels: frozenset[str] = frozenset()
     """Classes from the recording of the page; empty on the live web."""
     site: str = ""

@@ -172,7 +172,7 @@ def test_a_crawl_neither_judges_nor_keeps_asking(monkeypatch: pytest.MonkeyPatch
             crawl = Crawl(policy, Watched(["clay"]), MemoryFrontier(), attempts=2, backoff=0.01)
             crawl.seed(["http://a.example/"])
             told = Settings(connect_to=f"{ADDRESS}:{server.port}", per_host=9, **given)  # type: ignore[arg-type]
-            monkeypatch.setattr("spoor.live.driver.SLOWEST", 0.1)
+            monkeypatch.setattr("spoor.live.refusing_hosts.SLOWEST", 0.1)
             await HttpDriver(crawl, told, on_step=step).run()
         return crawl
 

@@ -27,9 +27,11 @@ from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.http.replies import may_take_long, reply_of, without_refusal
+from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
+from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
 from spoor.politeness import RequestLimits, RequestSlots, RobotsCache, origin_of
 from spoor.protocols import Engine, Politeness
@@ -58,8 +60,6 @@ T = TypeVar("T")
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
 fetched."""
-SLOWEST = 60.0
-"""Seconds between two requests to a host that refuses, at most."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -149,8 +149,7 @@ class HttpDriver:
             max_age=settings.robots_max_age, max_crawl_delay=settings.max_crawl_delay
         )
         self._fetcher: RobotsFetcher | None = None
-        self._usual: dict[str, float] = {}
-        """Host that refused → its delay before."""
+        self._reservations: ReservationFetcher | None = None
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
@@ -158,6 +157,7 @@ class HttpDriver:
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = RequestSlots(settings.in_flight)
         self._hosts = _QueuedPoliteness(crawl)
+        self._refusing = RefusingHosts(self._hosts)
         self._in_turn: threading.Thread | None = None
         self._turning = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "crawl")
@@ -224,6 +224,9 @@ class HttpDriver:
             clock=self._clock,
         )
         self._fetcher = fetcher if settings.robots else None
+        if settings.noai:
+            told = self._client, self._hosts, self._queues, self._clock
+            self._reservations = ReservationFetcher(*told)
         if self._renders is not None:
             self._renders.open(
                 Subrequests(
@@ -423,6 +426,10 @@ class HttpDriver:
                 reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
             elif reason := self._robots.too_slow(rules):
                 reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
+            elif self._reservations is not None and await self._reservations.reserve(fetch):
+                reply = Failed(
+                    fetch.ticket, "robots", "its site reserves it in tdmrep.json (--noai)"
+                )
             else:
                 exchange = await self._get(fetch, rules, headers)
                 reply = await self._reply(fetch, exchange)
@@ -432,7 +439,7 @@ class HttpDriver:
                 if renders and isinstance(reply, Fetched):
                     exchange, reply = await self._rendered(fetch, exchange, reply)
                     reply = reply if refusals else without_refusal(reply, exchange)
-                if self.settings.noai and isinstance(reply, Fetched) and "noai" in reply.page.flags:
+                if self.settings.noai and isinstance(reply, Fetched) and is_reserved(reply.page):
                     # Not archived either: an archive is what others learn from.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
@@ -442,21 +449,8 @@ class HttpDriver:
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
-        self._adapt(fetch.host, reply)
+        self._refusing.see(fetch.host, reply)
         self._arrived.append((fetch, reply, exchange))
-
-    def _adapt(self, host: str, reply: LiveReply) -> None:
-        """Ask a host that refuses less: half as often each time, at least once in `SLOWEST`
-        seconds; and twice as often with each page that it gives, up to what it was."""
-        delay = self._hosts.delay(host)
-        if isinstance(reply, Failed) and reply.kind == "refused":
-            self._usual.setdefault(host, delay)
-            self._hosts.pace(host, max(delay, min(SLOWEST, 2.0 * max(delay, 1.0))))
-        elif isinstance(reply, Fetched) and host in self._usual:
-            if delay / 2 <= self._usual[host]:
-                self._hosts.pace(host, self._usual.pop(host))
-            else:
-                self._hosts.pace(host, delay / 2)
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]

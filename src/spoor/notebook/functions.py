@@ -194,7 +194,7 @@ def run(
 
     `chromium`: The Chromium that renders; one on PATH by default.
 
-    `noai`: Leave out pages that ask for it (noai, noml).
+    `noai`: Leave out pages that ask for it (noai, TDMRep).
 
     `agent`: In place of Spoor/VERSION (+CONTACT).
 

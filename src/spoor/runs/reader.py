@@ -200,9 +200,9 @@ class Run:
         return map(FailureRow.of, self._rows("failures", after))
 
     def outcomes(self, after: int = 0) -> Iterator[sqlite3.Row]:
-        """(seq, number, url, host, score, relevant, seconds) of the pages after number `after`: at
-        a small part of the cost of `pages`."""
-        columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds"
+        """(seq, number, url, host, score, relevant, seconds, flags) of the pages after number
+        `after`: at a small part of the cost of `pages`."""
+        columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds, flags"
         return self._rows("pages", after, columns)
 
     def places(self, after: int = 0) -> Iterator[sqlite3.Row]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from statistics import NormalDist
 
@@ -18,6 +19,10 @@ _Z = NormalDist().inv_cdf(0.9)
 
 REFUSED = frozenset({"robots", "blocked", "skipped"})
 """Kinds of failures where the crawler made no request, by its own rules or the site's."""
+
+
+ASKS = frozenset({"noindex", "nofollow", "noai", "tdm-reserved"})
+"""Flags by which a page says what machines may do with it."""
 
 
 @dataclass(slots=True)
@@ -33,6 +38,13 @@ class Host:
     delay: float | None = None
     """Seconds between two requests; None if unknown."""
     open_links: int | None = None
+    asks: Counter[str] = field(default_factory=Counter)
+    """What its pages ask of machines (`ASKS`) → how many do."""
+
+    @property
+    def asks_in_words(self) -> str:
+        """`noai 3, noindex 12`; empty where they ask nothing."""
+        return ", ".join(f"{name} {times:,}" for name, times in sorted(self.asks.items()))
 
 
 @dataclass(slots=True)
@@ -106,8 +118,9 @@ class Sums:
                 self._clear()
             elif self.run.in_shards:
                 self._clear()
-            for seq, number, url, host, score, relevant, seconds in self.run.outcomes(self._last):
-                self._add(seq, number, url, host, score, relevant, seconds or 0.0)
+            rows = self.run.outcomes(self._last)
+            for seq, number, url, host, score, relevant, seconds, flags in rows:
+                self._add(seq, number, url, host, score, relevant, seconds or 0.0, str(flags))
             for row in self.run.failures(self.failed):
                 self.failed = row.seq
                 key = row.kind, row.reason
@@ -127,6 +140,7 @@ class Sums:
         score: float,
         relevant: int,
         seconds: float,
+        flags: str,
     ) -> None:
         self._last = seq
         self.relevant.append(relevant)
@@ -134,6 +148,8 @@ class Sums:
         row.pages += 1
         row.relevant += relevant
         row.seconds += seconds
+        if "no" in flags or "tdm" in flags:
+            row.asks.update(ASKS.intersection(flags.split()))
         name = directory(url)
         group = self.directories.setdefault(name, Directory(name))
         group.pages += 1

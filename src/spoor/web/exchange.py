@@ -99,6 +99,13 @@ READ_OF_ENDLESS = 1 << 18
 cost a crawl more than others do."""
 
 
+def _robots(exchange: Exchange) -> str:
+    said = exchange.header("X-Robots-Tag")
+    if exchange.headers.get("TDM-Reservation", "").strip() == "1":
+        return f"{said},tdm-reserved" if said else "tdm-reserved"
+    return said
+
+
 _PACKED = (b"%PDF-", b"PK")
 """What a PDF and a zip file begin with; a part of them is as costly to read as the whole, or cannot
 be read."""
@@ -115,7 +122,7 @@ class Source:
     fetched_at: float
     truncated: bool
     robots: str
-    """X-Robots-Tag."""
+    """X-Robots-Tag; with it, where TDMRep reserves the page, the word for that."""
     modified: float | None
     sitemap: bool = False
     sitemaps: Sequence[str] = ()
@@ -135,7 +142,7 @@ class Source:
             exchange.status,
             exchange.began,
             bool(exchange.truncated),
-            exchange.header("X-Robots-Tag"),
+            _robots(exchange),
             modified,
             exchange.sitemap,
             exchange.sitemaps,

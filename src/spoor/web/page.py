@@ -41,6 +41,8 @@ _WORD_CHARACTERS = 1_000
 """A word that is put together from more is taken for several."""
 
 _SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "object", "iframe"})
+RESERVED = "tdm-reserved"
+"""The flag of a page that reserves text and data mining (TDMRep)."""
 _BLOCKS = frozenset(
     """address article aside blockquote body br caption center dd details dialog dir div dl dt
     fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol
@@ -178,6 +180,8 @@ def parse(
     if root is not None:
         _walk(root, walk)
     flags |= robots_flags(f"{robots},{walk.metas.get('robots', '')}")
+    if walk.metas.get("tdm-reservation") == "1":
+        flags.add(RESERVED)
     links = _finish(walk, "nofollow" in flags)
     return Page(
         url=url,
@@ -201,13 +205,14 @@ def parse(
 
 
 def robots_flags(directives: str) -> set[str]:
-    """The flags that the directives of X-Robots-Tag and robots meta elements set."""
+    """The flags that the directives of X-Robots-Tag and robots meta elements set; among them may be
+    `RESERVED` itself, for a header of TDMRep."""
     names = {part.strip().lower() for part in directives.replace(":", ",").split(",")}
     if "none" in names:
         names |= {"noindex", "nofollow"}
     if names & {"noai", "noimageai", "noml"}:
         names.add("noai")
-    return names & {"noindex", "nofollow", "noai"}
+    return names & {"noindex", "nofollow", "noai", RESERVED}
 
 
 def _walk(root: LexborNode, walk: _Walk) -> None:
@@ -349,7 +354,7 @@ def _on_meta(node: LexborNode, tag: str, walk: _Walk) -> None:
     attributes = node.attributes
     content = attributes.get("content") or ""
     name = (attributes.get("name") or "").strip().lower()
-    if name in ("robots", "description"):
+    if name in ("robots", "description", "tdm-reservation"):
         walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
     elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
         match = _REFRESH.match(content)
