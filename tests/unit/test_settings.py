@@ -114,7 +114,7 @@ def values(one: Setting) -> st.SearchStrategy[Any]:
     if one.choices:
         return st.sampled_from(one.choices)
     if one.form is not None:
-        texts = ("127.0.0.1:80", "a.example", "pdf", "pdf=9", "direct", "X-A: b", "https://b.c/")
+        texts = "127.0.0.1:80 a.example pdf pdf=9 direct X-A:b https://b.c/ 2".split()
         fitting = next(text for text in texts if one.form[1](text))
         return st.just(fitting) if one.kind is str else st.lists(st.just(fitting)).map(tuple)
     kinds: dict[type, st.SearchStrategy[Any]] = {
