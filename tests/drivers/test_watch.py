@@ -15,6 +15,7 @@ import pytest
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
 from spoor.formats.feeds import rss
+from spoor.runs.reader import Run
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
 
@@ -61,6 +62,27 @@ def test_new_and_changed_documents_are_told_once(
     versions = EvolvingWorld.open(tmp_path / "web").versions
     fronts = [version.text for version in versions if version.url == FRONT]
     assert len(fronts) == len(set(fronts)) > 3
+
+
+def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its topic, from the pages that led to what it found."""
+    crawled, out = tmp_path / "crawled", tmp_path / "run"
+    with served(rolling(60.0, 0.5)) as port:
+        to = ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--json"]
+        crawl = ["crawl", FRONT, "--want", "match:story of", "--pages", "4", "--out", str(crawled)]
+        assert run([*crawl, *to]) == 0
+        watch = ["watch", "--from", str(crawled), "--out", str(out), *to]
+        assert run([*watch, "--once"]) == 0
+    settings = Run(out).settings
+    assert settings.seeds == (FRONT,)
+    assert settings.want == ("match:story of",)
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["stopped_because"] == (
+        "all was looked at"
+    )
+    assert run(["watch", "--from", str(tmp_path)]) == 2
+    assert "is no folder of a run" in capsys.readouterr().err
 
 
 def test_killed_it_goes_on_and_loses_nothing(

@@ -23,7 +23,7 @@ def add(app: typer.Typer) -> None:
     app.command()(watch)
 
 
-@takes_settings("watch", after={"for_": "fleet", "out": "for_"})
+@takes_settings("watch", after={"for_": "fleet", "out": "for_", "from_": "out"})
 def watch(
     settings: Settings,
     seeds: Annotated[
@@ -33,6 +33,10 @@ def watch(
         str | None, typer.Option("--for", help="End after this time: 90s, 30m, 12h, 7d.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/watch-TIME).")] = None,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", help="Watch what an earlier crawl found, from its best hubs."),
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(help="Run on an evolving web instead, or on captures in an archive."),
@@ -50,12 +54,17 @@ def watch(
             raise InputError("give seeds or --replay, not both: an evolving web has its roots")
         show(simulated(replay, settings, limit, out, quiet=as_json), as_json)
         return
-    if not seeds:
-        raise InputError("say what to watch: a URL, a file of URLs, or --replay WORLD")
+    if not seeds and from_ is None:
+        raise InputError("say what to watch: a URL, a file of URLs, --from RUN or --replay WORLD")
     from spoor.runs.inputs import with_inputs
 
     with files.run_folder(out, "watch-") as path:
-        summary = live(with_inputs(settings, seeds), limit, path, quiet=as_json)
+        found: list[str] = []
+    if from_ is not None:
+        from spoor.runs.watched_run import watched_run
+
+        found, settings = watched_run(from_, settings)
+    summary = live(with_inputs(settings, [*(seeds or ()), *found]), limit, path, quiet=as_json)
     show(summary, as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)

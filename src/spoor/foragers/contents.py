@@ -87,13 +87,6 @@ class Contents:
     def __contains__(self, url: int) -> bool:
         return url in self._pages
 
-    def identity(self, url: int) -> int:
-        """A number that two pages of the same content have; 0 for one that says too little."""
-        keys = self._pages[url].keys
-        if len(keys) < 2:
-            return 0
-        return signature(" ".join(map(str, sorted(set(keys)))))
-
     def keys(self, url: int) -> list[int]:
         """Signatures of the sentences of a page; those of one that is not kept are none."""
         seen = self._pages.get(url)
@@ -250,6 +243,12 @@ class Contents:
             host: OrderedDict(zip(keys, counts, strict=True))
             for host, (keys, counts) in zip(state["hosts"], shared, strict=True)
         }
+
+
+def identity_of(keys: Iterable[int]) -> int:
+    """A number that two pages of the same sentences have; 0 for one that says too little."""
+    different = sorted(set(keys))
+    return signature(" ".join(map(str, different))) if len(different) >= 2 else 0
 
 
 def _change(

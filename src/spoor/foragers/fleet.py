@@ -249,6 +249,9 @@ class Fleet:
             return answers[name]
 
         url = crew.next_visit(free, busy, now)
+        while url >= 0 and known.superseded(url):
+            known.tried(url, now)
+            url = crew.next_visit(free, busy, now)
         if url >= 0:
             self.counts.steps += 1
             return self._fetch(url, 0, None, now)

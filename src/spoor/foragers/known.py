@@ -50,6 +50,8 @@ class Known:
         self.watching = watching
         """What is wanted and what counts as a change; None: everything, as in the paper."""
         self.hints = Hints()
+        self.hubs: set[int] = set()
+        """Feeds and sitemaps, in a watch."""
         self.sitemaps: set[int] = set()
         """URLs that are asked for as sitemaps."""
         self.parent: list[int] = []
@@ -141,6 +143,8 @@ class Known:
             self.date[url] = stated if page.modified is None else page.modified
         else:
             counts = watching.take(url, self.hosts[url], page, first)
+            if page.flags & {"feed", "sitemap"}:
+                self.hubs.add(url)
             if counts:
                 date = watching.date(self.hosts[url], page, now, first=first, born=born)
                 self.date[url] = date
@@ -179,6 +183,17 @@ class Known:
         else:
             self._unsettled.add(url)
         self.states[url] = self._describe(page)
+
+    def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
+        """When each URL appeared on a known page; NEVER where it stood there at the first look."""
+        return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
+
+    def superseded(self, url: int) -> bool:
+        """Whether it differs in nothing but what says nothing from a URL that is known."""
+        if self.watching is None or self.fetched[url] > NEVER:
+            return False
+        plain = self.watching.without_copies(self.urls[url], self.hosts[url])
+        return plain != self.urls[url] and plain in self._numbers
 
     def host_numbers(self) -> NDArray[np.int64]:
         """A number of the host of each URL."""
@@ -257,6 +272,7 @@ class Known:
             "describe": self._describe.save(),
             "parent": np.array(self.parent, dtype=np.int64),
             "sitemaps": sorted(self.sitemaps),
+            "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
             "hints": self.hints.save(),
             "watching": None if self.watching is None else self.watching.save(),
@@ -295,7 +311,8 @@ class Known:
         self._links = dict(zip(saved["of"].tolist(), entries, strict=True))
         self._unsettled = set(state["unsettled"])
         self.parent = state["parent"].tolist()
-        self.sitemaps, self.left_out = set(state["sitemaps"]), dict(state["left_out"])
+        self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
+        self.left_out = dict(state["left_out"])
         self.hints.load(state["hints"])
         if self.watching is not None:
             self.watching.load(state["watching"])

@@ -17,6 +17,13 @@ from spoor.foragers.known import Known
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, PART, QUEUE, VALUE, Form, Saved, attributes
 
+PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002}
+"""What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
+pages on topic; pages that are not; pages that could not be had."""
+
+OLD_BATCH = 5.0
+"""Seconds after which a batch of a watch is made anew, since more is known."""
+
 BATCH_SECONDS = 0.2
 """Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
 
@@ -105,10 +112,12 @@ class ChangeRate(_Submits):
     is asked again, ever less often. Each `batch` of visits is half URLs never asked for, oldest
     first, and half the others worth most. O(pages) a batch.
 
-    In a watch (`Known.watching`) a page's changes are the visits that paid: it brought links to
-    documents that were new and wanted, or is wanted itself and changed. Pages that a feed or a
-    sitemap says have changed go first; a batch has as many pages of each host as it can, and hosts
-    take turns in it.
+    In a watch (`Known.watching`) a page's changes are what its visits brought: links to documents
+    that were new and wanted, or a change of its own where it is wanted. Where they come at a rate
+    λ, those that have come since the last visit, τ seconds ago, have waited λτ²/2 in all: that is
+    what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
+    least. Before a page paid, its rate is that of its kind (`PRIOR`). Pages that a feed or a
+    sitemap says have changed go first, and hosts take turns in a batch.
     """
 
     SAVED = attributes(
@@ -121,6 +130,7 @@ class ChangeRate(_Submits):
         _versions=ARRAY,
         _first=ARRAY,
         _last=ARRAY,
+        _prior=ARRAY,
     )
 
     def __init__(
@@ -142,6 +152,8 @@ class ChangeRate(_Submits):
         """Time of the first download; before it, of the first request. 0 before that."""
         self._last: NDArray[np.float64] = np.zeros(0)
         """Time of the last request."""
+        self._prior: NDArray[np.float64] = np.zeros(0)
+        """In a watch: what pages of its kind bring in a day."""
 
     def visit(self, now: float) -> int:
         if not self._queue:
@@ -164,26 +176,26 @@ class ChangeRate(_Submits):
         for url in self._known.hints.open:
             if url not in busy and free(url):
                 return url
-        for again in (False, True):
-            if again and now < self._batched + BATCH_SECONDS:
-                break
-            if again:
+        for least in (OLD_BATCH, BATCH_SECONDS):
+            if now >= self._batched + least:
                 self._batched = now
-                self._queue = deque(self._fair_batch(free, now))
+                self._queue = deque(self._fair_batch(now))
             for index, url in enumerate(self._queue):
                 if url not in busy and free(url):
                     del self._queue[index]
                     return url
         return -1
 
-    def _fair_batch(self, free: Callable[[int], bool], now: float) -> list[int]:
+    def _fair_batch(self, now: float) -> list[int]:
         self._grow()
         known = self._known
-        worth = self.worth(now)
+        worth = self._pay() * (now - self._last) ** 2
         self._next_new = len(worth)
         hosts = known.host_numbers()
         tried = np.array(known.fetched) > -np.inf
         fresh = np.flatnonzero(~tried)
+        # First those whose links appeared last: what stood there at the first look can wait.
+        fresh = fresh[np.argsort(-known.born(fresh), kind="stable")]
         half = max(1, self._batch // 2)
         first = _in_turns(fresh, hosts[fresh], half)
         seen = np.flatnonzero(self._changed(now) if self.only_due else tried)
@@ -201,7 +213,7 @@ class ChangeRate(_Submits):
 
     def _changed(self, now: float) -> NDArray[np.bool_]:
         """Pages that have changed by now, more likely than not; seeds once in each pass."""
-        changed = self.rates() * (now - self._last) > np.log(2.0)
+        changed = self._pay() * (now - self._last) > np.log(2.0)
         seeds = np.array(self._known.parent) < 0
         tried = np.array(self._known.fetched) > -np.inf
         both: NDArray[np.bool_] = tried & (changed | (seeds & (self._last <= self.began)))
@@ -211,7 +223,23 @@ class ChangeRate(_Submits):
         parent = self._known.parent[page]
         if self._known.watching is not None and parent >= 0:
             self._grow()
-            self._changes[parent] = min(self._changes[parent] + 1, self._visits[parent])
+            self._changes[parent] += 1
+
+    def _pay(self) -> NDArray[np.float64]:
+        """What each page of a watch brings in a second."""
+        rates: NDArray[np.float64] = (self._changes + self._prior) / (
+            self._last - self._first + DAY
+        )
+        return rates
+
+    def _kind(self, page: int, fetched: bool) -> str:
+        known = self._known
+        assert known.watching is not None
+        if known.parent[page] < 0 or page in known.hubs or page in known.sitemaps:
+            return "hub"
+        if not fetched:
+            return "absent"
+        return "wanted" if page in known.watching.wanted else "other"
 
     def _paid(self, page: int) -> bool:
         """Whether a page changed since its last visit, in a way that counts."""
@@ -251,7 +279,7 @@ class ChangeRate(_Submits):
     def _grow(self) -> None:
         more = len(self._known.urls) - len(self._visits)
         if more > 0:
-            for name in ("_visits", "_changes", "_versions", "_first", "_last"):
+            for name in ("_visits", "_changes", "_versions", "_first", "_last", "_prior"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
 
@@ -261,6 +289,7 @@ class ChangeRate(_Submits):
         fetched = set(pages)
         if self._known.watching is not None:
             self._asked = [step]
+            self._prior[step] = PRIOR[self._kind(step, step in fetched)]
         for page in self._asked:
             if page not in fetched:
                 # Not downloaded: count it as seen unchanged, so that it is not the first again.
@@ -277,7 +306,7 @@ class ChangeRate(_Submits):
                 self._visits[page] = 0
             else:
                 self._visits[page] += 1
-                self._changes[page] += self._paid(page) and self._changes[page] < self._visits[page]
+                self._changes[page] += self._paid(page)
             self._versions[page] = version
             self._last[page] = now
 

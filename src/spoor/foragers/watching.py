@@ -10,9 +10,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
-from spoor.foragers.contents import Change, Contents
+from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
+from spoor.web.sentences import content, signature
 
 NEVER = float("-inf")
 
@@ -77,15 +78,22 @@ class Watching:
             self._pages += 1
         if url not in self.wanted:
             self.contents.forget(url)
+            if first:
+                self._find_copy(url, host, content(page), first=True)
             return first
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
         counts = not known or self.change is not None
-        if counts and (same := self.contents.identity(url)):
-            other = self._same.setdefault(same ^ hash_of(host), url)
+        if counts:
+            self._find_copy(url, host, self.contents.keys(url), first=first)
+        return counts
+
+    def _find_copy(self, url: int, host: str, keys: Iterable[int], *, first: bool) -> None:
+        """Note which page of a host had a content first, and that a new page is a copy of it."""
+        if same := identity_of(keys):
+            other = self._same.setdefault(same ^ signature(host), url)
             if first and other != url:
                 self.copy_of[url] = other
-        return counts
 
     def _judged(self, url: int, page: Page) -> Judgement | None:
         if page.flags & {"feed", "sitemap"}:
@@ -269,13 +277,6 @@ class Hints:
         self.open = OrderedDict(map(tuple, state["open"].tolist()))
         self._right = Counter(dict(map(tuple, state["right"].tolist())))
         self._wrong = Counter(dict(map(tuple, state["wrong"].tolist())))
-
-
-def hash_of(host: str) -> int:
-    """64 bits of a host's name, the same in every process."""
-    from spoor.web.sentences import signature
-
-    return signature(host)
 
 
 def _pairs(items: Iterable[tuple[int, int]], dtype: type[np.generic] = np.int64) -> Any:

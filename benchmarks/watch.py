@@ -1,0 +1,256 @@
+"""What a watch tells on sites with noise of eight kinds, and on recorded histories.
+
+    .venv/bin/python benchmarks/watch.py                    generated sites
+    .venv/bin/python benchmarks/watch.py --recorded DATA    a front page and a wiki as they changed
+
+Each fleet has the same requests a day for each site. Told are documents about kilns (or about what
+`WANTED` says of a recording). Precision: of the documents told as new, those that are new and on
+topic. Recall: of these those told, from the second half day to two hours before the end. Delay:
+from publication to the line. Of the changes told those that an editor made are right. A feed reader
+asks each site's feed every quarter of an hour and reads what is new in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from noisy_news import article, page
+from spoor import registry
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.states import SelfTaught
+from spoor.foragers.watching import Watching
+from spoor.isolate import parse_page
+from spoor.judges.facts import TextPattern
+from spoor.live.changes import ChangeTracker, Line
+from spoor.protocols import World
+from spoor.types import Deferred, Failed, Fetch, Fetched, Finished, Outcome, Page, Sleep, Starved
+from spoor.worlds.evolving import EvolvingWorld
+from spoor.worlds.import_evolving import news_front_page, wiki_history
+
+DAY, HOUR = 86_400.0, 3_600.0
+START = 1_600_000_000.0
+WANTED = {"news_bbc_home": r"covid|vaccin|virus", "site_gitannex": r"encrypt"}
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    url: str
+    published: float
+    text: tuple[str, ...]
+    on_topic: bool
+    corrected: float
+    """When an editor added a sentence; infinite where nobody did."""
+
+
+class NoisySites:
+    """News sites whose pages differ at every look."""
+
+    def __init__(self, sites: int, days: float, a_day: float) -> None:
+        self.start, self.now = START, START
+        self.end = START + days * DAY
+        self.visits = 0
+        self.hosts = [f"http://site{chr(97 + number)}.example/" for number in range(sites)]
+        self.articles: dict[str, list[Article]] = {}
+        self.by_url: dict[str, Article] = {}
+        for number, host in enumerate(self.hosts):
+            self.articles[host] = list(self._write(host, Random(number), a_day))
+            self.by_url |= {one.url: one for one in self.articles[host]}
+
+    def _write(self, host: str, random: Random, a_day: float) -> Iterator[Article]:
+        at, number = self.start - DAY, 0
+        while (at := at + random.expovariate(a_day / DAY)) < self.end:
+            number += 1
+            on_topic = random.random() < 0.25
+            text = article(random.randrange(1 << 30))
+            if on_topic:
+                text[2:2] = [
+                    "The new kiln was fired for the first time.",
+                    "Potters praise the kiln.",
+                ]
+            edited = at + random.uniform(1, 8) * HOUR if random.random() < 0.3 else float("inf")
+            yield Article(f"{host}{number}.html", at, tuple(text), on_topic, edited)
+
+    def advance(self, now: float) -> None:
+        self.now = max(self.now, now)
+
+    def answer(self, fetch: Fetch) -> Fetched | Failed:
+        url, _, _ = fetch.url.partition("?")
+        host = url[: url.index("/", 8) + 1]
+        told = [one for one in self.articles[host] if one.published <= self.now]
+        self.visits += 1
+        if url == f"{host}feed.xml":
+            return self._reply(fetch, feed(told), "application/rss+xml")
+        if url == host:
+            links = [one.url for one in told[:-9:-1]]
+            return self._reply(fetch, page(f"Paper {host}", [], self.visits, links=links))
+        if "/story/" in url:
+            return self._reply(fetch, page(f"Old {url}", article(hash_of(url)), self.visits))
+        if (one := self.by_url.get(url)) is None or one.published > self.now:
+            return Failed(fetch.ticket, "absent", status=404)
+        text = list(one.text)
+        if self.now >= one.corrected:
+            text.append("Correction: an earlier version named another town.")
+        return self._reply(fetch, page(" ".join(text[0].split()[:6]), text, self.visits))
+
+    def _reply(self, fetch: Fetch, body: bytes, kind: str = "text/html") -> Fetched:
+        if kind == "text/html":
+            alternate = b'<head><link rel=alternate type="application/rss+xml" href="/feed.xml">'
+            body = body.replace(b"<head>", alternate, 1)
+        made = parse_page(body, fetch.url, content_type=kind, main=True)
+        return Fetched(fetch.ticket, made, 0.5, len(body))
+
+
+def hash_of(url: str) -> int:
+    """The same in every process."""
+    return sum((at + 1) * ord(letter) for at, letter in enumerate(url))
+
+
+def feed(told: list[Article]) -> bytes:
+    """The newest ten as RSS, but every fifth article, which the editors forget."""
+    items = "".join(
+        f"<item><title>Story</title><link>{one.url}</link><pubDate>"
+        f"{time.strftime('%a, %d %b %Y %H:%M:%S GMT', time.gmtime(one.published))}</pubDate></item>"
+        for number, one in list(enumerate(told))[:-11:-1]
+        if number % 5
+    )
+    head = '<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>'
+    return f"{head}{items}</channel></rss>".encode()
+
+
+def watch(fleet: Fleet, world: NoisySites | EvolvingWorld) -> list[Line]:
+    """The lines of a fleet, one download after the other."""
+    answers: World = world
+    tracker, lines, now = ChangeTracker(fleet), list[Line](), world.start
+    while now < world.end:
+        step = fleet.next(now)
+        if isinstance(step, Sleep):
+            now = max(step.until, now + 0.05)
+            world.advance(min(now, world.end))
+            continue
+        if isinstance(step, Starved | Finished):
+            break
+        reply = answers.answer(step)
+        now += 0.5
+        world.advance(min(now, world.end))
+        outcome: Outcome | Deferred = fleet.receive(reply, now)
+        for line in tracker.lines(outcome, now):
+            lines.append({**line, "at": now})
+    return lines
+
+
+def feed_reader(world: NoisySites) -> tuple[list[Line], int]:
+    """What a reader of the feeds finds, and its requests."""
+    lines, requests, seen = list[Line](), 0, set[str]()
+    pattern = TextPattern("praise the kiln")
+    for host in world.hosts:
+        world.now = world.start
+        while world.now < world.end:
+            reply = world.answer(Fetch(0, f"{host}feed.xml", host, None, 0))  # type: ignore[arg-type]
+            requests += 1
+            for url, published in reply.page.dated if isinstance(reply, Fetched) else ():
+                if url in seen:
+                    continue
+                seen.add(url)
+                got = world.answer(Fetch(0, url, host, None, 0))  # type: ignore[arg-type]
+                requests += 1
+                on_topic = isinstance(got, Fetched) and pattern.judge(got.page).relevant
+                if on_topic and published >= world.start:
+                    lines.append({"kind": "new", "url": url, "at": world.now})
+            world.now += 900.0
+    return lines, requests
+
+
+def measures(
+    lines: list[Line], truth: dict[str, float], edited: dict[str, float], start: float, end: float
+) -> str:
+    """A row of the table. `truth`: URL on topic → when it was published; `edited`: when an editor
+    changed it."""
+    told = {line["url"]: line["at"] for line in reversed(lines) if line["kind"] == "new"}
+    right = {url for url in told if truth.get(url, 0.0) >= start - DAY}
+    asked = {url for url, at in truth.items() if start + DAY / 2 <= at < end - 2 * HOUR}
+    delays = [told[url] - truth[url] for url in asked & right]
+    changed = [line for line in lines if line["kind"] == "changed"]
+    true = [line for line in changed if edited.get(line["url"], float("inf")) <= line["at"]]
+    precision = len(right) / max(1, len(told))
+    recall = len(asked & right) / max(1, len(asked))
+    delay = float(np.median(delays)) / 60 if delays else float("nan")
+    return (
+        f"{len(told):>5} {precision:>9.3f} {recall:>7.3f} {delay:>7.1f} min"
+        f" {len(true):>6} of {len(changed)}"
+    )
+
+
+def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int) -> Fleet:
+    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
+    watching = Watching(TextPattern(wanted))
+    task = FleetTask(seeds, SelfTaught(), np.random.default_rng(0), hosts=hosts, watching=watching)
+    settings = {"recheck": 1_800.0} if name in ("WL", "RL", "WLRL") else {}
+    fleet: Fleet = registry.build("fleets", name, task, settings=settings)
+    return fleet
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--recorded", type=Path)
+    options.add_argument("--sites", type=int, default=4)
+    options.add_argument("--days", type=float, default=2.0)
+    options.add_argument("--per-day", type=int, default=300)
+    options.add_argument("--fleets", nargs="+", default=sorted(registry.names("fleets")))
+    chosen = options.parse_args()
+    print(f"{'fleet':<12} {'requests':>8} {'told':>5} precision  recall    delay  changes right")
+    if chosen.recorded:
+        recorded(chosen.recorded, chosen.days, chosen.per_day, chosen.fleets)
+        return
+    world = NoisySites(chosen.sites, chosen.days, 24.0)
+    truth = {url: one.published for url, one in world.by_url.items() if one.on_topic}
+    edited = {url: one.corrected for url, one in world.by_url.items()}
+    for name in chosen.fleets:
+        world.now, world.visits = world.start, 0
+        began = time.process_time()
+        fleet = fleet_named(name, world.hosts, "praise the kiln", chosen.per_day)
+        row = measures(watch(fleet, world), truth, edited, world.start, world.end)
+        cpu = time.process_time() - began
+        print(f"{name:<12} {fleet.counts.requests:>8} {row}   ({cpu:.0f} s of CPU)", flush=True)
+    lines, requests = feed_reader(world)
+    print(f"{'feed reader':<12} {requests:>8} {measures(lines, truth, {}, world.start, world.end)}")
+
+
+def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
+    """The same on histories that nobody here made."""
+    worlds = {
+        "news_bbc_home": news_front_page(data / "news_bbc_home", start=1_640_000_000.0, days=days),
+        "site_gitannex": wiki_history(data / "site_gitannex", start=1_400_000_000.0, days=days),
+    }
+    for source, world in worlds.items():
+        pattern = TextPattern(WANTED[source])
+        truth, edited = dict[str, float](), dict[str, float]()
+        for version in world.versions:
+            shown = (
+                None if version.gone else Page(version.url, title=version.title, text=version.text)
+            )
+            if version.url in truth:
+                edited[version.url] = version.time
+            elif shown is not None and pattern.judge(shown).relevant:
+                truth[version.url] = version.time
+        print(source, len(world), "pages")
+        for name in fleets:
+            world.rewind()
+            fleet = fleet_named(name, world.roots(), WANTED[source], per_day)
+            row = measures(watch(fleet, world), truth, edited, world.start, world.end)
+            print(f"{name:<12} {fleet.counts.requests:>8} {row}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

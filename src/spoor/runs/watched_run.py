@@ -1,0 +1,36 @@
+"""What a watch takes from a crawl that was run before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.runs import files
+from spoor.runs.assemble import located
+from spoor.runs.reader import Run
+from spoor.settings import Settings
+
+MOST_HUBS = 50
+
+
+def watched_run(path: Path, settings: Settings) -> tuple[list[str], Settings]:
+    """Where to watch: the pages over which the crawl came to most relevant pages, the best first,
+    and where it began; and the settings of a watch with the topic of the crawl, where they have
+    none. Raises InputError for what is no run, and for one that found nothing."""
+    if not files.is_run(path):
+        raise InputError(f"--from {path} is no folder of a run")
+    reader = Run(path)
+    led = Counter[str]()
+    for page in reader.pages(relevant=True):
+        led[page.path[-2] if len(page.path) > 1 else page.url] += 1
+    if not led:
+        raise InputError(f"--from {path}: that run found nothing that is relevant")
+    begun = located(reader.settings)
+    hubs = [url for url, _ in led.most_common(MOST_HUBS)]
+    if not (settings.topic or settings.topic_file or settings.want):
+        settings = replace(
+            settings, topic=begun.topic, topic_file=begun.topic_file, want=begun.want
+        )
+    return list(dict.fromkeys([*hubs, *begun.seeds])), settings
