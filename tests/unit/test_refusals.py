@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Outcome, Task
+from spoor.types import Deferred, Failed, Fetch, Outcome, Page, Task
 from spoor.web.page import parse
 from spoor.web.refusals import LONGEST, refusal, refusal_of_error
 
@@ -106,6 +107,15 @@ def test_what_is_sent_in_place_of_a_document(name: str, source: str) -> None:
 @pytest.mark.parametrize("source", DOCUMENTS)
 def test_documents_are_documents(source: str) -> None:
     assert refusal(parse(source.encode(), "http://a.example/"), {}, source.encode()) is None
+
+
+@pytest.mark.parametrize("piece", ["<noscript>", "<noscript><<", "<input ", "<", "<script", "404 "])
+def test_what_is_written_to_take_long_does_not(piece: str) -> None:
+    body = (piece * (1 << 18))[: 1 << 18].encode()
+    page = Page("http://a.example/", title=piece * 100, text="javascript " * 20)
+    began = time.process_time()
+    refusal(page, {}, body)
+    assert time.process_time() - began < 0.5
 
 
 def test_errors_of_a_service_before_the_site() -> None:

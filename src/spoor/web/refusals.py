@@ -142,10 +142,9 @@ _NEEDS_SCRIPTS = _any(
     r"(?:aktivier|activ|abilita|habilit|schakel|włącz|включ).{0,40}javascript",
     r"启用 ?javascript|javascript ?を有効|javascript.{0,10}(?:활성화|사용)",
 )
-_PASSWORD = re.compile(rb"<input\b[^>]{0,400}\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
-_NOSCRIPT = re.compile(rb"<noscript\b[^>]*>(.{0,4000}?)</noscript", re.IGNORECASE | re.DOTALL)
+_PASSWORD = re.compile(rb"<input\b[^>]{0,150}\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 _PARTS = re.compile(r"\s[|–—·:»-]\s")
 """Between the title of a page and the name of its site."""
 
@@ -209,10 +208,17 @@ def _by_shape(page: Page, titles: list[str], text: str, head: bytes) -> Refusal 
     if _MARKS.search(head):
         return CHALLENGE
     if _SCRIPT.search(head):
-        hidden = b" ".join(_NOSCRIPT.findall(head)).decode("utf-8", "replace").lower()
-        if _NEEDS_SCRIPTS.search(_TAG.sub(" ", hidden)) or _NEEDS_SCRIPTS.search(text):
+        hidden = _TAG.sub(" ", _without_scripts(head))
+        if _NEEDS_SCRIPTS.search(hidden) or _NEEDS_SCRIPTS.search(text):
             return JAVASCRIPT
     return None
+
+
+def _without_scripts(head: bytes) -> str:
+    """What the first `noscript` elements hold."""
+    parts = head.lower().split(b"<noscript", 4)[1:]
+    held = (part.partition(b">")[2].partition(b"</noscript")[0][:2_000] for part in parts)
+    return b" ".join(held).decode("utf-8", "replace")
 
 
 def _is_statement(pattern: re.Pattern[str], title: str) -> bool:
