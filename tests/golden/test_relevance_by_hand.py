@@ -55,6 +55,15 @@ def test_a_rare_word_of_two_weighs_more() -> None:
     assert score(judge, "c", title="Kiln and glaze") == (0.54, True)
 
 
+def test_function_words_between_commas_are_no_topics() -> None:
+    """`authentication, and, access` is any of two words: a page with "and" has none of them."""
+    judge = Relevance(parse("authentication, and, access"))
+    assert score(judge, "a", title="Ships and harbours", text="And the sea.") == (0.0, False)
+    assert score(judge, "b", title="Access") == (0.54, True)  # 0.36, as one word
+    # Where there is nothing else, they are what is asked for.
+    assert score(Relevance(parse("and, the")), "a", title="And") == (0.54, True)
+
+
 def kept(name: str, *links: str) -> KeptPage:
     ids = np.array([number_of_url(SITE + link) for link in links], np.uint32)
     return KeptPage(SITE + name, ids, np.ones(len(ids), np.uint8), 0, np.zeros((1, 2)))

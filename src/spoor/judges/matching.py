@@ -102,7 +102,9 @@ class Matcher:
             case Field(name, inner):
                 return self._tree(inner, name)
             case AnyOf(parts):
-                return ("any", *(self._tree(one, field) for one in parts))
+                # A function word between commas is no topic of its own, unless there is no other.
+                topics = [one for one in parts if not _is_function_word(one)] or list(parts)
+                return ("any", *(self._tree(one, field) for one in topics))
             case AllOf(parts):
                 return ("all", *(self._tree(one, field) for one in parts))
 
@@ -130,7 +132,12 @@ class Matcher:
                 likeness, same = self._likeness(term, part, stemmer)
                 if likeness:
                     found.append((at, same, likeness))
-            elif len(part) > 4 and abs(len(term) - len(part)) < 2 and one_slip(term, part):
+            elif (
+                len(part) > 4
+                and abs(len(term) - len(part)) < 2
+                and (term[0] == part[0] or term[-1] == part[-1])  # one slip spares one of them
+                and one_slip(term, part)
+            ):
                 found.append((at, False, 0.9))
         return tuple(found)
 
@@ -180,6 +187,10 @@ class Matcher:
 
 def _says_little(word: str) -> bool:
     return word.lower() in FUNCTION_WORDS and not (word.isupper() and len(word) > 1)
+
+
+def _is_function_word(part: Part) -> bool:
+    return isinstance(part, Words) and all(map(_says_little, part.words))
 
 
 def _is_unspaced(term: str) -> bool:

@@ -90,7 +90,7 @@ class Reader:
             tongue=tongue,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
-            kept.near = self._nearness(text, memo, evidence)
+            kept.near = self._nearness(text, counts, memo, evidence)
         return kept, reasons
 
     def _memo(self, stemmer: str) -> _Memo:
@@ -174,7 +174,9 @@ class Reader:
         while len(self._anchors) > ANCHORS:
             del self._anchors[next(iter(self._anchors))]
 
-    def _nearness(self, text: str, memo: _Memo, evidence: Floats) -> float:
+    def _nearness(
+        self, text: str, counts: Mapping[str, int], memo: _Memo, evidence: Floats
+    ) -> float:
         """1 where all words of the wish stand side by side, less with the words between them."""
         known = np.flatnonzero(evidence[:, 1])
         if len(known) < 2:
@@ -182,10 +184,11 @@ class Reader:
         last: dict[int, int] = {}
         best = 0.0
         wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
-        for place, word in enumerate(words_of(text).first(TEXT_WORDS)):
-            fits = memo[word][1]
-            if not fits:
-                continue
+        fitting = {word: fits for word in counts if (fits := memo[word][1])}
+        words = words_of(text).first(TEXT_WORDS)
+        for place, fits in [
+            (at, fitting[word]) for at, word in enumerate(words) if word in fitting
+        ]:
             for part, _, _ in fits:
                 last[part] = place
             if len(last) >= len(wanted) > 1:

@@ -126,11 +126,12 @@ class Relevance:
         if self._model.pages:
             weights = self._model.weights
             values = vector(kept, self._reader.frequencies)
-            shares = [
-                (weights.get(number, 0.0) * value, number)
+            likeness = sum(
+                weights[number] * value
                 for number, value in zip(kept.ids.tolist(), values.tolist(), strict=True)
-            ]
-            likeness = sum(share for share, _ in shares) / self._model.scale
+                if number in weights
+            )
+            likeness /= self._model.scale
         value = _value(self._model, np.array(evidence), np.array(likeness)) + LED * led
         score, relevant = self._told(kept, float(value), words)
         kept.told, kept.rank = (score, relevant), float(value)
