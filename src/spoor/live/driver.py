@@ -445,6 +445,8 @@ class HttpDriver:
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except Exception as error:
             reply = failure(fetch.ticket, error)
+        if self._renders is not None and (exchange is None or exchange.rendered is None):
+            self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:

@@ -13,7 +13,7 @@ from spoor.errors import InputError
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
 from spoor.rendering.lacks import SCRIPTS, lacks, shape
-from spoor.rendering.value import Arm, Brought, RenderValues, is_text
+from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
 from spoor.runs.renders import RenderRow, RenderTotals
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome, Page
@@ -22,11 +22,14 @@ from spoor.web.exchange import Exchange, Rendered
 MOST_LINKS = 1_000
 """Links of a rendered page that are looked up."""
 _ANSWERED = range(200, 300)
+_A_TEXT = 1_500
+"""Characters of a page that has a text."""
 
 
 class _Plain(NamedTuple):
     """A page as it came, beside which the rendered one is held."""
 
+    arm: Arm
     urls: frozenset[str]
     words: frozenset[str]
 
@@ -62,6 +65,8 @@ class Renders:
         self._plain: dict[int, _Plain] = {}
         self._brought_last: dict[Arm, frozenset[str]] = {}
         """Words that the last render of its kind brought: what each brings again is no text."""
+        self._whole: dict[str, int] = {}
+        """Host → pages with a text in a row that lacked nothing."""
         self._waiting: list[asyncio.Future[None]] = []
         self._browser: Browser | None = None
         self._able = settings.render == "always" or browser.is_installed()
@@ -115,14 +120,30 @@ class Renders:
                 self._values.begin(arm)
         else:
             with self._lock:
-                if self._values.settled(fetch.host):
-                    return exchange
+                settled = self._values.settled(fetch.host)
+            if settled or self._is_whole(fetch, page):
+                return exchange
             lack = lacks(exchange.body, page)
             arm = Arm(fetch.host, shape(exchange.url), lack)
             why = await self._decided(arm) if lack else ""
+            if why or lack not in ("", SCRIPTS):
+                self._whole.pop(fetch.host, None)
         if not why:
             return exchange
         return await self._by_browser(fetch, exchange, page, arm, why)
+
+    def _is_whole(self, fetch: Fetch, page: Page) -> bool:
+        """Whether a page is not looked at any closer: it has a text, and there is nothing to render
+        it with, or the last pages of its host lacked nothing; of these each eighth is looked at."""
+        if len(page.text) < _A_TEXT:
+            return False
+        if not self._able:
+            return True
+        calm = self._whole.get(fetch.host, 0)
+        if len(self._whole) > MOST_HOSTS:
+            self._whole.clear()
+        self._whole[fetch.host] = calm + 1
+        return calm >= 3 and calm % 8 != 0
 
     async def _decided(self, arm: Arm) -> str:
         """Why a page is to be rendered; empty where it is not."""
@@ -146,17 +167,25 @@ class Renders:
         try:
             made = await self._browser.render(exchange, self._load)
         except BaseException as error:
-            with self._lock:
-                self._values.cancel(arm)
-            self._wake()
+            self._cancel(arm)
             if not isinstance(error, InputError) or self._settings.render == "always":
                 raise
             self._able = False
             self._report(f"no page is rendered: {error}")
             return exchange
         urls = frozenset(link.url for link in page.links)
-        self._plain[fetch.ticket] = _Plain(urls, frozenset(page.text.split()))
-        return replace(exchange, rendered=replace(made, why=why, arm=arm))
+        self._plain[fetch.ticket] = _Plain(arm, urls, frozenset(page.text.split()))
+        return replace(exchange, rendered=replace(made, why=why))
+
+    def _cancel(self, arm: Arm) -> None:
+        with self._lock:
+            self._values.cancel(arm)
+        self._wake()
+
+    def forget(self, fetch: Fetch) -> None:
+        """Nothing will be learned from this fetch, if it was rendered: its reply is not that."""
+        if (plain := self._plain.pop(fetch.ticket, None)) is not None:
+            self._cancel(plain.arm)
 
     def _wake(self) -> None:
         with self._lock:
@@ -169,8 +198,8 @@ class Renders:
         self, fetch: Fetch, rendered: Rendered, page: Page | None, receive: Callable[[], _Step]
     ) -> _Step:
         """Receive a reply that was rendered, whose page is this, and learn what that brought."""
-        plain = self._plain.pop(fetch.ticket, _Plain(frozenset(), frozenset()))
-        arm = Arm(*rendered.arm)
+        plain = self._plain.pop(fetch.ticket)
+        arm = plain.arm
         new: list[str] = []
         if page is not None and rendered.html:
             others = {link.url for link in page.links} - plain.urls

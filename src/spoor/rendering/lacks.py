@@ -19,14 +19,15 @@ _SOME_WORDS = 200
 _LEAST_LINKS = 3
 _READ = 1 << 18
 """Bytes of the source that are looked at."""
+_LISTS_READ = 1 << 16
+"""Bytes in which an empty list is looked for."""
 _NOSCRIPTS = 8
 """`noscript` elements that are looked at."""
 
-# None of these goes back over more than the inside of one tag.
+# Of a source in lower case. None of these goes back over more than the inside of one tag.
 _SCRIPT = re.compile(
     rb"""<script\b(?![^<>]{0,200}\btype\s{0,9}=\s{0,9}["']?"""
     rb"""(?:application/(?:ld\+)?json|importmap|speculationrules|text/(?!javascript|babel)))""",
-    re.I,
 )
 _EMPTY = rb"""[^<>]{0,200}>[^<>]{0,60}(?:<!--[^<>]{0,100}-->)?\s{0,60}</"""
 """The rest of a tag, and nothing inside but a few words such as `Loading…`."""
@@ -35,7 +36,7 @@ _ROOT = re.compile(
     rb"""___gatsby|svelte|q-app|react-root|main-app|application|mount)["'\s>/]"""
     rb"""(?<=.)(?:(?<=>)|[^<>]{0,200}>)[^<>]{0,60}(?:<!--[^<>]{0,100}-->)?\s{0,60}</(?:div|main|sec)"""
     rb"""|<(?:app|ng)-[a-z]{2,30}""" + _EMPTY + rb"""(?:app|ng)-""",
-    re.I | re.S,
+    re.S,
 )
 _LIST = re.compile(
     rb"""<(?:ul|ol|tbody)\b[^<>]{0,200}>\s{0,60}(?:<!--[^<>]{0,100}-->)?\s{0,60}</(?:ul|ol|tbody)"""
@@ -43,14 +44,15 @@ _LIST = re.compile(
     rb"""(?:list|result|feed|item|content|entries|posts|articles|cards|grid|stream|rows|more)"""
     + _EMPTY
     + rb"""(?:div|section|nav|aside|main|article)""",
-    re.I,
 )
 
 
 def lacks(body: bytes, page: Page) -> str:
     """What the plain HTML of a page lacks, in words; empty where it runs no script, so that
     rendering can bring nothing. `page` is made of `body`. O(256 KiB)."""
-    source = body[:_READ]
+    if b"<script" not in body and b"<SCRIPT" not in body:
+        return ""
+    source = body[:_READ].lower()
     if _SCRIPT.search(source) is None:
         return ""
     words = page.text.count(" ") + bool(page.text)
@@ -61,7 +63,7 @@ def lacks(body: bytes, page: Page) -> str:
             return ASKS
         if words < FEW_WORDS:
             return NO_TEXT
-    if _LIST.search(source):
+    if _LIST.search(source, 0, _LISTS_READ):
         return EMPTY_LIST
     return FEW_LINKS if words < _SOME_WORDS and len(page.links) < _LEAST_LINKS else SCRIPTS
 
@@ -75,7 +77,7 @@ def _asks(source: bytes) -> bool:
             return False
         end = source.find(b"</noscript", start)
         end = start + 600 if end < 0 else end
-        if b"javascript" in source[start : min(end, start + 600)].lower():
+        if b"javascript" in source[start : min(end, start + 600)]:
             return True
     return False
 

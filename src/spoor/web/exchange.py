@@ -35,8 +35,6 @@ class Rendered:
     """Why there is no document."""
     why: str = ""
     """Why it was rendered."""
-    arm: tuple[str, str, str] = ("", "", "")
-    """Host, shape of the URL, and what the plain page lacks (`spoor.rendering.value`)."""
 
 
 @dataclass(frozen=True, slots=True)
