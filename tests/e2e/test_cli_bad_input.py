@@ -467,3 +467,23 @@ def test_no_traceback_from_a_process_of_its_own(here: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--netrc", "missing", "cannot read --netrc missing"),
+        ("--cookies", "plain", "--cookies plain, line 1"),
+        ("--header", "Authorization: sesame", "--netrc"),
+        ("--proxy", "http://anna:sesame@p.example:80", "SPOOR_BASIC"),
+        ("--sign-key", "plain", "is no Ed25519 key"),
+    ],
+)
+def test_who_asks_is_checked_before_a_run_begins(
+    here: Path, capsys: Capture, option: str, value: str, says: str
+) -> None:
+    before = files(here)
+    err = told(capsys, "crawl", SEED, "--topic", "clay", "--out", "run", option, value)
+    assert says in err
+    assert "sesame" not in err
+    assert files(here) == before
