@@ -33,6 +33,7 @@ from spoor.runs.reader import Run
 from spoor.runs.schema import FORMAT
 from spoor.runs.snapshot import Snapshot, snapshot
 from spoor.views.html import in_words, render
+from spoor.views.link_rates import interval, link_rates
 from spoor.views.live_page import LivePage
 from spoor.views.report import Reporter, left, report_of, write_report
 from spoor.views.server import Ui
@@ -136,6 +137,40 @@ def files(path: Path) -> dict[str, bytes]:
         for file in path.iterdir()
         if not file.name.endswith(("-wal", "-shm"))
     }
+
+
+def test_which_links_paid_is_measured_and_told_in_plain_words(
+    web: Loopback, stopped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert run(command(web.port, out, 41, "--policy", "breadth-first")) == 0
+    rates = link_rates(Run(out))
+    assert (rates.followed, rates.paid, rates.pages) == (40, 21, 41), "one of the boats has a kiln"
+    glaze, keel = rates.pays[0], rates.fails[0]
+    assert glaze.sentence == (
+        "Links that say ‘glaze’ pay 1.9 × the average: 20 of 20 led to a relevant page."
+    )
+    assert keel.sentence == (
+        "Links that say ‘keel’ pay only 0.095 × the average: 1 of 20 led to a relevant page."
+    )
+    assert all("/pots/" in one.url and one.relevant for one in glaze.examples)
+    assert all("/boats/" in one.url and not one.relevant for one in keel.examples)
+    assert len(rates.pays) == len(rates.fails) == 1, "the numbers stand in one link of each"
+    capsys.readouterr()
+    assert run(["explain", str(out)]) == 0
+    told = capsys.readouterr().out
+    report = (out / "report.html").read_text()
+    for text in (told, report):
+        assert glaze.sentence in text
+        assert keel.sentence in text
+        assert "Measured on 40 links that were followed: 52% led to a relevant page" in text
+    assert f'href="{glaze.examples[0].url}"' in report
+    assert run(["explain", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["paid"]["pays"][0]["paid"] == 20
+    assert "too few to say" in link_rates(Run(stopped)).lead
+    low, high = interval(0, 20)
+    assert low == 0.0
+    assert 0.2 < high < 0.3
 
 
 def test_the_page_says_where_a_label_teaches_nothing(web: Loopback, tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def explain(
         typer.echo(json.dumps(asdict(known)))
         return
     typer.echo(f"{known.policy} for {known.topic!r}, over {known.features}")
+    if known.paid.lead:
+        typer.echo(f"\nwhich links paid\n  {known.paid.lead}")
+    for kind in [*known.paid.pays, *known.paid.fails]:
+        typer.echo(f"  {kind.sentence}")
+        for example in kind.examples:
+            typer.echo(f"    {shown(example.url)}  {shown(example.title)}")
     for name, features in known.learned.items():
         typer.echo(f"\n{name}")
         named = [(shown(feature) or "(none)", weight) for feature, weight in features]

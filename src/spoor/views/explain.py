@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from spoor.runs.renders import render_of
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink
 from spoor.types import Task
+from spoor.views.link_rates import LinkRates, link_rates
 from spoor.web.urls import canonical
 
 
@@ -35,6 +36,8 @@ class Learned:
     """Group → its features with the largest weights."""
     next: Sequence[NextLink] = ()
     """The links that a run would fetch next, best first."""
+    paid: LinkRates = field(default_factory=LinkRates)
+    """Of a run: which links paid."""
 
 
 def of_model(path: Path, top: int) -> Learned:
@@ -66,7 +69,8 @@ def of_run(path: Path, top: int) -> Learned:
         raise InputError(f"{path} has no state yet")
     if known.missing:
         raise InputError(known.missing)
-    if not known.learned and not known.next:
+    paid = link_rates(run)
+    if not known.learned and not known.next and not paid.lead:
         raise InputError(f"{policy} can't say what it has learned, and nothing is open")
     return Learned(
         policy,
@@ -75,6 +79,7 @@ def of_run(path: Path, top: int) -> Learned:
         {"requests": known.requests},
         {name: rows[:top] for name, rows in known.learned.items()},
         known.next,
+        paid,
     )
 
 

@@ -21,6 +21,7 @@ from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
 from spoor.views.html import render
 from spoor.views.kinds import Kind, Kinds
+from spoor.views.link_rates import LinkRates, link_rates
 from spoor.views.preview import Preview, Previews
 from spoor.views.snippets import Snippet, Snippets
 from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
@@ -78,6 +79,8 @@ class RunReport:
     snapshot: Snapshot | None = None
     since: int = 0
     """Pages fetched since that snapshot."""
+    paid: LinkRates = field(default_factory=LinkRates)
+    """Which links paid."""
     directories: Sequence[Directory] = ()
     hosts: Sequence[Host] = ()
     more_hosts: int = 0
@@ -112,6 +115,7 @@ class Reporter:
         self._previews = Previews(run)
         self._kinds = Kinds(run)
         self.sums = Sums(run)
+        self._paid, self._paid_at = LinkRates(), (0, 0)
 
     def refresh(self) -> tuple[int, ...]:
         """Read new rows; returns numbers that change with every change."""
@@ -152,6 +156,7 @@ class Reporter:
             learns=policy_learns(settings.policy),
             snapshot=known,
             since=0 if known is None else max(0, sums.pages - known.pages),
+            paid=self._link_rates(),
             directories=[row for row in directories[:DIRECTORIES] if row.pages >= MIN_PAGES],
             hosts=hosts[:HOSTS],
             more_hosts=max(0, len(hosts) - HOSTS),
@@ -161,6 +166,18 @@ class Reporter:
             unreadable=sums.unreadable,
             settings=flat(replace(settings, folder="").to_dict()),
         )
+
+    def _link_rates(self) -> LinkRates:
+        """Measured anew where much is new: it reads pages out of the archive."""
+        pages, judged_anew = self.sums.pages, len(self.sums.labels)
+        before, labels = self._paid_at
+        if (
+            pages >= before + max(1, before // 4)
+            or judged_anew != labels
+            or not self.run.is_running
+        ):
+            self._paid_at, self._paid = (pages, judged_anew), link_rates(self.run)
+        return self._paid
 
     def _texts(self, pages: Sequence[PageRow]) -> dict[int, Preview]:
         made = {page.number: self._previews.of(page) for page in pages}
