@@ -1,11 +1,16 @@
-"""A stock Scrapy spider over a folder of HTML pages, with the add-on and without.
+"""A stock Scrapy spider, or Crawlee's, over a folder of HTML pages, with our order and without.
 
     .venv/bin/python benchmarks/scrapy_addon.py FOLDER [--start PATH] [--policy NAME] [--topic …]
+        [--target REGEX --pages N]
 
 serves FOLDER on loopback (Debian's `cppreference-doc-en-html`, say, from `en/index.html`) and
 crawls all that can be reached from PATH with the same spider twice, each in a process of its own:
 in Scrapy's own order, and in Spoor's. Prints one JSON object: pages of each, whether the sets are
 the same, CPU milliseconds a page and peak memory of the crawler. Exit code 1 where the sets differ.
+
+With `--target` four crawls of N pages each: Scrapy's and Crawlee's `ParselCrawler`, stock and in
+our order; of each, after how many pages it had half of the pages whose paths match (null: not
+within N).
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -23,6 +29,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+KINDS = ("stock", "spoor", "crawlee", "crawlee-spoor")
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -40,7 +49,60 @@ def serve(folder: str, tell: Connection) -> None:
     server.serve_forever()
 
 
-def crawl(start: str, addon: bool, policy: str, topic: str) -> dict[str, Any]:
+def crawl_with_crawlee(
+    start: str, ours: bool, policy: str, topic: str, pages: int | None
+) -> dict[str, Any]:
+    """One crawl in this process."""
+    import asyncio
+
+    from crawlee import ConcurrencySettings, service_locator
+    from crawlee.crawlers import ParselCrawler
+    from crawlee.storage_clients import MemoryStorageClient
+
+    from spoor.integrations.crawlee import ordered
+    from spoor.orderer import Orderer
+
+    fetched: list[str] = []
+    service_locator.set_storage_client(MemoryStorageClient())
+    options: dict[str, Any] = {
+        "max_requests_per_crawl": pages,
+        "configure_logging": False,
+        "concurrency_settings": ConcurrencySettings(max_concurrency=16, desired_concurrency=16),
+    }
+
+    async def work() -> None:
+        orderer = Orderer(topic, policy=policy)
+        crawler: Any = (
+            ordered(orderer, ParselCrawler, **options) if ours else ParselCrawler(**options)
+        )
+
+        @crawler.router.default_handler  # type: ignore[untyped-decorator]
+        async def handle(context: Any) -> None:
+            fetched.append(context.request.url)
+            await context.enqueue_links()
+
+        await crawler.run([start])
+
+    began = time.perf_counter()
+    asyncio.run(work())
+    return told_of(fetched, time.perf_counter() - began)
+
+
+def told_of(fetched: list[str], seconds: float) -> dict[str, Any]:
+    """What a crawl in this process says of itself."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "pages": len(fetched),
+        "urls": fetched,
+        "seconds": round(seconds, 1),
+        "cpu_ms_per_page": round(1e3 * (used.ru_utime + used.ru_stime) / max(1, len(fetched)), 2),
+        "peak_rss_mb": round(used.ru_maxrss / 1024),
+    }
+
+
+def crawl(
+    start: str, addon: bool, policy: str, topic: str, pages: int | None = None
+) -> dict[str, Any]:
     """One crawl in this process."""
     import scrapy
     from scrapy.crawler import AsyncCrawlerProcess
@@ -70,19 +132,14 @@ def crawl(start: str, addon: bool, policy: str, topic: str) -> dict[str, Any]:
             "SPOOR_TOPIC": topic,
             "SPOOR_POLICY": policy,
         }
+    if pages:
+        settings["CLOSESPIDER_PAGECOUNT"] = pages
     began = time.perf_counter()
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(Walk)
     process.crawl(crawler)
     process.start()
-    seconds = time.perf_counter() - began
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "pages": len(fetched),
-        "urls": sorted(set(fetched)),
-        "seconds": round(seconds, 1),
-        "cpu_ms_per_page": round(1e3 * (used.ru_utime + used.ru_stime) / max(1, len(fetched)), 2),
-        "peak_rss_mb": round(used.ru_maxrss / 1024),
+    return told_of(fetched, time.perf_counter() - began) | {
         "spoor": {
             name: value
             for name, value in crawler.stats.get_stats().items()
@@ -91,16 +148,32 @@ def crawl(start: str, addon: bool, policy: str, topic: str) -> dict[str, Any]:
     }
 
 
+def to_half(urls: list[str], target: str, folder: Path) -> int | None:
+    """After how many pages half of the files of the folder that match were fetched."""
+    files = (str(file.relative_to(folder)) for file in folder.rglob("*.html"))
+    wanted = {name for name in files if re.search(target, name)}
+    hits = 0
+    for number, url in enumerate(dict.fromkeys(urls), 1):
+        hits += unquote(url.split("/", 3)[3]) in wanted
+        if 2 * hits >= len(wanted) > 0:
+            return number
+    return None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="pages to serve; a URL with --child")
     parser.add_argument("--start", default="en/index.html")
     parser.add_argument("--policy", default="best-first")
     parser.add_argument("--topic", default="ranges algorithms")
-    parser.add_argument("--child", choices=["stock", "spoor"], help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
+    parser.add_argument("--target", help="paths of the pages that are wanted")
+    parser.add_argument("--pages", type=int, help="of each crawl")
     given = parser.parse_args()
     if given.child:
-        print(json.dumps(crawl(given.start, given.child == "spoor", given.policy, given.topic)))
+        one = crawl_with_crawlee if given.child.startswith("crawlee") else crawl
+        ours = given.child.endswith("spoor")
+        print(json.dumps(one(given.start, ours, given.policy, given.topic, given.pages)))
         return
     if not (given.folder / given.start).is_file():
         parser.error(f"{given.folder} has no {given.start}; name one of its pages by --start")
@@ -110,14 +183,20 @@ def main() -> None:
     try:
         start = f"http://127.0.0.1:{ours.recv()}/{given.start}"
         told = {}
-        for kind in ("stock", "spoor"):
+        for kind in KINDS if given.target else KINDS[:2]:
             command = [sys.executable, __file__, os.devnull, "--child", kind, "--start", start]
             command += ["--policy", given.policy, "--topic", given.topic]
+            command += ["--pages", str(given.pages)] if given.pages else []
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             told[kind] = json.loads(done.stdout.splitlines()[-1])
     finally:
         server.kill()
         server.join()
+    if given.target:
+        for one in told.values():
+            one["to_half"] = to_half(one.pop("urls"), given.target, given.folder)
+        print(json.dumps(told))
+        return
     stock, spoor = (set(told[kind].pop("urls")) for kind in ("stock", "spoor"))
     print(
         json.dumps(
