@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,11 +26,14 @@ from spoor.runs.assemble import (
     judge_and_topic,
     make_frontier,
     make_policy,
+    scope_of,
     task_of,
     topic_of_settings,
 )
 from spoor.settings import Settings
 from spoor.types import Anchor, Failed, Fetch, Fetched, Judgement, Link, Outcome, Page, State
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
 from spoor.web.urls import canonical
 from spoor.wrapping import Wrapper
 
@@ -56,6 +59,8 @@ class Parts:
     """Seconds before a request is tried again; twice as long each time."""
     name: str = ""
     """Name of the policy with its parameters; what was saved continues only with the same."""
+    link_filter: CrawlFilter = field(default_factory=lambda: CrawlFilter(Scope()))
+    """The scope, for who hands over all links of a site."""
 
     @classmethod
     def of(cls, settings: Settings, judge: Any = None, called: str = "judge") -> Self:
@@ -75,6 +80,7 @@ class Parts:
             settings.pages,
             settings.backoff,
             f"{settings.policy} {settings.params}" if settings.params else settings.policy,
+            CrawlFilter(scope_of(settings, nofollow=False), actions=settings.actions),
         )
 
 

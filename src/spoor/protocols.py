@@ -31,9 +31,11 @@ if TYPE_CHECKING:
         Failed,
         Fetch,
         Fetched,
+        HeldLink,
         InLink,
         InLinks,
         Judgement,
+        LeftOut,
         Link,
         LinkId,
         LiveReply,
@@ -382,9 +384,31 @@ class LinkFilter(Protocol):
     """Rejects links whatever the policy chooses: outside the scope, in crawler traps, of hosts that
     used up their limits."""
 
-    def admit(self, page: Page, depth: int) -> Sequence[Link]:
+    def seed(self, urls: Sequence[str]) -> None:
+        """These canonical URLs are seeds of the crawl, whichever shard owns them."""
+        ...
+
+    def admit(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
         """The links of a page that may enter the frontier; their targets are `depth` links from a
-        seed. Called once for each expanded page."""
+        seed, `parent` is the page's own link, `score` its score. Called once for each expanded
+        page."""
+        ...
+
+    def dropped(self, url: str, seen: InLink | None) -> None:
+        """A link that `skip` rejected leaves the frontier, where it was seen last like this."""
+        ...
+
+    def release(self, *, over: bool) -> Sequence[HeldLink]:
+        """Links that were kept out or dropped, and may enter the frontier now. `over`: no other
+        link is open."""
+        ...
+
+    def left_out(self) -> LeftOut:
+        """What was not followed, for a person."""
+        ...
+
+    def explained(self, url: str) -> str:
+        """Why this canonical URL would not be asked for now; empty where it would."""
         ...
 
     def skip(self, link: LinkId, url: str) -> str:

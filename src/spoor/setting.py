@@ -184,6 +184,17 @@ DOCUMENT_KINDS = (*WITH_TEXT, "image", "audio", "video", "archive", "other")
 """All kinds of documents."""
 
 
+SCOPES: Mapping[str, str] = {
+    "page": "the seeds alone",
+    "directory": "what lies below the folders of the seeds",
+    "host": "the hosts of the seeds, with and without www.",
+    "domain": "the domains of the seeds, with all their hosts",
+    "list": "what --include lists, on any host",
+    "anywhere": "every host",
+}
+"""What each scope holds, beside the seeds themselves."""
+
+
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -304,6 +315,25 @@ def beta_of(text: str) -> float | None:
 PREFERENCE = (
     f"{', '.join(PREFERENCES)}, or a number from 0.1 to 10",
     lambda text: beta_of(text) is not None,
+)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text is a pattern over URLs (`spoor.web.url_patterns`)."""
+    if not text.startswith("re:"):
+        return True
+    import regex  # it takes long, and few runs need it
+
+    try:
+        regex.compile(text[3:])
+    except regex.error:
+        return False
+    return True
+
+
+URL_PATTERN = (
+    "a pattern over URLs: a glob, as in */docs/*, or re: and a regular expression",
+    is_pattern,
 )
 HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)
 ENDPOINT = ("ADDRESS:PORT, as in 127.0.0.1:8080", lambda text: endpoint(text) is not None)

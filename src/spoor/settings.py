@@ -33,9 +33,11 @@ from spoor.setting import (
     PREFERENCE,
     PROCESS,
     PROXY,
+    SCOPES,
     SCRAPY,
     TYPE_LIMIT,
     TYPES,
+    URL_PATTERN,
     WITH_TEXT,
     Setting,
     beta_of,
@@ -194,16 +196,38 @@ class Settings:
     scope: str = setting(
         "domain",
         CRAWL,
-        "host, domain (of the seeds) or anywhere.",
-        choices=("host", "domain", "anywhere"),
-        commands=LIVE,
+        f"{'; '.join(f'{name}: {holds}' for name, holds in SCOPES.items())}.",
+        choices=tuple(SCOPES),
+        commands=EVERYWHERE,
+        in_scrapy="anywhere",
+    )
+    include: tuple[str, ...] = setting(
+        (),
+        CRAWL,
+        "Only URLs that fit: a glob (*/docs/*, /docs/*, *.pdf) or re:REGEX; several are or-ed.",
+        form=URL_PATTERN,
+        commands=EVERYWHERE,
+    )
+    exclude: tuple[str, ...] = setting(
+        (), CRAWL, "No URLs that fit, as --include.", form=URL_PATTERN, commands=EVERYWHERE
+    )
+    actions: bool = setting(
+        False,
+        CRAWL,
+        "Follow links that do something, too: log out, edit, delete, add to a basket.",
+        commands=EVERYWHERE,
     )
     max_depth: int | None = setting(None, CRAWL, "Links from a seed.", ge=0, none=-1)
     pages_per_host: int | None = setting(None, CRAWL, "Pages of one host.", ge=1, none=0)
     pages_per_domain: int | None = setting(
         None, CRAWL, "Pages of one registrable domain.", ge=1, none=0
     )
-    traps: bool = setting(False, CRAWL, "Walk into traps too: copies, endless calendars.")
+    found_per_host: int | None = setting(
+        None, CRAWL, "Leave a host once so many were found there.", ge=1, none=0
+    )
+    traps: bool = setting(
+        False, CRAWL, "Follow links that are held back, too: copies, endless calendars."
+    )
     sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(

@@ -222,6 +222,47 @@ class InLinks(Sequence[InLink]):
             yield self[index]
 
 
+class HeldLink(NamedTuple):
+    """A link that a filter holds back for now, as its page showed it."""
+
+    link: Link
+    parent: LinkId
+    score: float
+    """Of its page."""
+    depth: int
+    dropped: bool
+    """The frontier has it, and was told to drop it."""
+
+
+class LeftOut(NamedTuple):
+    """Links that were not followed."""
+
+    rules: Mapping[str, int]
+    """Rule → URLs that it left out."""
+    held: Sequence[tuple[str, int, str]]
+    """(group of URLs, links that wait, why) of what is held back for now."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As a summary has it."""
+        held = [dict(zip(_HELD, group, strict=True)) for group in self.held]
+        return {"left_out": dict(self.rules), "held_back": held}
+
+    @classmethod
+    def of(cls, *summaries: Mapping[str, Any]) -> LeftOut:
+        """As it stands in one summary or more, added up."""
+        rules: dict[str, int] = {}
+        for one in summaries:
+            for rule, count in one["left_out"].items():
+                rules[rule] = rules.get(rule, 0) + count
+        held = [group for one in summaries for group in one["held_back"]]
+        rows = [(group["group"], group["links"], group["why"]) for group in held]
+        return cls(rules, sorted(rows, key=lambda row: -row[1]))
+
+
+_HELD = ("group", "links", "why")
+NOTHING_LEFT_OUT = LeftOut({}, ())
+
+
 @dataclass(frozen=True, slots=True)
 class LinkBatch:
     """Links from a page that one shard of a crawl fetched to hosts of another shard."""

@@ -32,6 +32,7 @@ from spoor.runs.lock import is_running
 from spoor.runs.reader import Run
 from spoor.runs.schema import FORMAT
 from spoor.runs.snapshot import Snapshot, snapshot
+from spoor.views.explain import in_lines, of_page
 from spoor.views.html import in_words, render
 from spoor.views.link_rates import interval, link_rates
 from spoor.views.live_page import LivePage
@@ -237,6 +238,10 @@ def test_what_was_kept_out_is_told(web: Loopback, tmp_path: Path) -> None:
     assert "404 Told" in page
 
 
+def explained(out: Path, url: str) -> str:
+    return "\n".join(in_lines(of_page(out, url)))
+
+
 def test_what_was_trapped_is_told(tmp_path: Path) -> None:
     months = "".join(f"<a href='/calendar/{at}'>{at}</a> " for at in range(40))
     body = f"<title>Calendar</title><p>Nothing is on, kiln. {months}</p>"
@@ -245,8 +250,11 @@ def test_what_was_trapped_is_told(tmp_path: Path) -> None:
         assert run(command(server.port, tmp_path / "run", 30)) == 0
     report = report_of(tmp_path / "run")
     assert report.snapshot is not None
-    assert any("calendar" in group for group, _, _ in report.snapshot.traps)
-    assert "taken for traps" in render(report)
+    assert any("calendar" in group for group, _, _ in report.snapshot.left_out.held)
+    assert "held back, since they led to nothing new" in render(report)
+    why = explained(tmp_path / "run", "http://pots.example/calendar/1234")
+    assert "held back: pots.example/calendar/#" in why
+    assert "(--traps follows it)" in why
 
 
 def test_reading_disturbs_nothing_and_goes_on(web: Loopback, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a list of numbers": ({"crawl": {"want": [1]}}, "crawl.want 1 is not a list of texts"),
     "a choice unknown": (
         {"crawl": {"scope": "domian"}},
-        "unknown scope 'domian' (did you mean 'domain'?); it is 'host', 'domain' or 'anywhere'",
+        "unknown scope 'domian' (did you mean 'domain'?); it is 'page', 'directory', 'host', 'domain', 'list' or 'anywhere'",
     ),
     "no address": (
         {"politeness": {"connect_to": "a.example:80"}},

@@ -14,7 +14,7 @@ from spoor.cli.options import AsJson, takes_settings
 from spoor.display import printable, shown
 from spoor.runs import files
 from spoor.settings import Settings
-from spoor.types import Deferred, Fetch, Outcome
+from spoor.types import Deferred, Fetch, LeftOut, Outcome
 
 if TYPE_CHECKING:
     from spoor.judges.advice import Advice
@@ -152,6 +152,7 @@ def advice_of(path: Path, settings: Settings) -> Advice:
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person."""
     from spoor.judges.advice import answers_in_words
+    from spoor.views.explain import left_out_lines
 
     left = summary["estimate"]["words"] if summary.get("estimate") else []
     lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
@@ -167,6 +168,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             *lost,
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
             f"{summary['failed']} failed, {summary['skipped']} passed over",
+            *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),

@@ -60,7 +60,7 @@ from spoor.types import (
     State,
 )
 
-FORMAT = 3
+FORMAT = 4
 """Format number of a saved crawl; it covers the policy's state too."""
 
 _SKIPS = 256
@@ -104,8 +104,8 @@ class Crawl:
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
-        self._admit = admit if link_filter is None else link_filter.admit
-        self._link_filter = link_filter
+        self._admit = admit
+        self.link_filter = link_filter
         self.outbox = outbox
         self._shard_links = None if outbox is None else ShardLinks(outbox, frontier)
         self._flights: dict[int, Flight] = {}
@@ -129,6 +129,8 @@ class Crawl:
             Link(one, Anchor(position=index), "seed") if isinstance(one, str) else one
             for index, one in enumerate(urls)
         ]
+        if self.link_filter is not None:
+            self.link_filter.seed([link.url for link in links if link.kind == "seed"])
         if self.outbox is not None:
             links = [link for link in links if self.outbox.owns(link.url)]
         seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
@@ -142,7 +144,7 @@ class Crawl:
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
-            if self._is_over():
+            if self._is_over() and not self._release(over=True):
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
@@ -315,7 +317,7 @@ class Crawl:
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
-            "link_filter": None if self._link_filter is None else self._link_filter.save(),
+            "link_filter": None if self.link_filter is None else self.link_filter.save(),
             "outbox": None if self.outbox is None else self.outbox.save(),
             **sent,
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
@@ -341,8 +343,8 @@ class Crawl:
                     "go on with the version and topic that began it"
                 )
             self._verdicts.load(state["verdicts"])
-        if self._link_filter is not None:
-            self._link_filter.load(state["link_filter"])
+        if self.link_filter is not None:
+            self.link_filter.load(state["link_filter"])
         if self.outbox is not None:
             self.outbox.load(state["outbox"])
             self.pages = self.outbox.grant
@@ -386,9 +388,13 @@ class Crawl:
         return self._next_ticket - 1
 
     def _skip_reason(self, link: LinkId, url: str) -> str:
-        return "" if self._link_filter is None else self._link_filter.skip(link, url)
+        return "" if self.link_filter is None else self.link_filter.skip(link, url)
 
     def _skip(self, choice: Choice, why: str) -> None:
+        if self.link_filter is not None:
+            seen = self.frontier.in_links(choice.link)
+            url = self.frontier.url(choice.link)
+            self.link_filter.dropped(url, seen[-1] if seen else None)
         self.frontier.drop(choice.link)
         self.counts.skipped += 1
         failed = Failed(self._ticket(), "skipped", why)
@@ -475,7 +481,10 @@ class Crawl:
     def _enter(self, page: Page, parent: LinkId, score: float) -> None:
         self.counts.expanded += 1
         depth = self.frontier.depth(parent) + 1
-        links = page.links if self._admit is None else self._admit(page, depth)
+        if self.link_filter is not None:
+            links = self.link_filter.admit(page, depth, parent, score)
+        else:
+            links = page.links if self._admit is None else self._admit(page, depth)
         if self.outbox is not None:
             links = self.outbox.keep(page, links, score, depth, lambda: self.path(parent))
         seen = self.frontier.add(links, parent, score, depth)
@@ -484,10 +493,32 @@ class Crawl:
             self._call("observe", self.policy.observe, seen)
 
     def _learn(self, outcome: Outcome) -> Outcome:
-        if self._link_filter is not None:
-            self._link_filter.ended(outcome)
+        if self.link_filter is not None:
+            self.link_filter.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
+        self._release(over=False)
         return outcome
+
+    def _release(self, *, over: bool) -> bool:
+        """Enter the links that the filter no longer holds back; whether any link is open. `over`:
+        the crawl would end else."""
+        if self.link_filter is None or self._stopped is not None or (over and self._budget_used()):
+            return False
+        for link, parent, score, depth, dropped in self.link_filter.release(over=over):
+            links: Sequence[Link] = [link]
+            if self.outbox is not None:
+                page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
+                path = [] if parent == NO_PARENT else self.path(parent)
+                links = self.outbox.keep(page, links, score, depth, path.copy)
+            known = self.frontier.find(link.url) if dropped and links else None
+            if known is not None:
+                self.frontier.reopen(known)
+            seen = self.frontier.add(links, parent, score, depth)
+            if len(seen):
+                if known is not None:  # its policy chose it once, and knows it no more
+                    seen.first = [True] * len(seen)
+                self._call("observe", self.policy.observe, seen)
+        return self.frontier.open_count > 0
 
     def _expand_held(self) -> None:
         assert isinstance(self.policy, LookAhead)

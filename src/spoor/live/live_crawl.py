@@ -38,7 +38,7 @@ from spoor.protocols import (
     UsesOpenLinks,
 )
 from spoor.runs import files
-from spoor.runs.assemble import BUILT_IN_FRONTIERS, topic_of_settings
+from spoor.runs.assemble import BUILT_IN_FRONTIERS, left_out_of, topic_of_settings
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
@@ -380,6 +380,7 @@ class LiveCrawl:
             "advice": self._advice.as_json(str(self.folder.path)),
             "failed": counts.failed,
             "skipped": counts.skipped,
+            **left_out_of(self.crawl).as_json(),
             "requests": counts.requests,
             "rendered": None if self.renders is None else self.renders.as_json(),
             "robots_requests": self._driver.robots_requests if self._driver else 0,

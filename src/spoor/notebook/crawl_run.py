@@ -15,7 +15,7 @@ from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import FailureRow, PageRow
 from spoor.runs.snapshot import NEXT, NextLink, OpenLink
-from spoor.views.explain import Learned, in_lines, of_page, of_run
+from spoor.views.explain import Learned, LeftOutUrl, in_lines, of_page, of_run
 from spoor.views.sums import curve
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ class Frontier(tuple[NextLink, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a page was fetched and how it was judged, what failed, or why a link waits."""
+    """Why a page was fetched and how it was judged, what failed, or why a link waits
+    or was left out."""
 
-    row: PageRow | FailureRow | OpenLink
+    row: PageRow | FailureRow | OpenLink | LeftOutUrl
 
     @property
     def lines(self) -> list[str]:

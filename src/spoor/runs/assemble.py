@@ -24,7 +24,7 @@ from spoor.judges.topic import (
 from spoor.learn.state import read
 from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.settings import Settings
-from spoor.types import Judgement, Page, Task, Topic
+from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.text import Vectors
@@ -124,6 +124,24 @@ def task_of(settings: Settings, subject: TopicFile | None) -> Task:
     )
 
 
+def scope_of(settings: Settings, *, nofollow: bool = True) -> Scope:
+    """The scope of a run, its seeds in it; with `nofollow`, what pages ask not to follow is
+    out."""
+    return Scope.of(
+        settings.seeds,
+        settings.scope,
+        settings.max_depth,
+        nofollow,
+        include=settings.include,
+        exclude=settings.exclude,
+    )
+
+
+def left_out_of(crawl: Crawl) -> LeftOut:
+    """The links that the filter of a crawl left out or holds back."""
+    return NOTHING_LEFT_OUT if crawl.link_filter is None else crawl.link_filter.left_out()
+
+
 def make_policy(settings: Settings, task: Task) -> Policy:
     """The policy that a live crawl is to follow. Raises InputError as the registry does, and for
     one that runs in replay only."""
@@ -168,10 +186,12 @@ def _make_crawl(
         make_frontier(settings.frontier, delay=settings.delay, per_host=settings.per_host),
         pages=settings.pages if outbox is None else 0,
         link_filter=CrawlFilter(
-            Scope.of(settings.seeds, settings.scope, settings.max_depth),
+            scope_of(settings),
             traps=None if settings.traps else Traps(),
+            actions=settings.actions,
             per_host=settings.pages_per_host,
             per_domain=settings.pages_per_domain,
+            found_per_host=settings.found_per_host,
         ),
         backoff=settings.backoff,
         outbox=outbox,

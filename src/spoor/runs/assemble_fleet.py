@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,10 @@ from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
 from spoor.protocols import Judge
-from spoor.runs.assemble import judge_and_topic
+from spoor.runs.assemble import judge_and_topic, scope_of
 from spoor.settings import Settings
 from spoor.types import Judgement, Page
-from spoor.web.scope import Scope
+from spoor.web.link_filter import CrawlFilter
 from spoor.wrapping import Wrapper
 
 
@@ -48,11 +49,12 @@ def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = N
     it makes its states from its first 200 pages. Raises InputError as the registry does."""
     wants = settings.topic or settings.topic_file or settings.want
     judge = judge_and_topic(settings)[0] if wants else None
+    begun = replace(settings, seeds=tuple(seeds))
     task = FleetTask(
         seeds,
         SelfTaught(),
         np.random.default_rng(settings.seed),
-        Scope.of(seeds, settings.scope),
+        CrawlFilter(scope_of(begun), actions=settings.actions).admit,
         hosts or Hosts(),
         Watching(None if judge is None else CheckedJudge(judge)),
     )

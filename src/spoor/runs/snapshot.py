@@ -20,7 +20,7 @@ from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.learn.state import unpack
 from spoor.protocols import Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import make_crawl_to_look_at, make_frontier
+from spoor.runs.assemble import left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
 from spoor.runs.journal import events_of, verdicts_of
 from spoor.runs.lock import is_running
@@ -29,8 +29,7 @@ from spoor.runs.rows import Why
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import has_begun
 from spoor.settings import Settings
-from spoor.types import NO_PARENT, Choice, Judgement
-from spoor.web.traps import closed_groups
+from spoor.types import NO_PARENT, NOTHING_LEFT_OUT, Choice, Judgement, LeftOut
 
 NEXT = 20
 """Links that a policy is asked for."""
@@ -84,8 +83,8 @@ class Snapshot:
     learned: Mapping[str, Why] = field(default_factory=dict)
     """Group → its features with their weights, most telling first."""
     hosts: Mapping[str, HostClock] = field(default_factory=dict)
-    traps: Sequence[tuple[str, int, int]] = ()
-    """(group of URLs, pages that were new, near-duplicates) of what was closed."""
+    left_out: LeftOut = NOTHING_LEFT_OUT
+    """Links that were left out, and those that are held back."""
     fault: str = ""
     """Of a policy that failed and was replaced."""
     missing: str = ""
@@ -183,16 +182,13 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     if last is None:
         return None
     with telling(path):
-        counts, link_filter = last.state["counts"], last.state["link_filter"]
+        counts = last.state["counts"]
         known = Snapshot(
             last.time,
             int(counts["requests"]),
             int(counts["skipped"]),
             int(counts["pages"]),
             int(counts["failed"]),
-            traps=closed_groups(link_filter["traps"])
-            if link_filter and link_filter["traps"]
-            else (),
         )
     with ExitStack() as after:
         try:
@@ -201,6 +197,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
             last.load_into(engine, frontier)
             if frontier is not None:
                 known = replace(known, open_links=frontier.open_count, hosts=_clocks(frontier))
+                known = replace(known, left_out=left_out_of(engine))
             rows = explained(engine)
             chosen = [] if frontier is None else list(_choices(engine, frontier, links))
         except SpoorError as error:
@@ -239,8 +236,23 @@ def _together(every: Sequence[Snapshot], links: int) -> Snapshot | None:
         open_links=sum(known) if len(known) == len(every) else None,
         next=turns[:links],
         hosts=hosts,
-        traps=[group for one in every for group in one.traps],
+        left_out=LeftOut.of(*(one.left_out.as_json() for one in every)),
     )
+
+
+def why_not(path: Path, url: str) -> str:
+    """Why a run would not ask for a canonical URL, by its last checkpoint; empty where nothing
+    speaks against it."""
+    for part in parts(path):
+        last = last_checkpoint(part)
+        if last is not None:
+            with telling(part):
+                crawl = make_crawl_to_look_at(settings_of(part))
+                assert crawl.link_filter is not None
+                crawl.link_filter.load(last.state["link_filter"])
+                if why := crawl.link_filter.explained(url):
+                    return why
+    return ""
 
 
 def parts(path: Path) -> Sequence[Path]:

@@ -17,8 +17,8 @@ from spoor.protocols import Explains
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
 from spoor.runs.rows import FailureRow, PageRow, Why
-from spoor.runs.snapshot import NextLink, OpenLink
-from spoor.types import Task
+from spoor.runs.snapshot import NextLink, OpenLink, why_not
+from spoor.types import LeftOut, Task
 from spoor.views.link_rates import LinkRates, link_rates
 from spoor.web.urls import canonical
 
@@ -83,7 +83,7 @@ def of_run(path: Path, top: int) -> Learned:
     )
 
 
-def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
+def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUrl:
     """The row of a page or of a failed request, or an open link. Raises InputError if the run has
     none of these for this URL."""
     try:
@@ -94,16 +94,30 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink:
     if (page := run.page(url)) is not None:
         return replace(page, rendered=render_of(path, page))
     known = run.failure(url) or run.open_link(url)
+    if known is None and (why := why_not(path, url)):
+        return LeftOutUrl(url, why)
     if known is None:
-        raise InputError(f"{path} never requested {url}, and it is no open link")
+        raise InputError(
+            f"{path} never requested {url}, and it is no open link: no page of the run links to it"
+        )
     return known
 
 
-def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class LeftOutUrl:
+    """A URL that a run does not ask for."""
+
+    url: str
+    why: str
+
+
+def as_json(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> dict[str, Any]:
     """The output of `spoor explain --json` for a page."""
     values = asdict(row)
     if isinstance(row, OpenLink):
         return {**values, "open": True}
+    if isinstance(row, LeftOutUrl):
+        return {**values, "left_out": True}
     if row.shard is None:
         del values["shard"], values["number"]
     values = {("at" if name == "time" else name): value for name, value in values.items()}
@@ -114,7 +128,7 @@ def as_json(row: PageRow | FailureRow | OpenLink) -> dict[str, Any]:
     return {**values, "fetched": isinstance(row, PageRow)}
 
 
-def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
+def in_lines(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> list[str]:
     """The same as lines for a person; text from the web is not escaped yet."""
     if isinstance(row, OpenLink):
         return [
@@ -124,6 +138,8 @@ def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
             "  seen",
             *(f"    {_seen(*in_link)}" for in_link in row.seen),
         ]
+    if isinstance(row, LeftOutUrl):
+        return [row.url, f"  left out: {row.why}{option_for(row.why)}"]
     if isinstance(row, FailureRow):
         return [row.url, f"  did not come: {row.reason or row.kind}"]
     verdict = "relevant" if row.relevant else "not relevant"
@@ -140,6 +156,50 @@ def in_lines(row: PageRow | FailureRow | OpenLink) -> list[str]:
         "  path from the seed",
         *(f"    {step}" for step in row.path),
     ]
+
+
+def option_for(rule: str) -> str:
+    """The option that takes what a rule leaves out, in brackets, where the rule does not name
+    it."""
+    if rule.startswith("it does something"):
+        return " (--actions follows it)"
+    return "" if rule.startswith("--") else " (--traps follows it)"
+
+
+def left_out_lines(left_out: LeftOut) -> list[str]:
+    """What a crawl left out, for a person: a line of each kind of rule, and one of what is held
+    back."""
+    lines = []
+    rules = left_out.rules
+    doing = {rule.partition(": ")[2]: n for rule, n in rules.items() if rule.startswith("it does")}
+    if doing:
+        parts = ", ".join(f"{count} {what}" for what, count in _largest(doing))
+        total = _links(sum(doing.values()))
+        lines.append(f"left out {total} that do something ({parts}): --actions")
+    named = {rule: count for rule, count in rules.items() if rule.startswith("--")}
+    if named:
+        parts = ", ".join(f"{count} by {rule}" for rule, count in _largest(named))
+        lines.append(f"left out {_links(sum(named.values()))} by its scope: {parts}")
+    odd = sum(rules.values()) - sum(doing.values()) - sum(named.values())
+    if odd:
+        lines.append(f"left out {_links(odd)} with odd addresses (repeated, too long): --traps")
+    if left_out.held:
+        name, links, why = left_out.held[0]
+        others = f", and {len(left_out.held) - 1} more groups" if left_out.held[1:] else ""
+        waiting = _links(sum(count for _, count, _ in left_out.held))
+        lines.append(
+            f"held back {waiting} that lead to nothing new: {links} like {name} ({why}){others}: "
+            "--traps"
+        )
+    return lines
+
+
+def _largest(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: -item[1])[:5]
+
+
+def _links(count: int) -> str:
+    return f"{count} link{'' if count == 1 else 's'}"
 
 
 def _reasons(why: Iterable[tuple[str, float]]) -> list[str]:

@@ -1,23 +1,46 @@
-"""What a live crawl keeps out of: links out of scope, traps, hosts that have had their share."""
+"""What a live crawl keeps out of: links out of scope, links that do something, traps, hosts that
+have had their share."""
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from spoor.types import Link, LinkId, Outcome, Page, State
+import numpy as np
+
+from spoor.types import (
+    NO_PARENT,
+    Failed,
+    HeldLink,
+    InLink,
+    LeftOut,
+    Link,
+    LinkId,
+    Outcome,
+    Page,
+    State,
+)
+from spoor.web.actions import action
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
-from spoor.web.urls import host, registrable_domain
+from spoor.web.url_groups import oddity
+from spoor.web.urls import canonical, host, registrable_domain
+
+_COUNTED = 50_000
+"""URLs of each rule that are told apart; more are not counted."""
+_MEMO = 16_384
+"""URLs whose verdict is cached."""
 
 
 class CrawlFilter:
-    """No URL outside of `scope` is fetched, by a link or by a redirect. `traps` is None without
-    trap detection.
+    """No URL outside of `scope` is fetched, by a link or by a redirect, and none that does
+    something (`spoor.web.actions`) unless `actions` are asked for. `traps` is None without trap
+    detection.
 
-    At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched (None:
-    no limit). Pages in flight count too: a URL over the limit is skipped for good, even if one of
-    them fails later.
+    At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, and a
+    host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
+    count too: a URL over the limit is skipped for good, even if one of them fails later.
     """
 
     def __init__(
@@ -25,39 +48,159 @@ class CrawlFilter:
         scope: Scope,
         *,
         traps: Traps | None = None,
+        actions: bool = False,
         per_host: int | None = None,
         per_domain: int | None = None,
+        found_per_host: int | None = None,
     ) -> None:
-        self._scope = scope
+        self.scope = scope
         self._traps = traps
+        self._actions = actions
         self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
+        self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
-        """Of a host or a domain, in flight or fetched."""
+        """Of a host or a domain, in flight or fetched; of a host also those found."""
         self._flying: dict[LinkId, str] = {}
+        self._sitemaps: set[str] = set()
+        """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
+        self._left_out: dict[str, set[int]] = {}
+        """Rule → its URLs, hashed."""
+        self._memo: dict[str, tuple[str, str]] = {}
+        """URL → the URL to ask for, and the rule that leaves it out."""
 
-    def admit(self, page: Page, depth: int) -> Sequence[Link]:
-        links = self._scope(page, depth)
-        return links if self._traps is None else self._traps.see(page, links)
+    def seed(self, urls: Sequence[str]) -> None:
+        self.scope.seed(urls)
+        self._memo.clear()
+
+    def admit(
+        self, page: Page, depth: int, parent: LinkId = NO_PARENT, score: float = 0.0
+    ) -> Sequence[Link]:
+        links = [] if self.scope.ends(page, depth) else list(self._allowed(page))
+        traps = self._traps
+        if traps is None:
+            return links
+        news = traps.read(page, links)
+        admitted = []
+        for link in links:
+            name = traps.holder(link.url, listed=news and traps.outside(link.url, page))
+            if name:
+                traps.hold(name, HeldLink(link, parent, score, depth, False))
+            else:
+                admitted.append(link)
+        return admitted
+
+    def _allowed(self, page: Page) -> Iterable[Link]:
+        """The links of a page that no rule leaves out."""
+        for link in page.links:
+            if self.scope.bars(link):
+                continue
+            url = link.url
+            known = self._memo.get(url)
+            if known is None:
+                if len(self._memo) >= _MEMO:
+                    self._memo.clear()
+                known = self._memo[url] = self._verdict(url)
+                if known[1] and link.kind != "sitemap":
+                    self._note(known[1], url)
+            if known[1] and not (link.kind == "sitemap" and self._takes_sitemap(url)):
+                continue
+            yield link if known[0] is url else link._replace(url=known[0])
+
+    def _verdict(self, url: str) -> tuple[str, str]:
+        plain = url
+        if self._traps is not None and ("?" in url or ";" in url):
+            plain = canonical(url, strip_tracking=True)
+            plain = url if plain == url else plain
+        return plain, self.why_not(plain)
+
+    def why_not(self, url: str) -> str:
+        """The rule that leaves out a canonical URL whatever the crawl has seen; empty for none."""
+        if why := self.scope.why_not(url):
+            return why
+        if not self._actions and (what := action(url)) and not self.scope.is_seed(url):
+            return f"it does something: {what}"
+        return "" if self._traps is None else oddity(url)
+
+    def left_out_by(self, url: str) -> str:
+        """As `why_not`, for a link that somebody wants to follow: it is counted."""
+        if why := self.why_not(url):
+            self._note(why, url)
+        return why
+
+    def explained(self, url: str) -> str:
+        """Why a canonical URL is not asked for, by its look or by what the crawl has seen; empty
+        where nothing speaks against it."""
+        if why := self.why_not(url):
+            return why
+        name = "" if self._traps is None else self._traps.holder(url)
+        return f"held back: {name}" if name else ""
+
+    def _takes_sitemap(self, url: str) -> bool:
+        if self.scope.scope == "page" or self.scope.excludes(url):
+            return False
+        if host(url) not in {host(seed) for seed in self.scope.seeds}:
+            return False
+        self._sitemaps.add(url)
+        return True
+
+    def _note(self, rule: str, url: str) -> None:
+        urls = self._left_out.setdefault(rule, set())
+        if len(urls) < _COUNTED:
+            urls.add(zlib.crc32(url.encode("utf-8", "surrogatepass")))
 
     def skip(self, link: LinkId, url: str) -> str:
         before = self._flying.pop(link, None)
         if before is not None:
             self._count(before, -1)
-        if url not in self._scope:
-            return f"{host(url)} is out of scope ({self._scope.scope})"
+        if url in self._sitemaps:
+            return ""
+        if why := self.why_not(url):
+            self._note(why, url)
+            return why
         for part, most, unit in self._shares:
             if most is not None and self._pages[f"{unit} {part(url)}"] >= most:
                 return f"{part(url)} has had its {most} pages"
-        why = "" if self._traps is None else self._traps.closed(url)
-        if not why:
-            self._flying[link] = url
-            self._count(url, 1)
-        return why
+        if (most := self._found_per_host) and self._pages[f"found {host(url)}"] >= most:
+            return f"{host(url)} has had its {most} found"
+        name = "" if self._traps is None else self._traps.passes(url)
+        if name:
+            return f"held back: {name}"
+        self._flying[link] = url
+        self._count(url, 1)
+        return ""
+
+    def dropped(self, url: str, seen: InLink | None) -> None:
+        if self._traps is not None and seen is not None and (name := self._traps.holder(url)):
+            link = Link(url, seen.anchor, seen.kind)
+            held = HeldLink(link, seen.parent, seen.parent_score, seen.depth, True)
+            self._traps.hold(name, held)
+
+    def release(self, *, over: bool) -> Sequence[HeldLink]:
+        return () if self._traps is None else self._traps.release(over=over)
 
     def ended(self, outcome: Outcome) -> None:
         url = self._flying.pop(outcome.choice.link, None)
-        if url is not None and outcome.page is None:
-            self._count(url, -1)
+        page, judgement = outcome.page, outcome.judgement
+        if page is None:
+            if url is not None:
+                self._count(url, -1)
+                reply = outcome.reply
+                in_vain = isinstance(reply, Failed) and reply.kind in _IN_VAIN
+                if self._traps is not None and in_vain:
+                    self._traps.failed(url)
+            return
+        relevant = judgement is not None and judgement.relevant
+        if relevant and self._found_per_host:
+            self._pages[f"found {host(page.url)}"] += 1
+        if self._traps is not None:
+            self._traps.ended(page, relevant=relevant)
+
+    def left_out(self) -> LeftOut:
+        groups = [] if self._traps is None else self._traps.held_groups()
+        return LeftOut(
+            {rule: len(urls) for rule, urls in self._left_out.items()},
+            [(group.name, group.links, group.why) for group in groups],
+        )
 
     def _count(self, url: str, by: int) -> None:
         for part, most, unit in self._shares:
@@ -67,15 +210,28 @@ class CrawlFilter:
     def save(self) -> State:
         return {
             "traps": None if self._traps is None else self._traps.save(),
+            "seeds": list(self.scope.seeds),
+            "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
             "flying": [[link, url] for link, url in self._flying.items()],
+            "left_out": {
+                rule: np.array(sorted(urls), dtype=np.uint32)
+                for rule, urls in self._left_out.items()
+            },
         }
 
     def load(self, state: State) -> None:
         if self._traps is not None:
             self._traps.load(state["traps"])
+        self.seed(state["seeds"])
+        self._sitemaps = set(state["sitemaps"])
         self._pages = Counter(state["pages"])
         self._flying = dict(state["flying"])
+        self._left_out = {rule: set(urls.tolist()) for rule, urls in state["left_out"].items()}
+
+
+_IN_VAIN = ("http", "absent", "duplicate")
+"""Failures that say that there is nothing at a URL."""
 
 
 def _domain(url: str) -> str:

@@ -1,54 +1,136 @@
-"""Which links of a page may enter the frontier, and which URLs may be asked for."""
+"""Where a crawl may go: which URLs are in its scope, wherever they were named."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from spoor.errors import InputError
 from spoor.types import Link, Page
+from spoor.web.url_patterns import UrlPatterns
 from spoor.web.urls import host, registrable_domain
 
+_MEMO = 16_384
+"""URLs whose verdict is cached: navigation repeats the same ones on every page."""
 
-@dataclass(frozen=True, slots=True)
+
 class Scope:
-    """Which links of a page may enter the frontier."""
+    """The URLs that a crawl may ask for. `scope` is one of
+    `spoor.setting.SCOPES`; seeds, which may be added at any
+    time, are always in it. Of other URLs with `include` those that fit none of these patterns are
+    left out, and those that fit one of `exclude`.
 
-    scope: str = "anywhere"
-    """`host`, `domain` (of the seeds) or `anywhere`."""
-    hosts: frozenset[str] = frozenset()
-    domains: frozenset[str] = frozenset()
-    max_depth: int | None = None
-    nofollow: bool = True
-    """Obey rel=nofollow, meta robots and X-Robots-Tag."""
+    `nofollow`: obey rel=nofollow, meta robots and X-Robots-Tag. Raises InputError for what is no
+    pattern.
+    """
+
+    def __init__(
+        self,
+        scope: str = "anywhere",
+        *,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        max_depth: int | None = None,
+        nofollow: bool = True,
+    ) -> None:
+        self.scope = scope
+        self.max_depth = max_depth
+        self.nofollow = nofollow
+        self._include, self._exclude = UrlPatterns(include), UrlPatterns(exclude)
+        if scope == "list" and not len(self._include):
+            raise InputError("--scope list holds what --include lists: give --include PATTERN")
+        self._seeds: dict[str, None] = {}
+        self._places: set[str] = set()
+        """Of the seeds: hosts, domains, folders or pages."""
+        self._memo: dict[str, str] = {}
 
     @classmethod
     def of(
-        cls, seeds: Iterable[str], scope: str, max_depth: int | None = None, nofollow: bool = True
+        cls,
+        seeds: Iterable[str],
+        scope: str,
+        max_depth: int | None = None,
+        nofollow: bool = True,
+        *,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
     ) -> Scope:
-        """The admission of a crawl that begins at these seeds."""
-        hosts = frozenset(host(seed) for seed in seeds)
-        domains = frozenset(registrable_domain(name) for name in hosts)
-        return cls(scope, hosts, domains, max_depth, nofollow)
+        """The scope of a crawl that begins at these seeds."""
+        made = cls(scope, include=include, exclude=exclude, max_depth=max_depth, nofollow=nofollow)
+        made.seed(seeds)
+        return made
+
+    @property
+    def seeds(self) -> Sequence[str]:
+        return list(self._seeds)
+
+    def excludes(self, url: str) -> bool:
+        """Whether a pattern of `exclude` leaves out a URL."""
+        return bool(len(self._exclude) and self._exclude.fitting(url, undecided=True))
+
+    def is_seed(self, url: str) -> bool:
+        """Whether a canonical URL is a seed."""
+        return url in self._seeds
+
+    def seed(self, urls: Iterable[str]) -> None:
+        """Canonical URLs are seeds as well from now on."""
+        for url in urls:
+            self._seeds[url] = None
+            self._places.add(self._place(url))
+        self._memo.clear()
 
     def __call__(self, page: Page, depth: int) -> Sequence[Link]:
-        if self.max_depth is not None and depth > self.max_depth:
+        if self.ends(page, depth):
             return ()
-        if self.nofollow and "nofollow" in page.flags:
-            return ()
-        if self.scope == "anywhere":
-            if not self.nofollow:
-                return page.links
-            return [link for link in page.links if not link.anchor.nofollow]
-        return [link for link in page.links if self._fits(link)]
+        return [link for link in page.links if not (self.bars(link) or self.why_not(link.url))]
 
     def __contains__(self, url: str) -> bool:
-        """Whether a canonical URL, wherever it was named, is at the hosts or domains in scope."""
-        if self.scope == "anywhere":
-            return True
-        name = host(url)
-        if self.scope == "host":
-            return name in self.hosts
-        return registrable_domain(name) in self.domains
+        return not self.why_not(url)
 
-    def _fits(self, link: Link) -> bool:
-        return not (self.nofollow and link.anchor.nofollow) and link.url in self
+    def ends(self, page: Page, depth: int) -> bool:
+        """Whether none of the links of a page, which lead `depth` links from a seed, count."""
+        too_deep = self.max_depth is not None and depth > self.max_depth
+        return too_deep or (self.nofollow and "nofollow" in page.flags)
+
+    def bars(self, link: Link) -> bool:
+        """Whether its page asks not to follow a link."""
+        return self.nofollow and link.anchor.nofollow
+
+    def why_not(self, url: str) -> str:
+        """Which rule leaves out a canonical URL; empty for none. O(1) for one that was seen."""
+        why = self._memo.get(url)
+        if why is None:
+            if len(self._memo) >= _MEMO:
+                self._memo.clear()
+            why = self._memo[url] = self._why_not(url)
+        return why
+
+    def _why_not(self, url: str) -> str:
+        if url in self._seeds:
+            return ""
+        if self.scope not in ("anywhere", "list") and not self._holds(url):
+            return f"--scope {self.scope}"
+        if len(self._include) and not self._include.fitting(url, undecided=False):
+            return "--include"
+        pattern = self._exclude.fitting(url, undecided=True) if len(self._exclude) else ""
+        return f"--exclude {pattern}" if pattern else ""
+
+    def _holds(self, url: str) -> bool:
+        if self.scope != "directory":
+            return self._place(url) in self._places
+        folder = self._place(url)
+        while folder not in self._places:
+            folder, cut, _ = folder.rstrip("/").rpartition("/")
+            if not cut:
+                return False
+            folder += "/"
+        return True
+
+    def _place(self, url: str) -> str:
+        name = host(url)
+        if self.scope == "domain":
+            return registrable_domain(name)
+        name = name.removeprefix("www.")
+        rest = url.split("/", 3)[3]
+        if self.scope == "directory":
+            return f"{name}/{rest.partition('?')[0].rpartition('/')[0]}".rstrip("/") + "/"
+        return name if self.scope == "host" else f"{name}/{rest}".rstrip("/")

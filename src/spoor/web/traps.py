@@ -1,306 +1,397 @@
 """Traps: parts of the web without end and without new content. Pure: pages → verdicts on URLs.
 
-Four signs, each cheap. (1) The URL itself: segments that repeat, more parameters than a page
-needs. (2) Its session parameters, which are dropped, so that one page has one URL. (3) The pages of
-its *group*, the URLs that differ in numbers, or in their file, or in their query only: where most
-are near-duplicates of pages seen before, the group is closed (calendars, facets, soft 404s). (4)
-Its source: links that only copies of one page have are skipped once there are many copies; and
-a domain whose new hosts begin with copies gets no further new host (wildcard hosts).
+What looks alike is a *group*: URLs that differ in numbers, in their query, within a folder; those
+that only pages without news link to; hosts of one domain. Its laws:
 
-Near-duplicates are found by MinHash (Broder 1997) of word triples, numbers and months masked, among
-pages of the same domain and title. Every table is bounded; the oldest entries are dropped.
+1. A group is held back only after a bounded sample of it brought nothing new: so many pages in a
+   row (`SAMPLE`) without a new word, or a known word in a new place (`spoor.web.novelty`), that no
+   other page has, and without a new link out of their groups on their host. A relevant page without
+   news counts a quarter.
+2. A link that a page with news lists, from outside of its group, is held back only where the sample
+   brought not even new numbers, or the same as the page without the query: a calendar leads from
+   month to month, and the index of a catalogue lists its numbers.
+3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
+   end. One page with news opens it, and all that was held back is asked for like any link. Tries in
+   vain take a thirtieth of the pages at most.
+4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
+   a URL back only where the page without it was fetched: sessions, sources, prints.
+
+Every table is bounded; the oldest entries are dropped.
 """
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections import OrderedDict, deque
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spoor.types import Link, Page, State
-from spoor.web.minhash import MinHasher, triples
-from spoor.web.urls import canonical, host, registrable_domain
+from spoor.types import Anchor, HeldLink, Link, Page, State
+from spoor.web.actions import is_view
+from spoor.web.novelty import News, Novelty, content
+from spoor.web.url_groups import groups, narrow, parameters, without
+from spoor.web.urls import host, registrable_domain
 
-COPIES = 4
-"""A group, a page or a domain is closed at so many near-duplicates, if they outnumber what is new
-there by two to one."""
+SAMPLE = 6
+"""Pages without news in a row that hold back a group of one shape."""
+VIEWS = 3
+"""The same where the parameters sort, filter or page through time."""
+WIDE = 12
+"""The same for a folder, and for the same parameters on a whole host."""
+_RELEVANT = 4
+"""A relevant page without news counts one part in so many."""
 
-LIKE = 0.9
-"""Pages with this share of their word triples in common (Jaccard) are near-duplicates."""
+_FIRST_TRY = 32
+"""Pages of the crawl after which a group is tried again; then twice as many each time."""
+_EACH = 2
+"""Links of a group that are tried at a time."""
+_LAST = 5
+"""Tries of a group where nothing else is left."""
+_SAME = 4
+"""Pages that are the same without a parameter, before it counts as one that does not matter."""
+_QUERY = 6
+"""Parameters of a URL that are looked at one by one."""
 
-MAX_URL = 2_000
-MAX_SEGMENTS = 20
-MAX_PARAMETERS = 12
-MAX_SAME_PARAMETER = 4
-MAX_SAME_SEGMENT = 4
-
-_MOST_FINGERPRINTS = 4_096
-"""Pages that a new one is compared with."""
 _REMEMBERED = 50_000
-"""Groups, hosts and URLs with a record, at most so many each."""
-
-_MEMO = 16_384
-"""URLs whose verdict is cached: navigation repeats the same ones on every page."""
-
-_HASHES = 32
-_BANDS = 4
-"""Two pages with 0.9 in common share one of 4 bands of 8 hashes with probability 0.9, two with 0.5
-with 0.02; pages that share a band are compared in all hashes."""
-_WORDS = 600
-_CHARACTERS = 8 * _WORDS
-_LINKS = 100
-
-_NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
-"""Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each
-letter of it, which would take quadratic time."""
-_MONTHS = frozenset(
-    """january february march april may june july august september october november december jan feb
-    mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday
-    sunday mon tue wed thu fri sat sun #st #nd #rd #th""".split()
-)
-_REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
+"""Groups, hosts, parameters and pages with a record, at most so many each."""
+_WAITING = 5_000
+"""Links that wait to be tried; of others only the number is kept."""
 
 
-@lru_cache(maxsize=_MEMO)
-def oddity(url: str) -> str:
-    """What is odd in the URL's own look; empty where nothing is."""
-    if len(url) > MAX_URL:
-        return f"its URL is longer than {MAX_URL} characters"
-    path, _, query = url.partition("://")[2].partition("?")
-    segments = [part for part in path.split("/")[1:] if part]
-    if len(segments) > MAX_SEGMENTS:
-        return f"its path has more than {MAX_SEGMENTS} segments"
-    if len(segments) >= 3:
-        words = [part for part in segments if not part.isdigit()]
-        if len(words) - len(set(words)) >= MAX_SAME_SEGMENT - 1:
-            most = max(map(words.count, set(words)))
-            if most >= MAX_SAME_SEGMENT:
-                return f"a segment of its path stands there {most} times"
-        if _REPEATED.search("/" + "/".join(words)):
-            return "segments of its path repeat"
-    if query:
-        names = [part.partition("=")[0] for part in query.split("&") if part]
-        if len(names) > MAX_PARAMETERS:
-            return f"it has more than {MAX_PARAMETERS} parameters"
-        if len(names) > MAX_SAME_PARAMETER:
-            most = max(map(names.count, set(names)))
-            if most > MAX_SAME_PARAMETER:
-                return f"it has one parameter {most} times"
-    return ""
+class Group(NamedTuple):
+    """A group that is held back."""
+
+    name: str
+    pages: int
+    """Fetched of it."""
+    new: int
+    """With news."""
+    links: int
+    """Held back."""
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        if self.name.endswith("="):
+            return "the same pages as without this parameter"
+        return f"{self.pages - self.new} of {self.pages} pages brought nothing new"
 
 
-@lru_cache(maxsize=_MEMO)
-def groups(url: str) -> Sequence[str]:
-    """The groups that a URL is of, the narrowest first: its path and names of parameters, numbers
-    masked; its path with any query; its folder."""
-    path, _, query = url.partition("://")[2].partition("?")
-    name, _, path = path.partition("/")
-    shape = _NUMBER.sub("#", path)
-    keys: list[str] = []
-    if query or shape != path:
-        names = sorted({part.partition("=")[0] for part in query.split("&") if part})
-        keys.append(f"{name}/{shape}?{'&'.join(names)}")
-    if query:
-        keys.append(f"{name}/{shape}?*")
-    folder = shape.rpartition("/")[0]
-    if folder:
-        keys.append(f"{name}/{folder}/*")
-    return tuple(keys)
+class _Count:
+    """What is known of a group. Runs count in quarters of a page."""
 
+    __slots__ = ("held", "links", "new", "next", "pages", "run", "same", "tries")
 
-def masked(text: str) -> list[str]:
-    """Words, with the numbers and months that calendars count with left out of account."""
-    words = _NUMBER.sub("#", text).lower().split()
-    return ["#" if word.strip(".,:;()") in _MONTHS else word for word in words]
+    def __init__(self, *row: int) -> None:
+        values = row or (0,) * 8
+        (self.pages, self.new, self.run, self.same, *rest) = values
+        (self.held, self.tries, self.next, self.links) = rest
+
+    def row(self) -> list[int]:
+        return [
+            *(self.pages, self.new, self.run, self.same),
+            *(int(self.held), self.tries, self.next, self.links),
+        ]
 
 
 class Traps:
-    """What a crawl has seen of copies so far. O(words + links) for each page."""
+    """What a crawl has seen so far. O(words + links) for each page."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[str, list[int]] = OrderedDict()
-        """[new pages, copies]"""
-        self._hosts: OrderedDict[str, list[int]] = OrderedDict()
-        self._domains: OrderedDict[str, list[int]] = OrderedDict()
-        """[hosts whose first page was new, hosts whose first page was a copy]"""
-        self._from_copies: OrderedDict[str, int] = OrderedDict()
-        """URL → the page that only copies of it linked to."""
-        self._copies: OrderedDict[int, int] = OrderedDict()
-        """Page → how many copies of it were seen."""
-        self._fingerprints: deque[_Fingerprint] = deque()
-        self._bands: dict[tuple[int, int, bytes], _Fingerprint] = {}
-        self._next = 0
-        self._hasher = MinHasher(_HASHES)
+        self._novelty = Novelty()
+        self._listed = Novelty()
+        """URLs that pages with news link to, from outside of their groups."""
+        self._groups: OrderedDict[str, _Count] = OrderedDict()
+        self._hosts: OrderedDict[str, None] = OrderedDict()
+        """Hosts that have had a page."""
+        self._texts: OrderedDict[int, int] = OrderedDict()
+        """URL, as it is and without each parameter → content of the first page there."""
+        self._same: OrderedDict[str, list[int]] = OrderedDict()
+        """`host?name=` → [pages that are the same without it, others]."""
+        self._told: OrderedDict[str, int] = OrderedDict()
+        """URL of a page that was read and not yet counted, or the other way round → its news."""
+        self._held: dict[str, OrderedDict[str, HeldLink]] = {}
+        """Group that is held back → its links that wait."""
+        self._waiting = 0
+        self._ready: list[HeldLink] = []
+        """Links to enter again at once."""
+        self._trying: set[str] = set()
+        self._pages = 0
+        self._vain = 0
+        """Pages of groups that were held back and stay so."""
+        self._due = 0
+        """Pages of the crawl at which a group is tried next."""
 
     # -- what a crawl asks
 
-    def see(self, page: Page, links: Sequence[Link]) -> list[Link]:
-        """Take in a page; which of its `links` may enter the frontier, session parameters dropped.
+    def read(self, page: Page, links: Sequence[Link]) -> bool:
+        """Take in an expanded page with those of its links that may be followed; whether it brought
+        news."""
+        known = self._told.pop(page.url, None)
+        news = self._news(page) if known is None else known
+        urls = [link.url for link in links]
+        if news == News.WORDS:
+            self._listed.add("listed", [url for url in urls if self.outside(url, page)])
+        elif urls:
+            own_groups = set(groups(page.url))
+            site = f"//{host(page.url)}/"
+            away = [url for url in urls if site in url and own_groups.isdisjoint(groups(url))]
+            if not self._listed.knows("listed", away):
+                news = _VOUCHED
+        if known is None:
+            _remember(self._told, page.url, int(news))
+        return news == News.WORDS
 
-        A page without words says nothing of its group.
-        """
-        copy_of = self._look(page) if page.text or page.title else None
-        if copy_of is not None and self._copies.get(copy_of, 0) >= COPIES:
-            return []
-        allowed = []
-        for link in links:
-            url = link.url
-            if "?" in url or ";" in url:
-                plain = canonical(url, strip_tracking=True)
-                if plain != url:
-                    url, link = plain, link._replace(url=plain)
-            if oddity(url) or self.closed(url):
-                continue
-            if copy_of is None:
-                self._from_copies.pop(url, None)
-            elif url not in self._from_copies:
-                _remember(self._from_copies, url, copy_of)
-            allowed.append(link)
-        return allowed
-
-    def closed(self, url: str) -> str:
-        """Why the URL is not worth asking for, by what was seen; empty where it is."""
-        for group in groups(url):
-            new, copies = self._groups.get(group, (0, 0))
-            if _closed(new, copies):
-                return f"trap: {copies} near-duplicates in {group}"
-        source = self._from_copies.get(url)
-        if source is not None and self._copies.get(source, 0) >= COPIES:
-            return f"trap: linked from {self._copies[source]} copies of one page"
-        if self._domains:
-            name = host(url)
-            domain = registrable_domain(name)
-            new, copies = self._domains.get(domain, (0, 0))
-            if name not in self._hosts and _closed(new, copies):
-                return f"trap: {copies} hosts of {domain} begin with copies"
+    def holder(self, url: str, *, listed: bool = False) -> str:
+        """The group that holds a URL back; empty where none does. `listed`: a page with news, of
+        another group, links to it."""
+        if "?" in url and self._same:
+            name = self._repeats(url)
+            if name:
+                return name
+        if not self._held:
+            return ""
+        for name in self._names(url):
+            if name in self._held:
+                listed = listed or self._listed.knows("listed", [url])
+                if not listed or self._groups[name].same >= _most(name, url):
+                    return name
         return ""
+
+    def passes(self, url: str) -> str:
+        """As `holder`, for a URL that is about to be asked for: one that is tried passes once."""
+        if url in self._trying:
+            self._trying.discard(url)
+            return ""
+        return self.holder(url)
+
+    def outside(self, url: str, page: Page) -> bool:
+        """Whether a page is of another group than a URL that it links to."""
+        own = narrow(page.url)
+        return not own or set(own).isdisjoint(narrow(url))
+
+    def hold(self, name: str, held: HeldLink) -> None:
+        """Let a link wait until its group is tried again."""
+        count = self._count(name)
+        if name not in self._held:
+            count.held, count.next = 1, self._pages + _FIRST_TRY
+        waiting = self._held.setdefault(name, OrderedDict())
+        if held.link.url in waiting:
+            if held.dropped:
+                waiting[held.link.url] = held
+            return
+        count.links += 1
+        if self._waiting < _WAITING:
+            waiting[held.link.url] = held
+            self._waiting += 1
+            self._due = min(self._due, count.next)
+
+    def release(self, *, over: bool) -> Sequence[HeldLink]:
+        """Links that may enter the frontier again. `over`: there are no others."""
+        ready, self._ready = self._ready, []
+        if not over and self._pages < self._due:
+            return ready
+        self._due = self._pages + _FIRST_TRY
+        for name, waiting in self._held.items():
+            if self._vain > 4 + self._pages // 30:
+                break
+            count = self._count(name)
+            if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
+                continue
+            count.tries += 1
+            count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
+            for turn in range(min(_EACH, len(waiting))):
+                _, held = waiting.popitem(last=bool(turn))
+                self._waiting -= 1
+                count.links -= 1
+                self._trying.add(held.link.url)
+                ready.append(held)
+        return ready
 
     # -- what it learns
 
-    def _look(self, page: Page) -> int | None:
-        """The page that this one is a near-duplicate of."""
-        name = host(page.url)
-        domain = registrable_domain(name)
-        original = self._original(page, domain)
-        copy = int(original is not None)
-        if original is not None:
-            _remember(self._copies, original, self._copies.get(original, 0) + 1)
-        for group in groups(page.url):
-            counts = self._groups.get(group) or [0, 0]
-            counts[copy] += 1
-            _remember(self._groups, group, counts)
-        if name not in self._hosts:
-            counts = self._domains.get(domain) or [0, 0]
-            counts[copy] += 1
-            _remember(self._domains, domain, counts)
-        counts = self._hosts.get(name) or [0, 0]
-        counts[copy] += 1
-        _remember(self._hosts, name, counts)
-        return original
+    def ended(self, page: Page, *, relevant: bool) -> None:
+        """Count a page that was judged. One without words says nothing of its groups."""
+        news = self._told.pop(page.url, None)
+        if news is None:
+            news = int(self._news(page))
+            _remember(self._told, page.url, news)
+        self._pages += 1
+        if page.text or page.title:
+            variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
+            weight = 1 if relevant and news != News.NOTHING else _RELEVANT
+            names = list(self._names(page.url))
+            if self._listed.knows("listed", [page.url]):
+                names.remove(_born(page.url))
+            for name in names:
+                self._add(name, page.url, news, weight, variant or news == News.NOTHING)
+        _remember(self._hosts, host(page.url), None)
 
-    def _original(self, page: Page, domain: str) -> int | None:
-        title = " ".join(masked(page.title))
-        about = zlib.crc32(f"{domain}\n{title}".encode())
-        hashes = self._hashes(page)
-        keys = [(about, band, part.tobytes()) for band, part in enumerate(_split(hashes))]
-        for key in keys:
-            known = self._bands.get(key)
-            if known is not None and np.mean(known.hashes == hashes) >= LIKE:
-                return known.number
-        self._add(_Fingerprint(self._next, about, hashes))
-        self._next += 1
-        return None
+    def failed(self, url: str) -> None:
+        """Count a URL with a query that brought an error, or led to a known page."""
+        if "?" in url:
+            for name in narrow(url):
+                self._add(name, url, News.NOTHING, _RELEVANT, same=True)
 
-    def _hashes(self, page: Page) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        words = " ".join(masked(page.text[:_CHARACTERS])[:_WORDS]).encode().split(b" ")
-        features = triples(words)
-        if len(words) < _LINKS:
-            # Pages of few words differ by their links, if at all.
-            links = page.links[:_LINKS]
-            features |= {group.encode() for link in links for group in groups(link.url)[:1]}
-            features.add(b" ".join(words))
-        return self._hasher.sketch(features)
+    def _add(self, name: str, url: str, news: int, weight: int, same: bool) -> None:
+        count = self._count(name)
+        count.pages += 1
+        if news == News.WORDS:
+            count.new += 1
+            count.run = count.same = 0
+            self._open(name, count)
+        elif news != _VOUCHED:
+            count.run += weight
+            count.same = count.same + weight if same else 0
+            if name in self._held:
+                self._vain += 1
+            elif count.run >= _most(name, url):
+                count.held, count.next = 1, self._pages + _FIRST_TRY
+                self._held[name] = OrderedDict()
+                self._due = min(self._due, count.next)
 
-    def _add(self, fingerprint: _Fingerprint) -> None:
-        self._fingerprints.append(fingerprint)
-        for key in fingerprint.bands():
-            self._bands[key] = fingerprint
-        if len(self._fingerprints) > _MOST_FINGERPRINTS:
-            oldest = self._fingerprints.popleft()
-            for key in oldest.bands():
-                if self._bands.get(key) is oldest:
-                    del self._bands[key]
+    def _open(self, name: str, count: _Count) -> None:
+        count.held = count.tries = count.links = 0
+        waiting = self._held.pop(name, None)
+        if waiting:
+            self._waiting -= len(waiting)
+            self._ready += waiting.values()
+
+    def _news(self, page: Page) -> News:
+        words = f"{page.title} {page.text}"
+        self._note_text(page.url, content(words))
+        return self._novelty.page(registrable_domain(host(page.url)), page.url, words)
+
+    def _note_text(self, url: str, text: int) -> None:
+        _, parts = parameters(url)
+        names = {part.partition("=")[0] for part in parts[:_QUERY]}
+        for name in sorted(names):
+            key = _key(without(url, frozenset((name,))))
+            before = self._texts.get(key)
+            if before is not None:
+                group = f"{host(url)}?{name}="
+                counts = self._same.get(group) or [0, 0]
+                counts[before != text] += 1
+                _remember(self._same, group, counts)
+                if group in self._held:
+                    self._vain += before == text
+                    if before != text:
+                        self._open(group, self._count(group))
+            else:
+                _remember(self._texts, key, text)
+        if _key(url) not in self._texts:
+            _remember(self._texts, _key(url), text)
+
+    def _repeats(self, url: str) -> str:
+        """The first parameter that does not matter, of a URL whose page without such was
+        fetched."""
+        names = {part.partition("=")[0] for part in parameters(url)[1]}
+        idle = []
+        for name in sorted(names):
+            same, others = self._same.get(f"{host(url)}?{name}=", (0, 0))
+            if same >= _SAME and not others:
+                idle.append(name)
+        if idle and _key(without(url, frozenset(idle))) in self._texts:
+            return f"{host(url)}?{idle[0]}="
+        return ""
+
+    def _names(self, url: str) -> Iterator[str]:
+        """All groups of a URL; the one of links that no page with news lists among them."""
+        for name, _ in groups(url):
+            yield name
+        yield _born(url)
+        name = host(url)
+        if name not in self._hosts and self._hosts:
+            yield f"hosts of {registrable_domain(name)}"
+
+    def _count(self, name: str) -> _Count:
+        count = self._groups.get(name)
+        if count is None:
+            count = _Count()
+        _remember(self._groups, name, count)
+        if len(self._groups) >= _REMEMBERED:
+            self._held = {name: held for name, held in self._held.items() if name in self._groups}
+        return count
 
     # -- saving
 
     def save(self) -> State:
-        fingerprints = self._fingerprints
-        tables = (self._groups, self._hosts, self._domains, self._from_copies)
         return {
-            "tables": [[[key, value] for key, value in table.items()] for table in tables],
-            "copies": [[page, copies] for page, copies in self._copies.items()],
-            "next": self._next,
-            "numbers": np.array(
-                [fingerprint.number for fingerprint in fingerprints], dtype=np.int64
-            ),
-            "about": np.array([fingerprint.about for fingerprint in fingerprints], dtype=np.int64),
-            "hashes": np.array(
-                [fingerprint.hashes for fingerprint in fingerprints], dtype=np.uint32
-            ),
+            "novelty": self._novelty.save(),
+            "listed": self._listed.save(),
+            "groups": [[name, *count.row()] for name, count in self._groups.items()],
+            "hosts": list(self._hosts),
+            "texts": np.array(list(self._texts.items()), dtype=np.uint64).reshape(-1, 2),
+            "same": [[name, *counts] for name, counts in self._same.items()],
+            "told": [[url, news] for url, news in self._told.items()],
+            "held": [
+                [name, [_held_row(held) for held in waiting.values()]]
+                for name, waiting in self._held.items()
+            ],
+            "ready": [_held_row(held) for held in self._ready],
+            "trying": sorted(self._trying),
+            "pages": self._pages,
+            "vain": self._vain,
+            "due": self._due,
         }
 
     def load(self, state: State) -> None:
-        tables = [OrderedDict(table) for table in state["tables"]]
-        self._groups, self._hosts, self._domains, self._from_copies = tables
-        self._copies = OrderedDict(state["copies"])
-        self._next = state["next"]
-        self._fingerprints, self._bands = deque(), {}
-        for number, about, hashes in zip(
-            state["numbers"].tolist(), state["about"].tolist(), state["hashes"], strict=True
-        ):
-            self._add(_Fingerprint(number, about, hashes))
+        self._novelty.load(state["novelty"])
+        self._listed.load(state["listed"])
+        self._groups = OrderedDict((name, _Count(*row)) for name, *row in state["groups"])
+        self._hosts = OrderedDict.fromkeys(state["hosts"])
+        self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
+        self._same = OrderedDict((name, counts) for name, *counts in state["same"])
+        self._told = OrderedDict(map(tuple, state["told"]))
+        self._held = {
+            name: OrderedDict((held.link.url, held) for held in map(_revive_held, rows))
+            for name, rows in state["held"]
+        }
+        self._waiting = sum(map(len, self._held.values()))
+        self._ready = list(map(_revive_held, state["ready"]))
+        self._trying = set(state["trying"])
+        self._pages, self._vain, self._due = state["pages"], state["vain"], state["due"]
+
+    def held_groups(self) -> list[Group]:
+        """The groups that hold links back, the largest first."""
+        found = [
+            Group(name, count.pages, count.new, count.links)
+            for name in self._held
+            if (count := self._groups.get(name)) is not None and count.links
+        ]
+        return sorted(found, key=lambda group: -group.links)
 
 
-def closed_groups(state: State) -> list[tuple[str, int, int]]:
-    """(group of URLs, or hosts of a domain; new pages; near-duplicates) that saved traps closed,
-    most near-duplicates first."""
-    groups, _, domains, _ = state["tables"]
-    closed = [(key, *counts) for key, counts in groups if _closed(*counts)]
-    closed += [(f"hosts of {key}", *counts) for key, counts in domains if _closed(*counts)]
-    return sorted(closed, key=lambda row: -row[2])
+_VOUCHED = -1
+"""News of a page without any whose links lead to something new: it counts neither way."""
 
 
-class _Fingerprint:
-    """The MinHash of one page."""
-
-    __slots__ = ("about", "hashes", "number")
-
-    def __init__(
-        self, number: int, about: int, hashes: np.ndarray[Any, np.dtype[np.uint32]]
-    ) -> None:
-        self.number = number
-        self.about = about
-        """Its domain and title, hashed."""
-        self.hashes = hashes
-
-    def bands(self) -> list[tuple[int, int, bytes]]:
-        return [(self.about, band, part.tobytes()) for band, part in enumerate(_split(self.hashes))]
+def _most(name: str, url: str) -> int:
+    """The run at which a group is held back."""
+    if name.endswith(("/*", "/**")) or "/**?" in name:
+        return WIDE * _RELEVANT
+    few = is_view(url) if "?" in name else "/**/" in name
+    return (VIEWS if few else SAMPLE) * _RELEVANT
 
 
-def _split(
-    hashes: np.ndarray[Any, np.dtype[np.uint32]],
-) -> list[np.ndarray[Any, np.dtype[np.uint32]]]:
-    size = _HASHES // _BANDS
-    return [hashes[start : start + size] for start in range(0, _HASHES, size)]
+def _born(url: str) -> str:
+    return f"{host(url)}: links of pages without news"
 
 
-def _closed(new: int, copies: int) -> bool:
-    return copies >= COPIES and copies > 2 * new
+def _key(url: str) -> int:
+    return int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "big")
+
+
+def _held_row(held: HeldLink) -> list[Any]:
+    url, anchor, kind = held.link
+    return [url, list(anchor), kind, *held[1:]]
+
+
+def _revive_held(row: Sequence[Any]) -> HeldLink:
+    url, (text, before, after, headings, *rest), kind, *place = row
+    return HeldLink(Link(url, Anchor(text, before, after, tuple(headings), *rest), kind), *place)
 
 
 def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:

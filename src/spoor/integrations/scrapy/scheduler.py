@@ -94,8 +94,10 @@ class Scheduler(BaseScheduler):
             per_host=settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"),
             attempts=ENDLESS,
             max_hops=ENDLESS,
+            link_filter=components.link_filter,
         )
         self.crawl = self._orderer.crawl
+        self._filter = components.link_filter
         self._name = components.name
         self._joiner = Joiner()
         self._folder = job_dir(settings)
@@ -165,8 +167,12 @@ class Scheduler(BaseScheduler):
         if flight is not None and FOUND_ON not in request.meta and not self._is_scraped(flight):
             return self._requeue(flight, request)
         request.meta.pop(VISIT, None)
+        from_page = FOUND_ON in request.meta
         parent = self._flights.get(request.meta.pop(FOUND_ON, None))
         url = self._url_of(request)
+        if from_page and url is not None and (why := self._filter.left_out_by(url)):
+            self._inc(f"left_out/{why}")
+            return self._drop(request)
         if parent is not None and url is not None:
             parent.links.append((url, str(request.meta.get("link_text", ""))))
         if not request.dont_filter and self._dupefilter.request_seen(request):

@@ -1,0 +1,115 @@
+"""Links that do something: log out, edit, delete, put into a basket. Told by the shape of the URL.
+
+They are left alone unless they are asked for. Links that only show what is known in another order
+(sorted, filtered, a calendar's month) are no actions: they are tried, and the guard against traps
+(`spoor.web.traps`) holds them back sooner than others if they bring nothing new.
+
+A shape is a parameter with its value, or the last segment of a path that is written in lower case
+and is no file of a document, three levels below its host at most: an article may well be called
+`Edit`, a page `delete.html`, and a method of a documented class `logout`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import unquote
+
+PARAMETERS: Mapping[str, str] = {
+    "edit": r"(action|do|mode|op|cmd|task)=(edit|submit|create|new|add|newtopic|newpage|move|rename"
+    r"|upload|protect|unprotect|rollback|revert|restore|purge|markpatrolled|editsection|raw_edit)"
+    r"|veaction=edit(source)?|redlink=1|preload=.*",
+    "delete": r"(action|do|mode|op|cmd|task)=(delete|remove|destroy|trash|untrash|hide|unpublish)"
+    r"|(delete|remove)(_?(item|id|comment|post|entry))?=.*",
+    "log in or out": r"(action|do|mode|op|cmd|task)=(log_?in|log_?out|sign_?in|sign_?out|register"
+    r"|lostpassword|sendpassword|profile)|log_?out(=.*)?|wp_?logout=.*",
+    "basket": r"(add|remove|update)[-_]to[-_](cart|basket|wishlist|compare)(=.*)?|add[-_]item=.*"
+    r"|remove_item=.*|undo_item=.*|(action|do|cmd)=(add_?to_?cart|buy_?now|add_?product|checkout)"
+    r"|add_to_wishlist=.*|buy=.*",
+    "vote or report": r"(action|do|mode|op|cmd|task)=(vote|like|unlike|upvote|downvote|rate|report"
+    r"|flag|follow|unfollow|watch|unwatch|subscribe|unsubscribe|bookmark|favou?rite|share|thank)"
+    r"|(vote|like|upvote|unsubscribe)=.*",
+    "reply": r"replytocom=.*|(action|mode|do)=(reply|quote|post|compose|newthread|newreply)",
+}
+"""Rule → a regular expression that one whole parameter (`name=value`, lower-case) fits."""
+
+SEGMENTS: Mapping[str, str] = {
+    "edit": "edit bearbeiten modifier editar modifica modificar redigera rediger edytuj bewerken "
+    "upravit szerkesztes muokkaa duzenle править редактировать 編集 编辑 編輯 편집",
+    "delete": "delete destroy loeschen löschen supprimer eliminar borrar elimina excluir apagar "
+    "verwijderen usun usuń slett smazat poista удалить 削除 删除 刪除 삭제",
+    "log in or out": "logout log-out log_out signout sign-out sign_out logoff log-off login log-in "
+    "log_in signin sign-in sign_in abmelden anmelden ausloggen einloggen deconnexion déconnexion "
+    "connexion se-connecter cerrar-sesion iniciar-sesion esci accedi disconnetti sair entrar "
+    "uitloggen inloggen afmelden logga-ut logga-in logg-ut logg-inn log-ud log-ind wyloguj zaloguj "
+    "odhlasit prihlasit kijelentkezes bejelentkezes kirjaudu-ulos kirjaudu cikis giris çıkış выход "
+    "войти вход ログアウト ログイン 登出 登录 退出 로그아웃 로그인",
+    "basket": "add-to-cart add_to_cart addtocart add-to-basket addtobasket add-to-wishlist "
+    "in-den-warenkorb zum-warenkorb ajouter-au-panier anadir-al-carrito aggiungi-al-carrello "
+    "adicionar-ao-carrinho in-winkelwagen dodaj-do-koszyka lagg-i-varukorg checkout カートに入れる "
+    "加入购物车 장바구니",
+    "vote or report": "upvote downvote unvote unfollow unsubscribe abbestellen desabonner "
+    "cancelar-suscripcion",
+}
+"""Rule → last segments of paths, in several languages."""
+
+_PARAMETER = {rule: re.compile(shapes) for rule, shapes in PARAMETERS.items()}
+_SEGMENT = {word: rule for rule, words in SEGMENTS.items() for word in words.split()}
+_DEEP = 3
+"""Segments before the last from which on a path says too little."""
+_SCRIPT = re.compile(r"\.(php|asp|aspx|jsp|jspx|do|action|cgi|pl|cfm)$")
+_SPECIAL = re.compile(
+    r"(?:^|[/=])(?:special|spezial|spécial|especial|speciale|speciaal|служебная|特別|特殊|특수):"
+    r"(userlog(?:in|out)|createaccount|(?:whatlinkshere|recentchangeslinked|movepage|delete|"
+    r"emailuser|userrights|thanks|editpage|upload|preferences|watchlist|undelete)(?:/|$))"
+)
+"""Pages of a wiki that do something: `Special:UserLogout`."""
+_VIEW = re.compile(
+    r"(sort|sort_?by|order|order_?by|dir|direction|filter|filters|facet|facets|refine|refinement|fq"
+    r"|view|display|limit|per_?page|page_?size|layout|month|year|week|day|date|ical|calendar"
+    r"|tribe-bar-date|color|colour|size|brand|price|min_?price|max_?price|rating|tags?)(\[.*)?"
+    r"|(f|filter|facet|refine|attr|pf|pa|s)[\[_].*|c|o"
+)
+"""Names of parameters that sort, filter or page through time."""
+
+
+@lru_cache(maxsize=16_384)
+def action(url: str) -> str:
+    """What following a canonical URL does, as one of the rules; empty for most, which show a
+    page."""
+    path, _, query = url.partition("://")[2].partition("?")
+    if query:
+        for part in query.lower().split("&"):
+            for rule, shape in _PARAMETER.items():
+                if shape.fullmatch(part):
+                    return rule
+    plain = unquote(path + "?" + query) if "%" in url else path + "?" + query
+    if ":" in plain and (special := _SPECIAL.search(plain.partition("/")[2].lower())):
+        return "log in or out" if "log" in special[1] or "account" in special[1] else "edit"
+    last = plain.partition("?")[0].rstrip("/").rpartition("/")
+    if not last[1]:
+        return ""
+    segment = last[2]
+    if last[0].count("/") >= _DEEP:
+        return ""
+    if script := _SCRIPT.search(segment.lower()):
+        return _SEGMENT.get(segment[: script.start()].lower().removeprefix("wp-"), "")
+    return _SEGMENT.get(segment, "")
+
+
+@lru_cache(maxsize=16_384)
+def is_view(url: str) -> bool:
+    """Whether the parameters of a URL sort, filter or page through time."""
+    query = url.partition("?")[2].lower()
+    names = [unquote(part.partition("=")[0]) for part in query.split("&") if part]
+    return any(map(_VIEW.fullmatch, names))
+
+
+def verb(url: str) -> str:
+    """The last segment of a URL's path where it is a word of SEGMENTS, deep below its host: what
+    that does is told by a sample of such pages only."""
+    path = url.partition("://")[2].partition("?")[0].rstrip("/")
+    segment = path.rpartition("/")[2]
+    segment = unquote(segment) if "%" in segment else segment
+    return segment if segment in _SEGMENT else ""

@@ -1,0 +1,187 @@
+"""What a page brings that no page before it brought: words in a new order, and new links.
+
+A page is read as the triples of its words. One that replaces or adds a word has three new triples
+in a row; one that only puts known parts together in a new order (lists by price, by tag, by facet)
+has two at each seam. So three in a row are news, and what is masked first is none: numbers, months
+and the words of the page's own URL, which calendars, counters and error pages repeat.
+
+What was seen is kept in two bit arrays that take turns: what is seen again stays, the rest is
+forgotten after some 400,000 triples. Wrongly taken for known is 1 triple in 20 at most.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from enum import IntEnum
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.types import State
+
+_BITS = 22
+_FULL = 0.18
+"""Share of set bits at which the older array is dropped."""
+_CHARACTERS = 24_000
+"""Of a text that are read."""
+_MEMO = 65_536
+"""Words whose hashes are cached."""
+
+_NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
+"""Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each
+letter of it, which would take quadratic time."""
+_MONTHS = frozenset(
+    """january february march april may june july august september october november december jan feb
+    mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday
+    sunday mon tue wed thu fri sat sun #st #nd #rd #th""".split()
+)
+_MARKS = ".,:;()[]'\"!?“”‘’«»"
+
+Hashes = NDArray[np.uint64]
+
+
+class News(IntEnum):
+    """What a page brought."""
+
+    NOTHING = 0
+    """Not even new numbers."""
+    NUMBERS = 1
+    """New numbers, dates or words of its own URL, and nothing else."""
+    WORDS = 2
+    """New words, or known words in a new order."""
+
+
+def masked(text: str) -> list[str]:
+    """Words, with the numbers and months that calendars count with left out of account."""
+    return [_masked(word) for word in text.lower().split()]
+
+
+def without_numbers(text: str) -> str:
+    """A text with its numbers masked."""
+    return _NUMBER.sub("#", text)
+
+
+def _masked(word: str) -> str:
+    word = _NUMBER.sub("#", word)
+    return "#" if word.strip(_MARKS) in _MONTHS or "/" in word else word
+
+
+class _Words(dict[str, int]):
+    """Word → its hash, and below it that of the masked word."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MEMO:
+            self.clear()
+        plain = word.lower().strip(_MARKS)
+        both = zlib.crc32(plain.encode("utf-8", "surrogatepass")) << 32
+        both |= zlib.crc32(_masked(plain).strip(_MARKS).encode("utf-8", "surrogatepass"))
+        self[word] = both
+        return both
+
+
+class Novelty:
+    """What was seen so far. O(words) for a page, O(links) for its links."""
+
+    def __init__(self) -> None:
+        self._now: NDArray[np.uint8] = np.zeros(1 << (_BITS - 3), np.uint8)
+        self._before = self._now.copy()
+        self._set = 0
+        """Bits of `_now` that are set, about."""
+        self._words = _Words()
+
+    def page(self, domain: str, url: str, words: str) -> News:
+        """Take in the words of a page, and say what is new in them among the pages of a domain."""
+        memo = self._words
+        tokens = words[:_CHARACTERS].split()
+        both = np.fromiter(map(memo.__getitem__, tokens), np.uint64, len(tokens))
+        plain, bare = both >> np.uint64(32), both & np.uint64(0xFFFFFFFF)
+        bare = np.where(np.isin(bare, self._own(url)), np.uint64(1), bare)
+        salt = zlib.crc32(domain.encode())
+        numbers = _three_in_a_row(self._add(_triples(plain, 2 * salt)))
+        words_too = _three_in_a_row(self._add(_triples(bare, 2 * salt + 1)))
+        return News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING
+
+    def add(self, kind: str, texts: Sequence[str]) -> None:
+        """Take in texts, apart from those of other kinds."""
+        self._add(_hashed(kind, texts))
+
+    def knows(self, kind: str, texts: Sequence[str]) -> bool:
+        """Whether `add` took in all of these; wrongly so for 1 in 20 at most."""
+        now, before = self._known(_hashed(kind, texts))
+        return bool((now | before).all())
+
+    def _own(self, url: str) -> Hashes:
+        """Hashes of the words of a URL, however a page spells them."""
+        path = unquote(url.partition("://")[2].partition("/")[2]).lower()[:512]
+        parts = {part for part in re.split(r"[/?&=]", path) if part}
+        parts |= {word for part in parts for word in re.split(r"[\W_]+", part) if word}
+        # `#` is the mask of numbers.
+        return np.array([self._words[part] & 0xFFFFFFFF for part in sorted(parts)], np.uint64)
+
+    def _known(self, hashes: Hashes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether each is in the younger array, and in the older."""
+        places, bits = self._places(hashes)
+        first, second = (self._now[places] & bits) != 0
+        now: NDArray[np.bool_] = first & second
+        first, second = (self._before[places] & bits) != 0
+        before: NDArray[np.bool_] = first & second
+        return now, before
+
+    @staticmethod
+    def _places(hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        mask = np.uint64((1 << _BITS) - 1)
+        at = np.stack([hashes & mask, (hashes >> np.uint64(_BITS)) & mask]).astype(np.int64)
+        return at >> 3, np.left_shift(np.uint8(1), (at & 7).astype(np.uint8))
+
+    def _add(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Take in; which were new."""
+        now, before = self._known(hashes)
+        fresh = hashes[~now]
+        if len(fresh):
+            if self._set > _FULL * (1 << _BITS):
+                self._before, self._now, self._set = self._now, np.zeros_like(self._now), 0
+                fresh = hashes
+            places, bits = self._places(fresh)
+            np.bitwise_or.at(self._now, places.ravel(), bits.ravel())
+            self._set += 2 * len(fresh)
+        return ~(now | before)
+
+    def save(self) -> State:
+        return {"now": self._now, "before": self._before, "set": self._set}
+
+    def load(self, state: State) -> None:
+        self._now, self._before = state["now"].copy(), state["before"].copy()
+        self._set = state["set"]
+
+
+def _hashed(kind: str, texts: Sequence[str]) -> Hashes:
+    salt = zlib.crc32(kind.encode())
+    crc = zlib.crc32
+    hashes = [crc(text.encode("utf-8", "surrogatepass"), salt) for text in texts]
+    return _mixed(np.array(hashes, np.uint64) + np.uint64(salt << 32))
+
+
+def _triples(words: Hashes, salt: int) -> Hashes:
+    """Of words with two marks before the first and behind the last, so that one word has three."""
+    ends = np.array([2, 3], np.uint64)
+    every = np.concatenate([ends, words, ends + np.uint64(2)])
+    a, b, c = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(salt)
+    return _mixed((every[:-2] * a + every[1:-1]) * b + every[2:] * a + c)
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
+    return hashes ^ (hashes >> np.uint64(32))
+
+
+def _three_in_a_row(new: NDArray[np.bool_]) -> bool:
+    return bool((new[:-2] & new[1:-1] & new[2:]).any())
+
+
+def content(words: str) -> int:
+    """A number for a text: the same for the same text."""
+    data = words.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data) << 24 | (len(data) & 0xFFFFFF)

@@ -1,0 +1,91 @@
+"""What URLs look like: odd ones, and the groups of those that look alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from spoor.web.actions import verb
+from spoor.web.novelty import without_numbers
+
+MAX_URL = 2_000
+MAX_SEGMENTS = 20
+MAX_PARAMETERS = 12
+MAX_SAME_PARAMETER = 4
+MAX_SAME_SEGMENT = 4
+
+_MEMO = 16_384
+"""URLs whose verdict is cached: navigation repeats the same ones on every page."""
+_REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
+
+
+@lru_cache(maxsize=_MEMO)
+def oddity(url: str) -> str:
+    """What is odd in the URL's own look; empty where nothing is."""
+    if len(url) > MAX_URL:
+        return f"its URL is longer than {MAX_URL} characters"
+    path, _, query = url.partition("://")[2].partition("?")
+    segments = [part for part in path.split("/")[1:] if part]
+    if len(segments) > MAX_SEGMENTS:
+        return f"its path has more than {MAX_SEGMENTS} segments"
+    if len(segments) >= 3:
+        words = [part for part in segments if not part.isdigit()]
+        if len(words) - len(set(words)) >= MAX_SAME_SEGMENT - 1:
+            most = max(map(words.count, set(words)))
+            if most >= MAX_SAME_SEGMENT:
+                return f"a segment of its path stands there {most} times"
+        if _REPEATED.search("/" + "/".join(words)):
+            return "segments of its path repeat"
+    if query:
+        names = [part.partition("=")[0] for part in query.split("&") if part]
+        if len(names) > MAX_PARAMETERS:
+            return f"it has more than {MAX_PARAMETERS} parameters"
+        if len(names) > MAX_SAME_PARAMETER:
+            most = max(map(names.count, set(names)))
+            if most > MAX_SAME_PARAMETER:
+                return f"it has one parameter {most} times"
+    return ""
+
+
+@lru_cache(maxsize=_MEMO)
+def groups(url: str) -> Sequence[tuple[str, bool]]:
+    """The groups that a URL is of, the narrowest first, and whether each is narrow: its path and
+    names of parameters, numbers masked; its path with any query; these parameters anywhere on its
+    host; its folder; all below its first folder."""
+    path, _, query = url.partition("://")[2].partition("?")
+    name, _, path = path.partition("/")
+    shape = without_numbers(path)
+    keys: list[tuple[str, bool]] = []
+    names = "&".join(sorted({part.partition("=")[0] for part in query.split("&") if part}))
+    if query or shape != path:
+        keys.append((f"{name}/{shape}?{names}" if query else f"{name}/{shape}", True))
+    if query:
+        keys.append((f"{name}/{shape}?*", True))
+        keys.append((f"{name}/**?{names}", False))
+    if word := verb(url):
+        keys.append((f"{name}/**/{word}", True))
+    folder = shape.rpartition("/")[0]
+    keys.append((f"{name}/{folder}/*" if folder else f"{name}/*", False))
+    if "/" in folder:
+        keys.append((f"{name}/{folder.partition('/')[0]}/**", False))
+    return tuple(keys)
+
+
+@lru_cache(maxsize=_MEMO)
+def narrow(url: str) -> Sequence[str]:
+    """The narrow groups of a URL."""
+    return tuple(name for name, is_narrow in groups(url) if is_narrow)
+
+
+def parameters(url: str) -> tuple[str, Sequence[str]]:
+    """A URL without its query, and the parts of its query."""
+    path, _, query = url.partition("?")
+    return path, [part for part in query.split("&") if part]
+
+
+def without(url: str, names: frozenset[str]) -> str:
+    """A URL without these parameters."""
+    path, parts = parameters(url)
+    kept = [part for part in parts if part.partition("=")[0] not in names]
+    return f"{path}?{'&'.join(kept)}" if kept else path

@@ -1,0 +1,170 @@
+"""Where a crawl may go: scopes, patterns, links that do something."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from spoor.errors import InputError
+from spoor.learn.state import pack, unpack
+from spoor.setting import SCOPES
+from spoor.types import Anchor, Link, Page
+from spoor.web.actions import action
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
+from spoor.web.traps import Traps
+from spoor.web.url_patterns import UrlPatterns
+
+SEED = "https://www.a.example/docs/en/index.html"
+URLS = {
+    "page": "http://www.a.example/docs/en/index.html",
+    "directory": "https://a.example/docs/en/api/x.html?y=1",
+    "host": "https://a.example/about",
+    "domain": "https://files.a.example/about",
+    "anywhere": "https://b.example/docs/en/",
+}
+"""The narrowest scope that holds each, beside `list`."""
+
+
+@pytest.mark.parametrize("scope", [name for name in SCOPES if name != "list"])
+def test_each_scope_holds_what_narrower_ones_hold(scope: str) -> None:
+    order = list(URLS)
+    within = Scope.of([SEED], scope)
+    for narrowest, url in URLS.items():
+        held = order.index(narrowest) <= order.index(scope)
+        assert (url in within) == held
+        assert within.why_not(url) == ("" if held else f"--scope {scope}")
+    assert SEED in within
+    within.seed(["https://b.example/docs/en/"])
+    assert "https://b.example/docs/en/" in within
+
+
+def test_a_folder_is_no_prefix_and_a_list_needs_one() -> None:
+    within = Scope.of([SEED], "directory")
+    assert "https://a.example/docs/english/x" not in within
+    assert "https://a.example/docs/en" not in within
+    assert "https://a.example/" in Scope.of(["https://a.example/x"], "directory")
+    with pytest.raises(InputError, match="--include"):
+        Scope.of([SEED], "list")
+    listed = Scope.of([SEED], "list", include=["b.example/*", "*.pdf"])
+    assert "http://b.example/x" in listed
+    assert "https://c.example/x.pdf" in listed
+    assert listed.why_not("https://www.a.example/docs/") == "--include"
+    assert SEED in listed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fits_not"),
+    [
+        ("*.pdf", "https://a.example/x.pdf", "https://a.example/x.pdf?y"),
+        ("a.example/docs/*", "http://a.example/docs/", "http://b.a.example/docs/"),
+        ("/docs/*", "http://a.example/docs/x/y", "http://a.example/en/docs/x"),
+        ("https://*", "https://a.example/", "http://a.example/"),
+        ("*/zürich", "http://a.example/z%C3%BCrich", "http://a.example/zurich"),
+        ("re:[?&]lang=(de|fr)$", "http://a.example/?lang=de", "http://a.example/?lang=den"),
+        ("re:^http://a", "http://a.example/", "https://a.example/"),
+    ],
+)
+def test_patterns(pattern: str, fits: str, fits_not: str) -> None:
+    patterns = UrlPatterns([pattern])
+    assert patterns.fitting(fits, undecided=False) == pattern
+    assert patterns.fitting(fits_not, undecided=True) == ""
+
+
+def test_a_pattern_that_backtracks_for_ever_costs_little_and_lets_nothing_through() -> None:
+    within = Scope(exclude=["re:^http://a.example/(a|aa)+$"])
+    began = time.thread_time()
+    for at in range(200):
+        assert f"http://a.example/{'a' * 60}{at}b" not in within
+    assert time.thread_time() - began < 4
+    assert "http://b.example/" in within
+    assert "http://a.example/b" in within
+    with pytest.raises(InputError, match=r"bad regular expression 're:\('"):
+        Scope(include=["re:("])
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/index.php?title=Kiln&action=edit", "edit"),
+        ("/index.php?title=Kiln&veaction=edit&section=2", "edit"),
+        ("/wiki/Kiln?do=login", "log in or out"),
+        ("/wiki/Special:UserLogin", "log in or out"),
+        ("/w/index.php?title=Spezial%3AUserLogin", "log in or out"),
+        ("/abmelden", "log in or out"),
+        ("/de/konto/abmelden", "log in or out"),
+        ("/%E3%83%AD%E3%82%B0%E3%82%A2%E3%82%A6%E3%83%88", "log in or out"),
+        ("/wp-login.php?redirect_to=x", "log in or out"),
+        ("/shop/bowl?add-to-cart=17", "basket"),
+        ("/post/4?replytocom=8", "reply"),
+        ("/posts/4/delete", "delete"),
+        ("/topic.php?vote=1", "vote or report"),
+        ("/docs/sql-delete.html", ""),
+        ("/docs/en/api/Session/logout", ""),
+        ("/wiki/Edit", ""),
+        ("/sort.html", ""),
+        ("/?order=price", ""),
+        ("/login/guide.html", ""),
+        ("/", ""),
+    ],
+)
+def test_links_that_do_something(path: str, rule: str) -> None:
+    assert action(f"http://a.example{path}") == rule
+
+
+def links(*urls: str, kind: str = "a") -> Page:
+    found = [Link(url, Anchor(position=at), kind) for at, url in enumerate(urls)]
+    return Page("http://a.example/", title="T", text="words", links=found)
+
+
+def test_what_is_left_out_is_counted_once_by_rule_and_can_be_asked_for() -> None:
+    urls = [
+        "http://a.example/logout",
+        "http://a.example/x?action=edit",
+        "http://b.example/",
+        "http://a.example/x.zip",
+        "http://a.example/x",
+        f"http://a.example{'/in' * 9}",
+    ]
+    within = CrawlFilter(Scope.of(["http://a.example/"], "host", exclude=["*.zip"]), traps=Traps())
+    for _ in range(2):
+        assert [link.url for link in within.admit(links(*urls), 1)] == ["http://a.example/x"]
+    assert within.skip(1, "http://b.example/") == "--scope host", "a redirect obeys it, too"
+    rules = {
+        "it does something: log in or out": 1,
+        "it does something: edit": 1,
+        "--scope host": 1,
+        "--exclude *.zip": 1,
+        "a segment of its path stands there 9 times": 1,
+    }
+    assert within.left_out().rules == rules
+    again = CrawlFilter(Scope.of((), "host", exclude=["*.zip"]), traps=Traps())
+    again.load(unpack(pack(within.save())))
+    assert again.left_out().rules == rules
+    assert again.explained("http://a.example/logout") == "it does something: log in or out"
+    assert "http://a.example/y" in again.scope, "the seeds come back with the state"
+    free = CrawlFilter(Scope.of(["http://a.example/"], "anywhere"), actions=True)
+    assert len(free.admit(links(*urls), 1)) == len(urls)
+
+
+def test_kinds_of_links_obey_and_a_sitemap_may_lie_above_the_folder() -> None:
+    within = CrawlFilter(Scope.of(["http://a.example/docs/"], "directory"))
+    for kind in ("refresh", "canonical", "frame", "listed"):
+        assert not within.admit(links("http://a.example/other", kind=kind), 1)
+    (sitemap,) = within.admit(links("http://a.example/sitemap.xml", kind="sitemap"), 1)
+    assert within.skip(1, sitemap.url) == ""
+    assert not within.admit(links("http://b.example/sitemap.xml", kind="sitemap"), 1)
+
+
+def test_a_host_is_left_once_enough_was_found_there() -> None:
+    from spoor.types import Choice, Fetched, Judgement, Outcome
+
+    within = CrawlFilter(Scope(), found_per_host=2)
+    for at, relevant in enumerate([True, False, True]):
+        url = f"http://a.example/{at}"
+        assert within.skip(at, url) == ""
+        judged = Judgement(1.0, relevant, 1.0)
+        within.ended(Outcome(Choice(at), Fetched(at, Page(url)), judged, 1.0))
+    assert within.skip(9, "http://a.example/9") == "a.example has had its 2 found"
+    assert within.skip(10, "http://b.example/9") == ""
