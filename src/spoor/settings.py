@@ -150,6 +150,12 @@ class Settings:
     pages: int | None = setting(
         1000, BUDGET, "Budget of pages.", ge=1, none=0, commands=SCRAPY, in_scrapy=None
     )
+    max_time: float = setting(
+        0.0, BUDGET, "End after so long, earlier parts of the run counted; 0: no limit.", time="0s"
+    )
+    max_bytes: int = setting(
+        0, BUDGET, "End after so many bytes of documents, decompressed; 0: no limit.", ge=0
+    )
     found: int | None = setting(None, BUDGET, "End with so many found.", ge=1, none=0)
     floor: float = setting(
         0.0, BUDGET, "End when the last pages' harvest rate falls below it.", ge=0, le=1
@@ -447,6 +453,8 @@ class Settings:
         """Raises InputError where a run was begun with other settings, those of the file in its
         folder."""
         for name, then, now in self.changed(begun):
+            if name == "seeds" and self.command == "crawl" and set(then) <= set(now):
+                continue  # further seeds are entered
             if name == "files" and then:
                 names = ", ".join(file for file in then if then[file] != now.get(file))
                 raise InputError(

@@ -278,6 +278,7 @@ def test_a_held_link_is_asked_for_in_the_end_and_a_catalogue_is_fetched_whole() 
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40), st.integers(0, 40))
+@settings(max_examples=20)
 def test_a_saved_guard_goes_on_the_same(steps: list[tuple[int, int]], cut: int) -> None:
     def one(link_filter: CrawlFilter, at: int, text: int) -> tuple[list[str], str]:
         url = f"http://h{at % 3}.a.example/d/{at}"

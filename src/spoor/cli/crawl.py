@@ -14,7 +14,10 @@ from spoor.cli.options import AsJson, takes_settings
 from spoor.display import printable, shown
 from spoor.runs import files
 from spoor.settings import Settings
-from spoor.types import Deferred, Fetch, LeftOut, Outcome
+from spoor.types import Deferred, Failed, Fetch, LeftOut, Outcome
+
+NOTHING_CAME = 3
+"""Exit code of a run none of whose seeds brought a page."""
 
 if TYPE_CHECKING:
     from spoor.judges.advice import Advice
@@ -40,8 +43,10 @@ def crawl(
     split = bool(settings.shards or settings.cluster)
     with files.run_folder(out) as path:
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
-    if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
+    if summary["stopped_because"] in ("interrupted", "aborted"):
         raise typer.Exit(1)
+    if not summary["fetched"]:
+        raise typer.Exit(NOTHING_CAME if summary["last_failure"] else 1)
 
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
@@ -80,8 +85,12 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         # Standard output is for the JSON; a terminal still shows the progress.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
 
+        seeds = frozenset(settings.seeds)
+
         def on_step(fetch: Fetch, step: Outcome | Deferred) -> None:
             shown.step(fetch, step)
+            if fetch.url in seeds and (line := failed_line(fetch, step, run.now())):
+                shown.say(line)
             if exporting and (download := Download.of(fetch, step)) is not None:
                 for exporter in exporting:
                     exporter.add(download)
@@ -102,6 +111,18 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
     write_report(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))
     return summary
+
+
+def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
+    """Why a seed did not come, and whether it is tried again; empty where it came, or led on."""
+    if isinstance(step, Outcome):
+        from spoor.http.failures import in_words
+
+        reply = step.reply
+        return f"{fetch.url}: {in_words(reply)}" if isinstance(reply, Failed) else ""
+    if step.reason.startswith("redirect"):
+        return ""
+    return f"{fetch.url}: {step.reason}; tried again in {max(0.0, step.until - now):.0f} s"
 
 
 def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
@@ -150,12 +171,18 @@ def advice_of(path: Path, settings: Settings) -> Advice:
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:
-    """The summary of a crawl for a person."""
+    """The summary of a crawl for a person; one line where nothing came."""
+    why = summary["last_failure"]
+    interrupted = summary["stopped_because"] in ("interrupted", "aborted")
+    if why and not summary["fetched"] and not interrupted:
+        return (
+            f"no seed brought a page: {shown(why)}; give the same command again once that is mended"
+        )
     from spoor.judges.advice import answers_in_words
     from spoor.views.explain import left_out_lines
 
     left = summary["estimate"]["words"] if summary.get("estimate") else []
-    lost = [f"  nothing came: {shown(summary['last_failure'])}"] if not summary["fetched"] else []
+    lost = []
     if summary["judge"]:
         lost.append(f"  judge    {answers_in_words(summary['judge'])}")
     if summary["policy_fault"]:

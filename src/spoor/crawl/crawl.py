@@ -138,6 +138,18 @@ class Crawl:
             self._call("observe", self.policy.observe, seen)
         return sum(seen.first)
 
+    def reopen_seeds(self, urls: Iterable[str]) -> None:
+        """Open seeds again, where no page ever came and nothing is left to ask for: what failed
+        may be mended."""
+        if self.counts.pages or self._flights or self.frontier.open_count:
+            return
+        for url in urls:
+            if (link := self.frontier.find(url)) is not None:
+                self.frontier.reopen(link)
+                seen = self.frontier.add([Link(url, Anchor(), "seed")], NO_PARENT, 0.0, 0)
+                seen.first = [True] * len(seen)
+                self._call("observe", self.policy.observe, seen)
+
     def next(self, now: float) -> NextStep:
         """The next step. `now`: seconds of any clock that never goes back."""
         skipped = 0

@@ -234,7 +234,7 @@ class HttpDriver:
                     self._queues,
                     self._fetcher,
                     self._hosts,
-                    Scope.of(settings.seeds, settings.scope).__contains__,
+                    scope_of_parts(settings).__contains__,
                     self._wall,
                 ).load
             )
@@ -473,6 +473,14 @@ class HttpDriver:
         self._announced.add(origin)
         named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
+
+
+def scope_of_parts(settings: Settings) -> Scope:
+    """Where the parts of a rendered page may come from: a page may be alone in scope, but its
+    scripts and styles lie beside it."""
+    wider = {"page": "host", "directory": "host", "list": "anywhere"}
+    scope = wider.get(settings.scope, settings.scope)
+    return Scope.of(settings.seeds, scope, exclude=settings.exclude)
 
 
 def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:

@@ -44,7 +44,7 @@ from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Outcome, State
+from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
@@ -101,6 +101,8 @@ class LiveCrawl:
         self.crawl = engine
         self._began = time.monotonic()
         self._pages_before = 0
+        self._seconds_before, self._bytes = folder.used()
+        """Seconds that the run went on in processes before, and bytes of its documents."""
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
@@ -149,6 +151,8 @@ class LiveCrawl:
         # The crawl's clock never goes back, even where the machine's does.
         self.now = CrawlClock(self.journal.last)
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
+        if self.folder.added_seeds:
+            self.journal.call("seed", self.now(), self.folder.added_seeds)
         self._pages_before = self.crawl.counts.pages
 
     def _configure(self, settings: Settings) -> None:
@@ -197,6 +201,7 @@ class LiveCrawl:
         if changeable != self._settings.to_dict(fixed=False):
             self._configure(Settings.from_dict(changeable))
         self.crawl.reissue(now)
+        self.crawl.reopen_seeds(self.folder.settings.seeds)
         frontier = self.crawl.frontier
         assert isinstance(frontier, HostClocks)
         for host, *_ in frontier.hosts():
@@ -259,6 +264,10 @@ class LiveCrawl:
         stop_on_signals(driver, self.on_interrupt)
         self.folder.note("stopped", "")
         listening = asyncio.create_task(self._listen(driver))
+        most = self._rule.settings.max_time
+        if not self._stop_if_used() and most:
+            loop = asyncio.get_running_loop()
+            loop.call_later(most - self._seconds(), lambda: self._stop_if_used(most))
         self.loop_watch.start()
         try:
             reason = (await driver.run()).reason
@@ -304,6 +313,9 @@ class LiveCrawl:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
         self.folder.step(fetch, step, path, time.time())
         self._steps.append((fetch, step))
+        if isinstance(step, Outcome) and isinstance(step.reply, Fetched):
+            self._bytes += step.reply.size
+            self._stop_if_used()
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
             self._harvest.add(step.judgement.relevant)
@@ -318,8 +330,22 @@ class LiveCrawl:
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self._failure = f"{shown(fetch.url)}: {shown(failures.in_words(step.reply))}"
 
+    def _seconds(self) -> float:
+        """For which the run went on, in all its processes."""
+        return self._seconds_before + time.monotonic() - self._began
+
+    def _stop_if_used(self, seconds: float = 0.0) -> bool:
+        """Stop where the budget of time or bytes is used."""
+        reason = self._rule.used(max(seconds, self._seconds()), self._bytes)
+        if reason is not None and not self._rule_applied and self._driver is not None:
+            self._rule_applied = True
+            self._driver.stop(reason)
+        return reason is not None
+
     def commit(self) -> None:
         """Make all that was done durable."""
+        if self._rule.settings.max_time:
+            self.folder.note("seconds", f"{self._seconds():.3f}")
         now = time.monotonic()
         # A young run has more to show, and less to save.
         least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))

@@ -24,6 +24,14 @@ class StopRule:
         """Whether it goes by an estimate."""
         return bool(self.settings.saturation or self.settings.least)
 
+    def used(self, seconds: float, size: int) -> str | None:
+        """Why to stop now, with so many seconds and bytes of documents used; or None."""
+        if self.settings.max_bytes and size >= self.settings.max_bytes:
+            return f"budget of {self.settings.max_bytes} bytes reached"
+        if self.settings.max_time and seconds >= self.settings.max_time:
+            return f"time is over: {self.settings.max_time:g} s"
+        return None
+
     def reason(
         self, found: int, recent: Sequence[bool], estimate: Estimate | None = None
     ) -> str | None:

@@ -175,6 +175,8 @@ def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:
 def _make_crawl(
     settings: Settings, judge: Judge, subject: TopicFile | None, outbox: Outbox | None = None
 ) -> Crawl:
+    if settings.shards and (settings.max_time or settings.max_bytes):
+        raise InputError("--max-time and --max-bytes do not hold in shards yet; give --pages")
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
     safe = Fallback(

@@ -165,6 +165,8 @@ class RunWriter:
                 raise damaged(path, "it holds no settings")
             known = from_tables(path, json.loads(begun))
             self.settings.refuse_change(known, path / files.SETTINGS)
+            self.added_seeds = [url for url in self.settings.seeds if url not in known.seeds]
+            """Those that the run was not begun with."""
             self._ends = committed(path, self._db)
         except sqlite3.OperationalError as error:  # read-only, full
             raise self._unwritable(str(error)) from error
@@ -255,6 +257,11 @@ class RunWriter:
     def verdicts(self) -> list[bool]:
         """Whether each page committed so far was judged relevant, in order."""
         return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
+
+    def used(self) -> tuple[float, int]:
+        """Seconds that the run went on, and bytes of its documents, as committed so far."""
+        (size,) = self._db.execute("SELECT coalesce(sum(size), 0) FROM pages").fetchone()
+        return float(noted(self._db, "seconds") or 0.0), int(size)
 
     def judged(self) -> list[tuple[str, str, float, bool]]:
         """(URL, title, score, relevant) of each page committed so far, in order."""

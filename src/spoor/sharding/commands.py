@@ -12,8 +12,12 @@ from spoor.sharding.outbox import Outbox, unpack_batches
 
 
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
-    """Apply one command: enter `links` that arrived, delete batches that are `delivered`, set the
-    `grant` of pages, `split` into another number of shards, or `merge` the models of others."""
+    """Apply one command: `seed` further URLs, enter `links` that arrived, delete batches that are
+    `delivered`, set the `grant` of pages, `split` into another number of shards, or `merge` the
+    models of others. All but the first are for shards."""
+    if name == "seed":
+        crawl.seed(*arguments)
+        return
     outbox = crawl.outbox
     assert isinstance(outbox, Outbox)
     if name == "links":

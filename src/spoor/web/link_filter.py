@@ -223,6 +223,7 @@ class CrawlFilter:
     def load(self, state: State) -> None:
         if self._traps is not None:
             self._traps.load(state["traps"])
+        self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])
         self._pages = Counter(state["pages"])

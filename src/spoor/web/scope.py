@@ -78,6 +78,12 @@ class Scope:
             self._places.add(self._place(url))
         self._memo.clear()
 
+    def forget_seeds(self) -> None:
+        """There are no seeds, until others are added."""
+        self._seeds.clear()
+        self._places.clear()
+        self._memo.clear()
+
     def __call__(self, page: Page, depth: int) -> Sequence[Link]:
         if self.ends(page, depth):
             return ()
