@@ -90,7 +90,7 @@ def test_a_field_more_is_at_once_in_all_places(tmp_path: Path) -> None:
     )
     seen = json.loads(done.stdout.partition("SEEN ")[2].splitlines()[0])
     errors = done.stderr.splitlines()
-    assert seen["codes"] == [1, 2, 2, 2]
+    assert seen["codes"] == [3, 2, 2, 2]
     assert any("was begun with owls = 5, not 6" in line for line in errors)
     assert errors.count("spoor: --owls 0 is not a whole number from 1 on") == 2
     assert (seen["toml"], seen["python"]) == (5, 4)

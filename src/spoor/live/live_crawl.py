@@ -275,6 +275,7 @@ class LiveCrawl:
             self.loop_watch.stop()
             listening.cancel()
         self.folder.note("stopped", reason)
+        self.folder.note("seconds", f"{self._seconds():.3f}")
         if reason != "aborted":
             self.journal.revise(self.now())
             self.journal.commit()

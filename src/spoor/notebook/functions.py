@@ -43,6 +43,8 @@ def run(
     model: str | PathLike[str] = "",
     vectors: str | PathLike[str] = "",
     pages: int | None = 1000,
+    max_time: float = 0.0,
+    max_bytes: int = 0,
     found: int | None = None,
     floor: float = 0.0,
     window: int = 200,
@@ -54,10 +56,14 @@ def run(
     per_address: int = 0,
     in_flight: int = 16,
     frontier: str = "auto",
-    scope: Literal["host", "domain", "anywhere"] = "domain",
+    scope: Literal["page", "directory", "host", "domain", "list", "anywhere"] = "domain",
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    actions: bool = False,
     max_depth: int | None = None,
     pages_per_host: int | None = None,
     pages_per_domain: int | None = None,
+    found_per_host: int | None = None,
     traps: bool = False,
     sitemaps: bool = False,
     seed: int = 0,
@@ -146,6 +152,10 @@ def run(
 
     `pages`: Budget of pages.
 
+    `max_time`: End after so long, earlier parts of the run counted; 0: no limit.
+
+    `max_bytes`: End after so many bytes of documents, decompressed; 0: no limit.
+
     `found`: End with so many found.
 
     `floor`: End when the last pages' harvest rate falls below it.
@@ -168,7 +178,15 @@ def run(
 
     `frontier`: memory, disk, or auto: on disk from 10,000 open links on.
 
-    `scope`: host, domain (of the seeds) or anywhere.
+    `scope`: page: the seeds alone; directory: what lies below the folders of the seeds; host: the
+    hosts of the seeds, with and without www.; domain: the domains of the seeds, with all their
+    hosts; list: what --include lists, on any host; anywhere: every host.
+
+    `include`: Only URLs that fit: a glob (*/docs/*, /docs/*, *.pdf) or re:REGEX; several are or-ed.
+
+    `exclude`: No URLs that fit, as --include.
+
+    `actions`: Follow links that do something, too: log out, edit, delete, add to a basket.
 
     `max_depth`: Links from a seed.
 
@@ -176,7 +194,9 @@ def run(
 
     `pages_per_domain`: Pages of one registrable domain.
 
-    `traps`: Walk into traps too: copies, endless calendars.
+    `found_per_host`: Leave a host once so many were found there.
+
+    `traps`: Follow links that are held back, too: copies, endless calendars.
 
     `sitemaps`: Take links from sitemaps; each counts as a page.
 
@@ -274,6 +294,8 @@ def stream(
     model: str | PathLike[str] = "",
     vectors: str | PathLike[str] = "",
     pages: int | None = 1000,
+    max_time: float = 0.0,
+    max_bytes: int = 0,
     found: int | None = None,
     floor: float = 0.0,
     window: int = 200,
@@ -285,10 +307,14 @@ def stream(
     per_address: int = 0,
     in_flight: int = 16,
     frontier: str = "auto",
-    scope: Literal["host", "domain", "anywhere"] = "domain",
+    scope: Literal["page", "directory", "host", "domain", "list", "anywhere"] = "domain",
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    actions: bool = False,
     max_depth: int | None = None,
     pages_per_host: int | None = None,
     pages_per_domain: int | None = None,
+    found_per_host: int | None = None,
     traps: bool = False,
     sitemaps: bool = False,
     seed: int = 0,
