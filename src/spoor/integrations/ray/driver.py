@@ -32,6 +32,7 @@ from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
 from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
+from spoor.types import LeftOut
 
 TURN_SECONDS = 0.25
 """Seconds between two turns of a shard."""
@@ -346,6 +347,7 @@ class _Driver:
             "seconds": round(seconds, 2),
             "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
             "judge": _summed([summary["judge"] for summary in each]),
+            **LeftOut.of(*each).as_json(),
             "shards": self._settings.shards,
             "learned_together": traffic.merges > 0,
             "learns_alone": coordinator.learns_alone,
