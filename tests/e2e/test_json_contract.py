@@ -83,7 +83,7 @@ def test_the_exit_codes_are_those_of_the_page(
     refused = ["http://127.0.0.1:9/", "--topic", "kiln", "--delay", "0", "--backoff", "0"]
     for code, arguments in {
         0: ["policies"],
-        1: ["crawl", *refused, "--out", "run"],
+        3: ["crawl", *refused, "--out", "run"],
         2: ["crawl", "nothing", "--topic", "kiln"],
     }.items():
         assert run(arguments) == code
@@ -91,4 +91,4 @@ def test_the_exit_codes_are_those_of_the_page(
         if code == 2:
             assert [line[:7] for line in errors] == ["spoor: "]
     meanings = dict(re.findall(r"^\| (\d) \| (\w+)", PAGE.read_text("utf-8"), re.MULTILINE))
-    assert meanings == {"0": "done", "1": "stopped", "2": "the"}
+    assert meanings == {"0": "done", "1": "stopped", "2": "the", "3": "a"}
