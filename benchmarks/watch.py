@@ -41,7 +41,7 @@ from spoor.worlds.import_evolving import news_front_page, wiki_history
 
 DAY, HOUR = 86_400.0, 3_600.0
 START = 1_600_000_000.0
-WANTED = {"news_bbc_home": r"covid|vaccin|virus", "site_gitannex": r"encrypt"}
+WANTED = {"news_bbc_home": r"covid|vaccin|virus", "site_gitannex": r"direct mode"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
     """The same on histories that nobody here made."""
     worlds = {
         "news_bbc_home": news_front_page(data / "news_bbc_home", start=1_640_000_000.0, days=days),
-        "site_gitannex": wiki_history(data / "site_gitannex", start=1_400_000_000.0, days=days),
+        "site_gitannex": wiki_history(data / "site_gitannex", start=1_372_636_800.0, days=days),
     }
     for source, world in worlds.items():
         pattern = TextPattern(WANTED[source])
