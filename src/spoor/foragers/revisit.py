@@ -125,6 +125,7 @@ class ChangeRate(_Submits):
         _queue=QUEUE,
         _next_new=VALUE,
         _batched=VALUE,
+        _was_new=VALUE,
         _visits=ARRAY,
         _changes=ARRAY,
         _versions=ARRAY,
@@ -140,6 +141,8 @@ class ChangeRate(_Submits):
         self._batch = batch
         self._queue: deque[int] = deque()
         self._next_new = 0
+        self._was_new = False
+        """Whether the last visit was to a URL never asked for before."""
         self._batched = 0.0
         """When the last batch of a watch was made."""
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -183,6 +186,7 @@ class ChangeRate(_Submits):
             for index, url in enumerate(self._queue):
                 if url not in busy and free(url):
                     del self._queue[index]
+                    self._was_new = self._known.fetched[url] == -np.inf
                     return url
         return -1
 
@@ -201,8 +205,9 @@ class ChangeRate(_Submits):
         seen = np.flatnonzero(self._changed(now) if self.only_due else tried)
         seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
         then = _in_turns(seen, hosts[seen], self._batch - len(first))
-        # One of each in turn, so that neither waits for the other.
-        return [url for pair in zip_longest(first, then) for url in pair if url is not None]
+        # One of each in turn, so that neither waits for the other, also across batches.
+        pairs = zip_longest(then, first) if self._was_new else zip_longest(first, then)
+        return [url for pair in pairs for url in pair if url is not None]
 
     def due(self, now: float) -> bool:
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
