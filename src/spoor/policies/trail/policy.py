@@ -47,6 +47,8 @@ CHECKS = 32
 """Times that the best link is revalued before it is chosen, at most."""
 REASONS = 5
 """Reasons of a choice."""
+LOOKS = 5
+"""In-links of a link that are looked at beyond those that are read anyway."""
 SURER = 0.01
 """Log-odds by which another in-link of a link has to promise more to take the place of one."""
 MEMORY = 20_000
@@ -121,13 +123,11 @@ class Trail:
         room, in_links = self._rows.room(), self._in_links
         read: list[int] = []
         before: list[int] = []
-        again: list[int] = []
-        tells = self._features.tells if self.telling else None
+        later: list[int] = []
         for index, link in enumerate(links):
             count = known[link]
             if count >= in_links:
-                if tells is not None and tells(seen.anchor(index)):
-                    again.append(index)
+                later.append(index)
                 continue
             if count < 0:
                 self._groups.sweep.append(link)
@@ -136,6 +136,7 @@ class Trail:
             read.append(index)
             before.append(count)
         self._newest = (seen.parent, [])
+        again = self._telling(seen, later) if later and self.telling else []
         if not read and not again:
             return
         urls = seen.urls
@@ -164,6 +165,13 @@ class Trail:
                 valued[links[index]] = hosts[index]
         if valued:
             self._queue.push_all(list(valued), list(valued.values()), self._values(list(valued)))
+
+    def _telling(self, seen: InLinks, later: Sequence[int]) -> list[int]:
+        """Those of the in-links to known links that may name the topic. Only the first few of a
+        link are looked at: those of menus stand on every page."""
+        fresh = self._rows.look([seen.links[index] for index in later], LOOKS)
+        tells = self._features.tells
+        return [later[at] for at in fresh if tells(seen.anchor(later[at]))]
 
     def _replace(self, link: LinkId, slots: Slots, dense: Floats) -> bool:
         """Put another row of a link in the place of the one that promised least when nothing was
@@ -410,6 +418,7 @@ class Trail:
             "counts": counts,
             "rows": {"slots": self._rows.slots[rows], "dense": self._rows.dense[rows]},
             "parents": self._rows.parents(),
+            "looks": self._rows.looks[links],
             **self._groups.save(),
             "done": save_pages(self._fetched),
             "failures": self._failures.save(),

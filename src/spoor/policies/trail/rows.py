@@ -65,6 +65,8 @@ class LinkRows:
         """The rows of a link, oldest first, negative where there is none."""
         self.parent = np.full(1024, NO_PARENT, dtype=np.int32)
         """The page that was the first to show it."""
+        self.looks = np.zeros(1024, dtype=np.uint8)
+        """How often a link was looked at beyond its rows."""
         self._turn = np.zeros(1024, dtype=np.int32)
         self._capacity = capacity
         self._used = 0
@@ -105,6 +107,7 @@ class LinkRows:
         more = 2 * (link + 1) - links if link >= links - 1 else 0
         self.of = np.pad(self.of, ((0, more), (0, max(0, rows - most))), constant_values=_UNSEEN)
         self.parent = np.pad(self.parent, (0, more), constant_values=NO_PARENT)
+        self.looks = np.pad(self.looks, (0, more))
         self._turn = np.zeros(len(self.of), dtype=np.int32)
 
     def known(self, links: Sequence[LinkId]) -> list[int]:
@@ -128,6 +131,15 @@ class LinkRows:
         pages: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
         return pages
 
+    def look(self, links: Sequence[LinkId], most: int) -> list[int]:
+        """Indices of those that were looked at fewer than `most` times, each of which counts."""
+        self._widen(max(links), 1)
+        numbers = np.array(links, dtype=np.int64)
+        fresh = np.flatnonzero(self.looks[numbers] < most)
+        self.looks[numbers[fresh]] += 1
+        indices: list[int] = fresh.tolist()
+        return indices
+
     def once(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
         """The links that have rows, each at its first occurrence."""
         links = links[self.of.take(links * self.of.shape[1], mode="clip") >= 0]
@@ -141,6 +153,7 @@ class LinkRows:
         if link < len(self.of):
             self.of[link] = _UNSEEN
             self.parent[link] = NO_PARENT
+            self.looks[link] = 0
             self._free.extend(rows)
 
     def all(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
@@ -167,6 +180,7 @@ class LinkRows:
         # The rows of a link follow one another.
         before = np.arange(self._used) - np.repeat(counts.cumsum() - counts, counts)
         self.of[np.repeat(links, counts), before] = np.arange(self._used)
+        self.looks[links] = state.get("looks", 0)
         self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
 
 
