@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,33 +20,52 @@ from spoor.display import masked, printable
 from spoor.distribution import VERSION
 from spoor.errors import InputError, SpoorError
 
-COMMANDS = (
-    *("demo", "crawl", "watch", "label", "replay"),
-    *(
-        "train",
-        "explain",
-        "ui",
-        "show",
-        "search",
-        "export",
-        "forget",
-        "lab",
-        "web",
-        "topic",
-        "mcp",
-        "policies",
-        "settings",
+COMMANDS = {
+    "demo": "Crawl a generated web over real HTTP, focused and breadth-first, and compare.",
+    "crawl": (
+        "Crawl from SEEDS for relevant pages. The same command with the same --out continues."
     ),
-)
-"""Modules of this package, each with `add(app)`, in the order of `spoor --help`."""
+    "watch": (
+        "Watch sites from SEEDS: print and store new and changed documents as they are found; with "
+        "--topic or --want only those that are about it."
+    ),
+    "label": "Label the page URL of RUN as relevant or not; its policy learns that if it can.",
+    "replay": "Replay a policy over WEB and say how soon it finds the targets.",
+    "train": "Train POLICY on WEBS; each recorded site is one training site.",
+    "explain": (
+        "Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was "
+        "chosen or waits."
+    ),
+    "ui": "Show RUN as a page on this machine, until Ctrl-C.",
+    "show": "Print the document URL of RUN as Markdown.",
+    "search": "Find the documents of RUN that hold WORDS, best first.",
+    "export": "Write the relevant documents of RUN to a file or folder for another program.",
+    "forget": (
+        "Take the pages URL… out of RUN: rows, archive, results, labels, and exports in its folder."
+    ),
+    "lab": "Run experiments, compare, report.",
+    "web": "Recorded and generated webs.",
+    "topic": "Say what you want, in a file.",
+    "mcp": (
+        "Serve crawls as tools for agents (Model Context Protocol). No prompt can lift the limits."
+    ),
+    "policies": "List the policies with their parameters.",
+    "settings": "List every setting with its option, range and default, as Markdown.",
+}
+"""Modules of this package, each with `add(app)`, in the order of `spoor --help`, and the first
+paragraph of their help."""
+
+_TELLING = {"--help", "-h", "--version"}
+"""First arguments for which no command has to be known but by its name."""
 
 INTERRUPTED = 130
 """Typer's exit code of an interrupt that was not caught."""
 
 
 @cache
-def command_tree(*commands: str) -> Any:
-    """The tree of `commands`: a callable for a list of arguments.
+def command_tree(*commands: str, names_only: bool = False) -> Any:
+    """The tree of `commands`: a callable for a list of arguments. `names_only`: they have a name
+    and a help, and do nothing.
 
     typer takes half a second for all of them, since it reads every option's annotations.
     """
@@ -66,6 +86,9 @@ def command_tree(*commands: str) -> Any:
             raise typer.Exit
 
     for name in commands:
+        if names_only:
+            app.command(name, help=COMMANDS[name])(lambda: None)
+            continue
         import_module(f"spoor.cli.{name}").add(app)
     return get_command(app)
 
@@ -80,10 +103,14 @@ def run(arguments: list[str] | None = None) -> int:
     traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Only the given command is built; all of them if the first argument is not one (--help).
-    commands = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    known = arguments[:1] if arguments and arguments[0] in COMMANDS else [*COMMANDS]
+    names_only = not arguments or arguments[0] in _TELLING
     try:
         with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
-            code = command_tree(*commands)(arguments, standalone_mode=False)
+            tree = command_tree(
+                *known, names_only=names_only and "_SPOOR_COMPLETE" not in os.environ
+            )
+            code = tree(arguments, standalone_mode=False)
         if code == INTERRUPTED:
             return _say("stopped", 1)
         return code if isinstance(code, int) else 0
