@@ -92,7 +92,6 @@ def test_the_exit_codes_are_those_of_the_page(
             assert [line[:7] for line in errors] == ["spoor: "]
     meanings = dict(re.findall(r"^\| (\d) \| (\w+)", PAGE.read_text("utf-8"), re.MULTILINE))
     assert meanings == {"0": "done", "1": "stopped", "2": "the", "3": "a"}
-    assert meanings == {"0": "done", "1": "stopped", "2": "the"}
 
 
 def test_the_help_of_all_commands_is_made_of_the_first_lines_of_each() -> None:

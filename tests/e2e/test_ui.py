@@ -37,6 +37,7 @@ from spoor.views.html import in_words, render
 from spoor.views.link_rates import interval, link_rates
 from spoor.views.live_page import LivePage
 from spoor.views.report import Reporter, left, report_of, write_report
+from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
 from spoor.views.server import Ui
 from spoor.views.snippets import snippet
 
@@ -457,6 +458,60 @@ def test_news_are_what_changed(mine: Path) -> None:
         changed = json.loads(ask(f"{page.url}news?{have}")[1])["sections"]
         assert {"summary", "harvest", "best"} <= {part["id"] for part in changed if "html" in part}
         assert "settings" not in {part["id"] for part in changed if "html" in part}
+
+
+def test_a_folder_of_runs_is_a_table_with_the_page_of_each(mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "spoor.toml").write_text("no settings")
+    (tmp_path / "no run").mkdir()
+    (tmp_path / "linked").symlink_to(mine)
+    assert run_names(tmp_path) == ["broken", "run"] or run_names(tmp_path) == ["run", "broken"]
+    with shown(tmp_path) as page:
+        status, table, headers = ask(page.url)
+        assert (status, headers["Cache-Control"]) == (200, "no-store")
+        assert '<a href="run/run/">run</a>' in table
+        assert "kiln, glaze" in table
+        assert "12 of 12" in table
+        assert "budget of 12 pages reached" in table
+        assert "is damaged" in table
+        status, body, _ = ask(f"{page.url}run/run/")
+        assert status == 200
+        assert "Latest pages" in body
+        assert json.loads(ask(f"{page.url}run/run/news")[1])["sections"]
+        own = {"Origin": f"http://127.0.0.1:{page.port}"}
+        form = {"token": page.token, "page": "1", "relevant": "no"}
+        assert ask(f"{page.url}run/run/label", form)[0] == 403, "from nowhere"
+        status, _, headers = ask(f"{page.url}run/run/label", form, **own)
+        assert status == 303
+        assert headers["Location"] == f"/{page.token}/run/run/#best"
+        for wrong in ("news", "run/", "run/run", "run/none/", "run/linked/", "run/no%20run/"):
+            assert ask(page.url + wrong)[0] == 404, wrong
+        for wrong in ("run/../run/", "run/%2e%2e/", "run/..%2frun/", "run/%2fetc/"):
+            assert "Latest pages" not in ask(page.url + wrong)[1], wrong
+        assert ask(f"{page.url}run/broken/")[0] == 409
+        assert ask(page.url, Host="evil.example")[0] == 421
+    for at in range(ON_A_PAGE + 1):
+        (tmp_path / f"more-{at}").mkdir()
+        shutil.copy(mine / "spoor.toml", tmp_path / f"more-{at}")
+    assert runs_page(tmp_path).count("<tr>") == 1 + ON_A_PAGE
+    last = runs_page(tmp_path, 99)
+    assert last.count("<tr>") == 1 + 3
+    assert "Page 2 of 2" in last
+    assert "No run is here yet" in runs_page(tmp_path / "no run")
+
+
+@pytest.mark.browser
+def test_the_table_of_runs_can_be_used_by_keys(browser: Any, mine: Path, tmp_path: Path) -> None:
+    with shown(tmp_path) as page:
+        tab = browser.new_page()
+        tab.goto(page.url)
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.textContent") == "run"
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("#best")
+        tab.close()
 
 
 def test_the_command_ends_as_it_is_told(stopped: Path) -> None:

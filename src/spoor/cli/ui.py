@@ -1,4 +1,5 @@
-"""`spoor ui`: the report of a run, kept up to date while it runs, with buttons to label pages."""
+"""`spoor ui`: the report of a run, kept up to date while it runs, with buttons to label pages; or a
+table of the runs in a folder."""
 
 from __future__ import annotations
 
@@ -11,13 +12,17 @@ from typing import Annotated
 
 import typer
 
+from spoor.runs.files import RUNS
+
 
 def add(app: typer.Typer) -> None:
     app.command()(ui)
 
 
 def ui(
-    run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
+    run: Annotated[
+        Path, typer.Argument(help="Folder of a run, going on or stopped, or a folder of runs.")
+    ] = Path(RUNS),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
     for_seconds: Annotated[
         float | None, typer.Option("--for", min=0, help="End after so many seconds.")
@@ -26,7 +31,7 @@ def ui(
         bool, typer.Option("--open/--no-open", help="Open it in the browser, at a terminal.")
     ] = True,
 ) -> None:
-    """Show RUN as a page on this machine, until Ctrl-C."""
+    """Show RUN, or all runs of a folder, as a page on this machine, until Ctrl-C."""
     asyncio.run(_serve(run, port, for_seconds, browser))
 
 

@@ -18,6 +18,9 @@ SETTINGS = "spoor.toml"
 DATABASE = "state.db"
 """What is true of the run: rows of pages and failures, journal and checkpoints (SQLite)."""
 
+RUNS = "runs"
+"""Folder of the runs that were given no folder."""
+
 COMMITTED = "state.db-committed"
 """The number of the last commit, to find a log of the database that is lost by."""
 
@@ -156,7 +159,7 @@ def new_run(prefix: str = "") -> Path:
     second."""
     name = time.strftime(f"{prefix}%Y-%m-%d-%H%M%S")
     for number in range(1, 10_000):
-        path = Path("runs", name if number == 1 else f"{name}-{number}")
+        path = Path(RUNS, name if number == 1 else f"{name}-{number}")
         with suppress(FileExistsError):
             path.mkdir(parents=True)
             return path

@@ -1,4 +1,5 @@
-"""The page of a run on loopback, for the person at this machine and nobody else.
+"""The page of a run, or of the runs in a folder, on loopback, for the person at this machine and
+nobody else.
 
 Other programs and web sites can reach a loopback port too. So the path of every URL begins with a
 random token; the Host header must be ours, against other names that resolve to 127.0.0.1 (DNS
@@ -14,17 +15,22 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from aiohttp import web
 
 from spoor.errors import InputError
+from spoor.runs import files
 from spoor.views.live_page import LivePage
+from spoor.views.run_list import run_names, runs_page
 
 MAX_FORM = 4_096
 """Most bytes of a form."""
 FORM_SECONDS = 5.0
 """Seconds in which it has to arrive."""
+
+MOST_PAGES = 8
+"""Pages of runs that are kept in memory, of a folder of runs."""
 
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data:; "
@@ -35,15 +41,22 @@ T = TypeVar("T")
 
 
 class Ui:
-    """Serves the page of one run. It is made in a thread, one request at a time.
+    """Serves the page of a run, or of a folder of runs a table of them and the page of each. It is
+    made in a thread, one request at a time.
 
-    Raises InputError as `LivePage` does."""
+    Raises InputError as `LivePage` does, and for a folder that cannot be read."""
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self.token = secrets.token_urlsafe(24)
         self.port = 0
-        self._page = LivePage(run, self.token)
         self._lock = asyncio.Lock()
+        self._folder = None if files.is_run(path) or not path.is_dir() else path
+        self._pages: dict[str, LivePage] = {}
+        """Name of a run → its page, as far as somebody looked at it; the one run has no name."""
+        if self._folder is None:
+            self._pages[""] = LivePage(path, self.token)
+        else:
+            run_names(self._folder)
 
     @property
     def url(self) -> str:
@@ -78,28 +91,53 @@ class Ui:
         token, slash, name = request.path.removeprefix("/").partition("/")
         if not slash or not secrets.compare_digest(token.encode(), self.token.encode()):
             return _refused(404, "open the address that `spoor ui` printed")
+        if self._folder is None:
+            return await self._of_run(request, name, self._pages[""], nonce)
+        if not name:
+            number = _number(request.query.get("page", "1")) or 1
+            table = await self._ask(runs_page, self._folder, number)
+            return web.Response(text=table, content_type="text/html", charset="utf-8")
+        kind, _, rest = name.partition("/")
+        run, slash, name = rest.partition("/")
+        # Only what the table lists: no name of a stranger's leads out of the folder.
+        if kind != "run" or not slash or run not in await self._ask(run_names, self._folder):
+            return _refused(404, "there is no such run")
+        return await self._of_run(request, name, await self._ask(self._page_of, run), nonce)
+
+    def _page_of(self, run: str) -> LivePage:
+        """The page of a run in the folder. Raises InputError as `LivePage` does."""
+        assert self._folder is not None
+        if run not in self._pages:
+            while len(self._pages) >= MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
+            self._pages[run] = LivePage(self._folder / run, self.token)
+        return self._pages[run]
+
+    async def _of_run(
+        self, request: web.BaseRequest, name: str, run: LivePage, nonce: str
+    ) -> web.Response:
         method = "POST" if name == "label" else "GET"
         if name not in ("", "news", "label", "document", "file"):
             return _refused(404, "there is no such page")
         if request.method != method:
             return web.Response(status=405, text=f"by {method} only", headers={"Allow": method})
         if name == "label":
-            return await self._label(request)
+            return await self._label(request, run)
         if name == "news":
             have = {part: values[-1] for part, values in parse_qs(request.query_string).items()}
-            return _json(await self._ask(self._page.news, have))
+            return _json(await self._ask(run.news, have))
         if name in ("document", "file"):
-            number = request.query.get("page", "")
-            if not number.isascii() or not number.isdigit():
+            number = _number(request.query.get("page", ""))
+            if number is None:
                 return _refused(400, "a document is asked for by its number")
             if name == "file":
-                return _download(*await self._ask(self._page.file, int(number[:18])))
-            page = await self._ask(self._page.document, int(number[:18]))
+                return _download(*await self._ask(run.file, number))
+            page = await self._ask(run.document, number)
         else:
-            page = await self._ask(self._page.page, nonce)
+            page = await self._ask(run.page, nonce)
         return web.Response(text=page, content_type="text/html", charset="utf-8")
 
-    async def _label(self, request: web.BaseRequest) -> web.Response:
+    async def _label(self, request: web.BaseRequest, run: LivePage) -> web.Response:
         # A page of another site can send a form here, but not under our origin.
         if request.headers.get("Origin") != f"http://{request.host}":
             return _refused(403, "labels come from the page itself")
@@ -117,17 +155,23 @@ class Ui:
         }
         if not secrets.compare_digest(form.get("token", "").encode(), self.token.encode()):
             return _refused(403, "labels come from the page itself")
-        number, relevant = form.get("page", ""), form.get("relevant")
-        if not number.isascii() or not number.isdigit() or relevant not in ("yes", "no"):
+        number, relevant = _number(form.get("page", "")), form.get("relevant")
+        if number is None or relevant not in ("yes", "no"):
             return _refused(400, "a label says yes or no of a page")
-        sentence = await self._ask(self._page.label, int(number[:18]), relevant == "yes")
+        sentence = await self._ask(run.label, number, relevant == "yes")
         if "application/json" in request.headers.get("Accept", ""):
             return _json({"said": sentence})
-        return web.Response(status=303, headers={"Location": f"/{self.token}/#best"})
+        page = request.path.rpartition("/")[0]
+        return web.Response(status=303, headers={"Location": f"{quote(page)}/#best"})
 
     async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
         async with self._lock:
             return await asyncio.to_thread(call, *arguments)
+
+
+def _number(text: str) -> int | None:
+    """A number of a page, as an address or a form gives it; None where it is none."""
+    return int(text[:18]) if text.isascii() and text.isdigit() else None
 
 
 def _download(name: str, data: bytes) -> web.Response:

@@ -1,0 +1,95 @@
+"""The runs in a folder, as a table to choose from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from spoor.errors import InputError, SpoorError
+from spoor.runs import files
+from spoor.runs.reader import Run
+from spoor.views.html import environment
+
+ON_A_PAGE = 50
+"""Runs that are shown at once."""
+MOST = 10_000
+"""Folders that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in the table."""
+
+    name: str
+    """Of its folder."""
+    sought: str = ""
+    """What it looks for."""
+    pages: int = 0
+    """Fetched."""
+    budget: int | None = None
+    state: str = ""
+    """`running`, why it ended, or what is wrong with it."""
+    latest: str = ""
+    """When its last page was fetched, in UTC."""
+    address: str = ""
+    """Of its page, from that of the table; empty where it has none."""
+
+
+def run_names(folder: Path) -> list[str]:
+    """Names of the runs in a folder, the one that was changed last first; a name that is no text is
+    left out. Raises InputError where the folder cannot be read."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in [entry for entry, _ in zip(entries, range(MOST), strict=False)]:
+                if entry.is_dir(follow_symlinks=False) and entry.name.isprintable():
+                    settings = Path(entry.path) / files.SETTINGS
+                    if settings.exists():
+                        found.append((-max(_changed(settings), _changed(entry)), entry.name))
+    except OSError as error:
+        raise InputError(f"cannot list the runs in {folder}: {error.strerror}") from error
+    return [name for _, name in sorted(found)]
+
+
+def _changed(path: os.PathLike[str]) -> float:
+    return os.stat(path).st_mtime
+
+
+def run_row(folder: Path, name: str) -> RunRow:
+    """What the table says of a run; a damaged one says what is wrong with it. Milliseconds, however
+    long the run is, but for a run in shards."""
+    address = f"run/{quote(name, safe='')}/"
+    try:
+        run = Run(folder / name)
+        settings = run.settings
+        sought = settings.topic or settings.topic_file or ", ".join(settings.want)
+        if settings.command != "crawl":
+            return RunRow(name, sought or ", ".join(settings.seeds[:3]), state="a watch")
+        with run.at_once():
+            latest, ended, budget = run.latest(1), run.noted("stopped"), run.budget()
+        state = "running" if run.is_running else ended or "stopped"
+        if not latest:
+            return RunRow(name, sought, 0, budget, state, "", address)
+        when = datetime.fromtimestamp(latest[0].time, UTC).strftime("%Y-%m-%d %H:%M")
+        return RunRow(name, sought, latest[0].seq, budget, state, when, address)
+    except SpoorError as error:
+        return RunRow(name, state=str(error))
+
+
+def runs_page(folder: Path, page: int = 1) -> str:
+    """The table as HTML, `ON_A_PAGE` runs at a time; `page` counts from 1. Raises InputError as
+    `run_names` does."""
+    names = run_names(folder)
+    pages = max(1, -(-len(names) // ON_A_PAGE))
+    page = min(max(1, page), pages)
+    some = names[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    rows: Sequence[RunRow] = [run_row(folder, name) for name in some]
+    return (
+        environment()
+        .get_template("runs.html.jinja")
+        .render(folder=str(folder), rows=rows, count=len(names), page=page, pages=pages)
+    )
