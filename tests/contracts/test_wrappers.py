@@ -20,6 +20,7 @@ from spoor.judges.second_opinion import SecondOpinion
 from spoor.orderer import GivenJudgement
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import OPTIONAL, Frontier, Judge, LookAhead, Mergeable, Policy, World
+from spoor.runs.assemble_fleet import CheckedJudge
 from spoor.types import Task
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import SitemapsFirst
@@ -46,6 +47,7 @@ WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "Llm": (Judge, lambda judge: Llm(refuse, judge)),
     "SecondOpinion": (Judge, lambda judge: SecondOpinion(judge, refuse)),
     "GivenJudgement": (Judge, GivenJudgement),
+    "CheckedJudge": (Judge, CheckedJudge),
 }
 """Class → the kind of plug-in that it holds, and how it is put before one."""
 
