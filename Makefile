@@ -8,7 +8,7 @@ STAMP := .venv/.ready
 # compiles all of Spoor again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo fast test lint types layers unit wheel bench attacks docs paper-figures leaderboard lock clean
+.PHONY: setup demo fast test lint types layers unit wheel release-check bench attacks docs paper-figures leaderboard lock clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,32 @@ wheel: setup
 	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint requirements/constraints.txt build/wheel/*.whl
 	cd build/wheel && venv/bin/spoor --version && venv/bin/spoor policies --json > /dev/null
+
+RELEASE := build/release
+PYTHONS := python3.11 python3.12 python3.13 python3.14
+
+# What a release is made of, in $(RELEASE)/dist: wheel and sdist, built twice and byte-equal, that an index
+# would take, and that install on every Python of $(PYTHONS) that is here; and the list of all that the
+# wheel asks for (CycloneDX).
+release-check: setup
+	rm -rf $(RELEASE) && mkdir -p $(RELEASE)
+	$(BIN)/python -m hatchling build -d $(RELEASE)/dist
+	$(BIN)/python -m hatchling build -d $(RELEASE)/again
+	diff -r $(RELEASE)/dist $(RELEASE)/again
+	$(PYTHON) -m venv $(RELEASE)/tools
+	$(RELEASE)/tools/bin/python -m pip install --quiet --disable-pip-version-check twine cyclonedx-bom
+	$(RELEASE)/tools/bin/twine check --strict $(RELEASE)/dist/*
+	for python in $(PYTHONS); do \
+	    $$python -c "" 2> /dev/null || { echo "$$python is not here: left out"; continue; }; \
+	    $$python -m venv $(RELEASE)/$$python && \
+	    $(RELEASE)/$$python/bin/python -m pip install --quiet --disable-pip-version-check \
+	        --constraint requirements/constraints.txt $(RELEASE)/dist/*.whl && \
+	    $(RELEASE)/$$python/bin/spoor --version && \
+	    $(RELEASE)/$$python/bin/spoor policies --json > /dev/null && \
+	    $(RELEASE)/tools/bin/cyclonedx-py environment --output-reproducible \
+	        --output-file $(RELEASE)/dist/sbom-$$python.cdx.json $(RELEASE)/$$python || exit 1; \
+	done
+	ls $(RELEASE)/dist/sbom-*.cdx.json
 
 bench: setup
 	@echo "Each benchmark says its own command in its first lines; benchmarks/README.md lists them:"
