@@ -420,6 +420,8 @@ class Settings:
         """The settings that `to_dict` gave; what is missing has its default. Raises InputError,
         which names the `source`, the key, the value and what is allowed."""
         where = f"{source}: " if source else ""
+        if not isinstance(tables, Mapping):
+            raise InputError(f"{where}{tables!r} is not a table of settings")
         values: dict[str, Any] = {}
         for table, content in tables.items():
             if not isinstance(content, Mapping):

@@ -236,6 +236,7 @@ def test_a_number_that_is_none_is_told_in_one_line(row: str, tmp_path: Path) -> 
 def test_a_feed_is_well_formed_whatever_a_title_holds() -> None:
     title = "".join(map(chr, [*range(0x300), 0xD800, 0xDFFF, 0xFFFE, 0xFFFF, 0x1F600])) + "]]><&"
     line = {
+        "id": title,
         "url": f"{AT}?{title}",
         "title": title,
         "version": 1,

@@ -169,7 +169,7 @@ def test_its_crawlers_fetch_what_is_wanted_first(site: Loopback, kind: Any) -> N
         return await fetch(site, ordered(orderer, kind, **OPTIONS), 25)
 
     ours = asyncio.run(crawl("best-first"))
-    assert 20 <= len(ours) <= 30
+    assert 20 <= len(ours) <= 40, "Crawlee ends what it has begun"
     assert json.dumps(ours)
     assert sum("kilns" in one["url"] for one in ours) > 12, (
         "of 24 that there are; breadth-first finds 4 or 5 of them"

@@ -197,3 +197,23 @@ def _settings(web: CountedWeb) -> Settings:
 
     given = Settings(topic=TOPIC, scope="anywhere", delay=0, connect_to=f"127.0.0.1:{web.port}")
     return with_inputs(given, [web.root])
+
+
+def test_what_comes_next_is_known_while_a_request_is_in_flight(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
+    run = open_run(tmp_path / "run", web.root, web.port, pages=12, in_flight=1)
+    seen: list[tuple[int, int]] = []
+
+    def look(fetch: object, outcome: object) -> None:
+        state = snapshot(run.folder.path)
+        if state is not None and state.pages and state.open_links:
+            seen.append((min(20, state.open_links), len(state.next)))
+
+    run.on_step = look
+    run.run()
+    run.folder.close()
+    assert seen
+    assert all(links == known for links, known in seen)

@@ -18,7 +18,7 @@ from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.learn.state import unpack
-from spoor.protocols import Explains, FallsBack, LiveFrontier, ValuesLinks
+from spoor.protocols import BoundsSlowHosts, Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
@@ -288,6 +288,9 @@ def explained(crawl: Crawl) -> list[tuple[str, str, float]]:
 def _choices(crawl: Crawl, frontier: LiveFrontier, most: int) -> Iterator[NextLink]:
     """What would be chosen next if every host were free, and stayed so: only the policy has a
     say."""
+    if isinstance(frontier, BoundsSlowHosts):
+        # At that moment every request in flight is late.
+        frontier.bound_slow_hosts(0)
     for name, *_ in frontier.hosts():
         frontier.hold(name, _AT_LEISURE)
     for _ in range(most):
