@@ -17,13 +17,14 @@ from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
 from spoor.foragers.request_budget import DAY, RequestBudget
+from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import MOST_TOLD, ChangeTracker, Line
-from spoor.types import Fetch, Fetched, Page, Sleep
+from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply, Sleep
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version
 
@@ -220,6 +221,71 @@ def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
     # As soon as they would have been without the flood: two of its requests lie between.
     late = [fleet.known.fetched[fleet.known.find(f"{other}q{n}") or 0] for n in range(20)]
     assert np.median(np.array(late)) < begin + 1_500
+
+
+def test_no_front_page_starves_beside_pages_that_pay_all_the_time() -> None:
+    """Another host has no page but its seed, so that the hosts are free in a fixed order; a section
+    links to something on topic each hour, the archive has more than can be read. The front page is
+    not on topic, and links to something that is every twenty hours."""
+    begin, hour, other = 1e9, 3_600.0, "http://other.example/"
+    old = [f"old{number}" for number in range(400)]
+    versions = [Version(begin - 5, other, "Other", "Nothing here.")]
+    versions += [version(begin - 2 * DAY, name, [f"{name} was read."]) for name in old]
+    versions.append(version(begin - 5, "", ["Front."], "section", *old))
+    versions.append(version(begin - 5, "section", ["Nothing yet."]))
+    shown, news = list[str](), list[str]()
+    for number in range(48):
+        at = begin + hour * number + 60
+        if number in (20, 40):
+            news.append(f"story{number}")
+            versions.append(version(at, "", [f"Front {number}."], "section", *old, *news))
+            versions.append(version(at, news[-1], [*article(1_000 + number), "The kiln is lit."]))
+        shown.append(f"section/{number}")
+        versions.append(version(at, "section", [f"Section {number}."], *shown))
+        versions.append(version(at, shown[-1], [*article(number), "The kiln is lit."]))
+    world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + 48 * hour)
+    looks, answer = list[float](), world.answer
+
+    def noted(fetch: Fetch) -> Reply:
+        if fetch.url == SITE:
+            looks.append(world.now)
+        return answer(fetch)
+
+    world.answer = noted  # type: ignore[method-assign]
+    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), per_day=200, seeds=[SITE, other])
+    tracker = ChangeTracker(fleet)
+    lines = run(fleet, world, begin + 24 * hour, tracker)
+    section = fleet.known.find(f"{SITE}section")
+    assert section is not None
+    changes = fleet.crew._changes  # type: ignore[attr-defined]
+    assert changes[section] > 15
+    changes[section] = 10**8  # nothing pays like it
+    lines += run(fleet, world, world.end, tracker)
+    told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
+    assert {*news, *shown[12:44]} <= told
+    assert np.diff([*looks, world.end]).max() < 3 * hour
+
+
+def test_where_a_link_redirects_to_its_page_is_paid() -> None:
+    fleet = fleet_of(EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1), Watching())
+    known = fleet.known
+    for at, links in ((10.0, []), (20.0, [Link(f"{SITE}go")])):
+        step = fleet.next(at)
+        assert isinstance(step, Fetch)
+        fleet.receive(Fetched(step.ticket, Page(SITE, text="Front.", links=links)), at)
+    step = fleet.next(30.0)
+    assert isinstance(step, Fetch)
+    assert step.url == f"{SITE}go"
+    fleet.receive(Redirected(step.ticket, f"{SITE}page"), 30.0)
+    step = fleet.next(40.0)
+    assert isinstance(step, Fetch)
+    fleet.receive(Fetched(step.ticket, Page(f"{SITE}page", text="A page.")), 40.0)
+    crew, page = fleet.crew, known.find(f"{SITE}page")
+    assert isinstance(crew, ChangeRate)
+    assert page is not None
+    assert known.fresh(page, 40.0, DAY)
+    assert (known.parent[page], crew.save()["changes"][0]) == (0, 1)
+    assert crew.save()["prior"][page] < crew.save()["prior"][0]  # it is no start
 
 
 def test_dates_are_checked() -> None:

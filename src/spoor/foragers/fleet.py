@@ -324,7 +324,7 @@ class Fleet:
         """The page belongs to the URL that answers; the step continues there."""
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
-        elif (target := self.known.number(reply.location)) == url or hops > MOST_HOPS:
+        elif (target := self.known.moved(url, reply.location)) == url or hops > MOST_HOPS:
             failed = Failed(reply.ticket, "redirect", f"to {reply.location}")
         else:
             self.known.alias[url] = target

@@ -117,6 +117,11 @@ class Known:
                 self.states = np.vstack([self.states, np.zeros_like(self.states)])
         return number
 
+    def moved(self, url: int, location: str) -> int:
+        """The number of the URL to which one redirects: where it is new, the link to the one is
+        taken for its own, which pays the page on which it stood."""
+        return self.number(location, self._born[url], self.parent[url])
+
     def see(self, url: int, page: Page, now: float) -> bool:
         """Take in a download; True if its content is not that of the last one.
 

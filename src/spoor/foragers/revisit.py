@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Sequence
-from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,14 @@ from numpy.typing import NDArray
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
 from spoor.foragers.settings import DAY, FleetSettings
-from spoor.learn.saved import ARRAY, PART, QUEUE, VALUE, Form, Saved, attributes
+from spoor.learn.saved import ARRAY, KEYS, PART, QUEUE, VALUE, Form, Saved, attributes
 
 PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002}
 """What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
 pages on topic; pages that are not; pages that could not be had."""
+
+EXPLORED = 0.2
+"""Share of the visits to the known pages of a host that its hubs get at least."""
 
 OLD_BATCH = 5.0
 """Seconds after which a batch of a watch is made anew, since more is known."""
@@ -116,8 +118,10 @@ class ChangeRate(_Submits):
     that were new and wanted, or a change of its own where it is wanted. Where they come at a rate
     λ, those that have come since the last visit, τ seconds ago, have waited λτ²/2 in all: that is
     what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
-    least. Before a page paid, its rate is that of its kind (`PRIOR`). Pages that a feed or a
-    sitemap says have changed go first, and hosts take turns in a batch.
+    least. Before a page paid, its rate is that of its kind (`PRIOR`); what the hubs of a host earn
+    is raised to a share of its visits (`EXPLORED`), so that none starves beside pages that change
+    all the time. At each host a URL never asked for and a known page take turns. Pages that a feed
+    or a sitemap says have changed go first, and hosts take turns in a batch.
     """
 
     SAVED = attributes(
@@ -125,7 +129,7 @@ class ChangeRate(_Submits):
         _queue=QUEUE,
         _next_new=VALUE,
         _batched=VALUE,
-        _was_new=VALUE,
+        _after_new=KEYS,
         _visits=ARRAY,
         _changes=ARRAY,
         _versions=ARRAY,
@@ -141,8 +145,8 @@ class ChangeRate(_Submits):
         self._batch = batch
         self._queue: deque[int] = deque()
         self._next_new = 0
-        self._was_new = False
-        """Whether the last visit was to a URL never asked for before."""
+        self._after_new: dict[str, None] = {}
+        """Hosts of a watch whose last visit was to a URL never asked for before."""
         self._batched = 0.0
         """When the last batch of a watch was made."""
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -186,28 +190,40 @@ class ChangeRate(_Submits):
             for index, url in enumerate(self._queue):
                 if url not in busy and free(url):
                     del self._queue[index]
-                    self._was_new = self._known.fetched[url] == -np.inf
+                    name = self._known.hosts[url]
+                    self._after_new.pop(name, None)
+                    if self._known.fetched[url] == -np.inf:
+                        self._after_new[name] = None
                     return url
         return -1
 
     def _fair_batch(self, now: float) -> list[int]:
         self._grow()
         known = self._known
-        worth = self._pay() * (now - self._last) ** 2
-        self._next_new = len(worth)
         hosts = known.host_numbers()
+        worth = self._explored(hosts) * (now - self._last) ** 2
+        self._next_new = len(worth)
         tried = np.array(known.fetched) > -np.inf
         fresh = np.flatnonzero(~tried)
         # First those whose links appeared last: what stood there at the first look can wait.
         fresh = fresh[np.argsort(-known.born(fresh), kind="stable")]
-        half = max(1, self._batch // 2)
-        first = _in_turns(fresh, hosts[fresh], half)
         seen = np.flatnonzero(self._changed(now) if self.only_due else tried)
         seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
-        then = _in_turns(seen, hosts[seen], self._batch - len(first))
-        # One of each in turn, so that neither waits for the other, also across batches.
-        pairs = zip_longest(then, first) if self._was_new else zip_longest(first, then)
-        return [url for pair in pairs for url in pair if url is not None]
+        # One of each in turn, at each host by itself: where a budget lets one request through at a
+        # time, hosts are free in a fixed order, and one would always meet the same turn.
+        names = dict.fromkeys(known.hosts)
+        after_new = np.array([name in self._after_new for name in names], dtype=np.int64)
+        turns = np.concatenate(
+            [
+                2 * _ranks(hosts[fresh]) + after_new[hosts[fresh]],
+                2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]],
+            ]
+        )
+        # Two of each host at least: one whose budget is spent keeps none out.
+        most = max(self._batch, 2 * len(names))
+        both = np.concatenate([fresh, seen])
+        chosen: list[int] = both[np.argsort(turns, kind="stable")[:most]].tolist()
+        return chosen
 
     def due(self, now: float) -> bool:
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
@@ -236,6 +252,17 @@ class ChangeRate(_Submits):
             self._last - self._first + DAY
         )
         return rates
+
+    def _explored(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As `_pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
+        known pages, which are in proportion to √pay."""
+        pay = self._pay()
+        hubs = (self._prior == PRIOR["hub"]) & (self._versions > 0)
+        all_visits = np.bincount(hosts, np.sqrt(pay))
+        share = EXPLORED / np.maximum(np.bincount(hosts, hubs), 1)
+        least = (share * all_visits)[hosts] ** 2
+        raised: NDArray[np.float64] = np.where(hubs, np.maximum(pay, least), pay)
+        return raised
 
     def _kind(self, page: int, fetched: bool) -> str:
         known = self._known
@@ -316,13 +343,12 @@ class ChangeRate(_Submits):
             self._last[page] = now
 
 
-def _in_turns(urls: NDArray[np.int64], hosts: NDArray[np.int64], most: int) -> list[int]:
-    """The first `most` URLs where hosts take turns, each in the order of its own."""
+def _ranks(hosts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each URL, given by its host, among those of that host."""
     order = np.argsort(hosts, kind="stable")
     grouped = hosts[order]
     begins = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(order) else order
-    rank = np.empty(len(order), dtype=np.int64)
     sizes = np.diff(np.r_[begins, len(order)])
-    rank[order] = np.arange(len(order)) - np.repeat(begins, sizes)
-    chosen: list[int] = urls[np.argsort(rank, kind="stable")[:most]].tolist()
-    return chosen
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(begins, sizes)
+    return ranks
