@@ -500,33 +500,6 @@ def test_a_folder_of_runs_is_a_table_with_the_page_of_each(mine: Path, tmp_path:
     assert "No run is here yet" in runs_page(tmp_path / "no run")
 
 
-@pytest.mark.browser
-def test_the_table_of_runs_can_be_used_by_keys(browser: Any, mine: Path, tmp_path: Path) -> None:
-    with shown(tmp_path) as page:
-        tab = browser.new_page()
-        tab.goto(page.url)
-        tab.keyboard.press("Tab")
-        assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
-        tab.keyboard.press("Tab")
-        assert tab.evaluate("document.activeElement.textContent") == "run"
-        tab.keyboard.press("Enter")
-        tab.wait_for_selector("#best")
-        tab.close()
-
-
-def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
-    told = [sys.executable, "-m", "spoor", "ui", str(stopped), "--no-open"]
-    with subprocess.Popen([*told, "--for", "600"], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().strip()
-            assert ask(url)[0] == 200
-            process.send_signal(signal.SIGINT)
-            assert process.wait(100) == 0
-        finally:
-            process.kill()
-
-
 def test_what_cannot_be_shown_is_told(
     stopped: Path, mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -634,6 +607,33 @@ CONTRAST = """
   return worst;
 }
 """
+
+
+@pytest.mark.browser
+def test_the_table_of_runs_can_be_used_by_keys(browser: Any, mine: Path, tmp_path: Path) -> None:
+    with shown(tmp_path) as page:
+        tab = browser.new_page()
+        tab.goto(page.url)
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.textContent") == "run"
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("#best")
+        tab.close()
+
+
+def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
+    told = [sys.executable, "-m", "spoor", "ui", str(stopped), "--no-open"]
+    with subprocess.Popen([*told, "--for", "600"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            assert ask(url)[0] == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(100) == 0
+        finally:
+            process.kill()
 
 
 @pytest.mark.browser
