@@ -245,7 +245,8 @@ def look_and_label(
             return all(row["relevant"] for row in rows)
 
     until(taken_in, process)
-    assert "would ask for next" in asked("explain", str(out))
+    # There is none while every link of the last checkpoint has been fetched since.
+    until(lambda: "would ask for next" in asked("explain", str(out)), process)
     assert "fetched" in asked("explain", str(out), one, "--json")
     asked("export", str(out), "--out", str(out.parent / "pages.jsonl"))
     exported = (out.parent / "pages.jsonl").read_text("utf-8")
@@ -259,7 +260,6 @@ def look_and_label(
     first = sections()
     assert "on their way" in first["shards"]["html"]
     assert one in first["best"]["html"]
-    # There is none while every link of the last checkpoint has been fetched since.
     digest = until(lambda: sections().get("next"), process)["digest"]
     until(lambda: sections().get("next", {"digest": digest})["digest"] != digest, process)
 
