@@ -34,12 +34,13 @@ from spoor.runs.schema import FORMAT
 from spoor.runs.snapshot import Snapshot, snapshot
 from spoor.views.explain import in_lines, of_page
 from spoor.views.html import in_words, render
-from spoor.views.link_rates import interval, link_rates
+from spoor.views.link_rates import link_rates
 from spoor.views.live_page import LivePage
 from spoor.views.report import Reporter, left, report_of, write_report
 from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
 from spoor.views.server import Ui
 from spoor.views.snippets import snippet
+from spoor.views.sums import wilson
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
@@ -170,7 +171,7 @@ def test_which_links_paid_is_measured_and_told_in_plain_words(
     assert run(["explain", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["paid"]["pays"][0]["paid"] == 20
     assert "too few to say" in link_rates(Run(stopped)).lead
-    low, high = interval(0, 20)
+    low, high = wilson(0, 20, 2.58)
     assert low == 0.0
     assert 0.2 < high < 0.3
 

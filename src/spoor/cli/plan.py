@@ -9,11 +9,18 @@ from spoor.cli.screen import say
 from spoor.display import in_time
 from spoor.protocols import Judge
 from spoor.runs.assemble import topic_of_settings
+from spoor.setting import SCOPES
 from spoor.settings import Settings
 from spoor.web.urls import host
 
 _NAMED = 3
 """Hosts that are named."""
+_REACH = {
+    "host": "no other host",
+    "domain": "hosts of the same domains only",
+    "anywhere": "then from any host that they link",
+}
+"""What scopes say of other hosts than those of the seeds."""
 
 
 def say_plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> None:
@@ -39,8 +46,7 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
     named = ", ".join(hosts[:_NAMED])
     if len(hosts) > _NAMED:
         named += f" and {len(hosts) - _NAMED:,} more hosts"
-    where = {"host": "no other host", "domain": "hosts of the same domains only"}
-    reach = where.get(settings.scope, "then from any host that they link")
+    reach = _REACH.get(settings.scope) or SCOPES[settings.scope]
     budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
     lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
     lines.append(f"pace: {pace(settings, len(hosts), done)}")

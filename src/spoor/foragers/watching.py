@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.sentences import content, signature
+from spoor.web.url_groups import without
 
 NEVER = float("-inf")
 
@@ -184,15 +185,8 @@ class Watching:
     def without_copies(self, url: str, host: str) -> str:
         """A URL without the parameters that make copies at its host."""
         counts = self._by_parameter.get(host)
-        if counts is None or "?" not in url:
-            return url
-        parts = urlsplit(url)
-        kept = [
-            part
-            for part in parts.query.split("&")
-            if counts.get(part.partition("=")[0], 0) < COPIES
-        ]
-        return urlunsplit(parts._replace(query="&".join(kept)))
+        idle = frozenset(name for name, copies in (counts or {}).items() if copies >= COPIES)
+        return without(url, idle) if idle and "?" in url else url
 
     # -- durable
 

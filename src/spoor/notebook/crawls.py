@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -87,14 +87,14 @@ def _follow(
     """Call `on_page` here, in the thread of the caller, until the crawl has ended. An interrupt
     (Ctrl-C, the stop button of a notebook) stops the crawl, and its run is returned as it is."""
     with suppress(KeyboardInterrupt):
-        while not crawl.is_over:
-            for document in arrived.take(TICK):
-                if on_page is not None:
-                    on_page(document)
-            bar.show(crawl.progress)
-        for document in arrived.take(0.0):
-            if on_page is not None:
+        while True:
+            over = crawl.is_over
+            document = arrived.take(0.0 if over else TICK)
+            if document is not None and on_page is not None:
                 on_page(document)
+            elif over:
+                return
+            bar.show(crawl.progress)
 
 
 class _Arrived:
@@ -111,16 +111,11 @@ class _Arrived:
                 self._waiting.put(document, timeout=TICK)
                 return
 
-    def take(self, seconds: float) -> list[RunDocument]:
-        """What is there, after at most so many seconds."""
-        found: list[RunDocument] = []
+    def take(self, seconds: float) -> RunDocument | None:
+        """The next one, after at most so many seconds; None where there is none."""
         with suppress(queue.Empty):
-            found.append(
-                self._waiting.get(timeout=seconds) if seconds else self._waiting.get(False)
-            )
-            while True:
-                found.append(self._waiting.get(False))
-        return found
+            return self._waiting.get(seconds > 0, seconds)
+        return None
 
     def close(self) -> None:
         """Nobody takes them any more."""
@@ -139,39 +134,25 @@ async def stream_crawl(
     settings = settings_of(seeds, given)
     if settings.shards or settings.cluster:
         raise InputError("documents are streamed from a crawl in one process; leave out shards")
-    loop, ready = asyncio.get_running_loop(), asyncio.Event()
-    waiting: deque[RunDocument] = deque()
-    room, closed = threading.Semaphore(AHEAD), threading.Event()
-
-    def put(document: RunDocument) -> None:
-        while not closed.is_set():
-            if room.acquire(timeout=TICK):
-                waiting.append(document)
-                with suppress(RuntimeError):  # the loop has been closed
-                    loop.call_soon_threadsafe(ready.set)
-                return
-
+    arrived = _Arrived()
     path = await asyncio.to_thread(files.new_run) if out is None else Path(out)
-    crawl = await asyncio.to_thread(BackgroundCrawl, path, settings, on_page=put)
+    crawl = await asyncio.to_thread(BackgroundCrawl, path, settings, on_page=arrived.put)
     try:
         while True:
             over = crawl.is_over
-            while waiting:
-                document = waiting.popleft()
-                room.release()
-                if on_page is not None:
-                    on_page(document)
-                if document.relevant or everything:
-                    yield document
-            if over:
-                break
-            ready.clear()
-            if not waiting:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(TICK):
-                        await ready.wait()
+            document = arrived.take(0.0)
+            if document is None and not over:
+                document = await asyncio.to_thread(arrived.take, TICK)
+            if document is None:
+                if over:
+                    break
+                continue
+            if on_page is not None:
+                on_page(document)
+            if document.relevant or everything:
+                yield document
     finally:
-        closed.set()
+        arrived.close()
         crawl.cancel("cancelled")
         await asyncio.shield(asyncio.to_thread(_finish, crawl))
 
@@ -188,19 +169,11 @@ def _in_shards(path: Path, settings: Settings, *, on_page: OnPage | None, wait: 
     if on_page is not None or not wait:
         raise InputError("on_page and wait=False need a crawl in one process; leave out shards")
     make_crawl(settings)  # raises InputError for bad settings before a process starts
-    summary: list[Mapping[str, Any]] = []
-    faults: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            summary.append(ray.crawl(path, settings))
-        except BaseException as error:
-            faults.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if faults:
-        raise faults[0]
+    # In a thread, since a loop may run in this one.
+    thread = ThreadPoolExecutor(1)
+    try:
+        summary = thread.submit(ray.crawl, path, settings).result()
+    finally:
+        thread.shutdown(wait=False)
     write_report(path)
-    return CrawlRun(path, summary=summary[0])
+    return CrawlRun(path, summary=summary)

@@ -17,6 +17,7 @@ from spoor.formats.warc_reader import read_page
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Anchor
+from spoor.views.sums import wilson
 from spoor.web.text import STOP_WORDS, tokens
 
 MOST_PAGES = 10_000
@@ -133,20 +134,12 @@ def link_rates(run: Run) -> LinkRates:
     pays: list[KindOfLink] = []
     fails: list[KindOfLink] = []
     for name, group in _distinct(groups):
-        low, high = interval(group.paid, len(group.followed))
+        low, high = wilson(group.paid, len(group.followed), _Z)
         if low > rate or high < rate:
             (pays if low > rate else fails).append(_told(name, group, rate, pages))
     pays.sort(key=lambda one: (-one.times * math.log(one.followed), one.name))
     fails.sort(key=lambda one: (one.times, -one.followed, one.name))
     return LinkRates(followed, paid, pays[:MOST_GROUPS], fails[:MOST_GROUPS], len(pages))
-
-
-def interval(paid: int, followed: int) -> tuple[float, float]:
-    """Wilson's interval of a share, at 99 %."""
-    share, square = paid / followed, _Z * _Z / followed
-    middle = share + square / 2
-    half = _Z * math.sqrt(share * (1 - share) / followed + square / (4 * followed))
-    return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
 
 
 def _links(run: Run, pages: Sequence[PageRow]) -> Iterator[tuple[int, Anchor]]:

@@ -169,14 +169,11 @@ class Reporter:
 
     def _link_rates(self) -> LinkRates:
         """Measured anew where much is new: it reads pages out of the archive."""
-        pages, judged_anew = self.sums.pages, len(self.sums.labels)
-        before, labels = self._paid_at
-        if (
-            pages >= before + max(1, before // 4)
-            or judged_anew != labels
-            or not self.run.is_running
+        now, (before, labels) = (self.sums.pages, len(self.sums.labels)), self._paid_at
+        if now != self._paid_at and (
+            now[0] >= before + max(1, before // 4) or now[1] != labels or not self.run.is_running
         ):
-            self._paid_at, self._paid = (pages, judged_anew), link_rates(self.run)
+            self._paid_at, self._paid = now, link_rates(self.run)
         return self._paid
 
     def _texts(self, pages: Sequence[PageRow]) -> dict[int, Preview]:

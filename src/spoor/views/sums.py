@@ -25,6 +25,15 @@ ASKS = frozenset({"noindex", "nofollow", "noai", "tdm-reserved"})
 """Flags by which a page says what machines may do with it."""
 
 
+def wilson(hits: int, trials: int, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share of at least one trial, in [0, 1]; `z`: the quantile of the
+    normal distribution that its level asks for."""
+    share, square = hits / trials, z * z / trials
+    middle = share + square / 2
+    half = z * math.sqrt(share * (1 - share) / trials + square / (4 * trials))
+    return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
+
+
 @dataclass(slots=True)
 class Host:
     """The sums of one host."""
@@ -58,13 +67,7 @@ class Directory:
     @property
     def share(self) -> tuple[float, float]:
         """The share of relevant pages, in [0, 1]: Wilson's interval at 80 %."""
-        if not self.pages:
-            return 0.0, 1.0
-        share, z = self.relevant / self.pages, _Z
-        middle = share + z * z / (2 * self.pages)
-        half = z * math.sqrt(share * (1 - share) / self.pages + (z / (2 * self.pages)) ** 2)
-        scale = 1 + z * z / self.pages
-        return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+        return wilson(self.relevant, self.pages, _Z) if self.pages else (0.0, 1.0)
 
 
 UNREADABLE = 1_000
