@@ -1,13 +1,16 @@
 """A crawl in shards on Ray: what dies and what that loses, what the exchange costs. (What splitting
 costs in harvest: `spoor lab run shards`.)
 
+    .venv/bin/python benchmarks/shards.py deaths [--times 50] [--cluster] [--only coordinator]
     .venv/bin/python benchmarks/shards.py kills --kills 30
     .venv/bin/python benchmarks/shards.py faults
     .venv/bin/python benchmarks/shards.py cost --pages 1500
     .venv/bin/python benchmarks/shards.py latency
     .venv/bin/python benchmarks/shards.py peers PYTHON
 
-`kills` ends processes of a crawl with SIGKILL at random moments (an actor, the raylet that stands
+`deaths` has each worker and the coordinator die by SIGKILL, at every named point and at random, so
+many times each, on a Ray of the crawl's own or on a cluster of a head and two nodes. `kills` ends
+processes of a crawl with SIGKILL at random moments (an actor, the raylet that stands
 for a node, the head's GCS, the coordinator), gives the same command again where the coordinator
 went, and compares with what one undisturbed process fetches. `cost` counts the CPU of all processes
 of a crawl, Ray's own included. `peers` crawls the same web with two workers of scrapy-redis and
@@ -36,11 +39,16 @@ from typing import Any
 
 from spoor.errors import InputError
 from spoor.learn.state import unpack
+from spoor.live.shard import POINTS as TURN_POINTS
+from spoor.runs import files
 from spoor.runs.database import reading
+from spoor.runs.writer import POINTS
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
 
-from kills import CountedWeb, served
+from kills import CountedWeb, check_run, served  # noqa: E402
+from shard_kills import COORDINATOR_POINTS, IN_FLIGHT, SHARDS  # noqa: E402
 
 CLOCK = os.sysconf("SC_CLK_TCK")
 
@@ -149,6 +157,90 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
 
 
 # ---------------------------------------------------------------- faults
+
+
+def plan_of(victim: str, how: str, times: int, rng: random.Random) -> list[list[Any]]:
+    """Deaths of one process: by the points in turn, or after random seconds."""
+    if how == "random":
+        return [["after", rng.uniform(0.05, 3.0)] for _ in range(times)]
+    if victim == "coordinator":
+        points = [COORDINATOR_POINTS[at % len(COORDINATOR_POINTS)] for at in range(times)]
+        return [[point, 1 if point == "stopped" else rng.randint(1, 12)] for point in points]
+    opening = POINTS[: POINTS.index("exchange recorded")]
+    points = [point for point in (*POINTS, *TURN_POINTS) if point != "created"]
+    # A new run is created first, and only one that came to "sending" has a state to be read.
+    turn = ["created", "sending", *points]
+    plan = []
+    for at in range(times):
+        point = turn[at % len(turn)]
+        rare = point in opening or point.startswith(("state", "log"))
+        plan.append([point, 1 if rare else rng.randint(1, 6)])
+    return plan
+
+
+def deaths(times: int, pages: int, seed: int, only: str, *, cluster: bool) -> dict[str, Any]:
+    """What is lost where workers or the coordinator die as planned."""
+    rows: dict[str, Any] = {}
+    os.environ["PYTHONPATH"] = f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    with ExitStack() as undo:
+        address = undo.enter_context(two_nodes())[0].address if cluster else ""
+        web = undo.enter_context(served(pages, hosts=20, latency=0.005))
+        place = Path(undo.enter_context(tempfile.TemporaryDirectory()))
+        plain = place / "plain"
+        quick = command(web, plain, 0, "--policy", "best-first")
+        subprocess.run(quick, check=True, capture_output=True, text=True)
+        whole = urls(plain)
+        for who in ("workers", "coordinator"):
+            for how in ("points", "random"):
+                if only in ("", who, how):
+                    rng = random.Random(f"{seed} {who} {how}")
+                    victims = [f"worker-{at}" for at in range(SHARDS)]
+                    victims = victims if who == "workers" else [who]
+                    plans = {victim: plan_of(victim, how, times, rng) for victim in victims}
+                    found = _die(web, place / f"{who}-{how}", plans, whole, address)
+                    rows[f"{who}, {how}"] = found
+                    print(json.dumps({f"{who}, {how}": found}), flush=True)
+    return rows
+
+
+def _die(
+    web: CountedWeb, place: Path, plans: dict[str, list[list[Any]]], whole: set[str], address: str
+) -> dict[str, Any]:
+    """Crawl, again and again, until all deaths of the plans have come."""
+    told: Counter[str] = Counter()
+    program = [sys.executable, "-c", "import shard_kills; shard_kills.main()"]
+    while any(plans.values()):
+        out = place.with_name(f"{place.name}-{told['crawls']}")
+        plan_files = {victim: place.with_name(f"{out.name}.{victim}") for victim in plans}
+        for victim, file in plan_files.items():
+            file.write_text(json.dumps(plans[victim]))
+        before = sum(map(len, plans.values()))
+        web.asked.clear()
+        code = -signal.SIGKILL
+        while code == -signal.SIGKILL:
+            process = start([*program, str(out), web.root, str(web.port), address])
+            with ended(process):
+                _, err = process.communicate(timeout=900)
+            code = process.returncode
+        if code:
+            raise SystemExit(err)
+        plans = {victim: json.loads(file.read_text()) for victim, file in plan_files.items()}
+        died = before - sum(map(len, plans.values()))
+        for folder in files.shards(out):
+            check_run(folder)
+        fetched = [url for url, _ in rows(out)]
+        told["crawls"] += 1
+        told["deaths"] += died
+        told["pages"] += len(fetched)
+        told["lost"] += len(whole - set(fetched))
+        told["made up"] += len(set(fetched) - whole)
+        told["judged twice"] += len(fetched) - len(set(fetched))
+        told["refetched"] += web.again
+        told["allowed"] += died * IN_FLIGHT * (SHARDS if "coordinator" in plans else 1)
+        print(f"{place.name} {dict(told)}", file=sys.stderr, flush=True)
+        if not died:
+            raise SystemExit(f"these deaths never come: {plans}")
+    return dict(told)
 
 
 def kills(times: int, pages: int, shards: int, seed: int, policy: str) -> dict[str, Any]:
@@ -325,8 +417,9 @@ def _wait_for(process: subprocess.Popen[str]) -> int:
     raise SystemExit("it ended before it was disturbed")
 
 
-def _without_a_node(arguments: list[str]) -> dict[str, Any]:
-    """Crawl on a cluster of a head and two nodes, one of which goes."""
+@contextmanager
+def two_nodes() -> Iterator[tuple[Any, list[Any]]]:
+    """A cluster of a head and two nodes, on this machine, and those nodes."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -334,6 +427,14 @@ def _without_a_node(arguments: list[str]) -> dict[str, Any]:
     cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **size})
     try:
         nodes = [cluster.add_node(num_cpus=2, object_store_memory=80_000_000) for _ in range(2)]
+        yield cluster, nodes
+    finally:
+        cluster.shutdown()
+
+
+def _without_a_node(arguments: list[str]) -> dict[str, Any]:
+    """Crawl on a cluster of a head and two nodes, one of which goes."""
+    with two_nodes() as (cluster, nodes):
         process = start([*arguments, "--cluster", cluster.address])
         with ended(process):
             out = Path(arguments[arguments.index("--out") + 1])
@@ -346,8 +447,6 @@ def _without_a_node(arguments: list[str]) -> dict[str, Any]:
             raise SystemExit(err)
         deaths = json.loads(said.splitlines()[-1])["exchange"]["deaths"]
         return {"at page": at, "shards that came back elsewhere": deaths}
-    finally:
-        cluster.shutdown()
 
 
 # ---------------------------------------------------------------- cost
@@ -575,6 +674,13 @@ def peers(python: str, pages: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="what", required=True)
+    one = commands.add_parser("deaths")
+    one.add_argument("--times", type=int, default=50)
+    one.add_argument("--pages", type=int, default=1200)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--cluster", action="store_true")
+    only = ("workers", "coordinator", "points", "random")
+    one.add_argument("--only", choices=only, default="")
     one = commands.add_parser("kills")
     one.add_argument("--kills", type=int, default=30)
     one.add_argument("--pages", type=int, default=1200)
@@ -593,7 +699,10 @@ def main() -> None:
     one.add_argument("python")
     one.add_argument("--pages", type=int, default=1000)
     told = parser.parse_args()
-    if told.what == "kills":
+    if told.what == "deaths":
+        found = deaths(told.times, told.pages, told.seed, told.only, cluster=told.cluster)
+        print(json.dumps(found, indent=1))
+    elif told.what == "kills":
         print(
             json.dumps(kills(told.kills, told.pages, told.shards, told.seed, told.policy), indent=1)
         )

@@ -15,9 +15,10 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
+from spoor.live.refusing_hosts import RefusingHosts
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Outcome, Page, Task
+from spoor.types import Deferred, Failed, Fetch, Fetched, Link, Outcome, Page, Task
 from spoor.web.page import parse
 from spoor.web.refusals import LONGEST, refusal, refusal_of_error
 
@@ -195,8 +196,27 @@ def test_a_crawl_neither_judges_nor_keeps_asking(monkeypatch: pytest.MonkeyPatch
         "missing": "absent",
     }
     assert deferred == ["http://a.example/rate"], "only that may pass by itself"
-    assert crawl.frontier.delay("a.example") == 0.1, "the host is asked less"
+    assert crawl.frontier.next_ready(0.0) is None
+    crawl.frontier.add([Link("http://a.example/more")], -1, 0.0, 0)
+    free_at = crawl.frontier.next_ready(0.0)
+    assert free_at is not None
+    assert free_at > 0.0, "the host is asked less"
     ended.clear()
     asyncio.run(go(refusals=True))
     assert not ended
     assert len(judged) == 2 + len(names)
+
+
+def test_a_host_that_gives_pages_again_is_asked_as_before() -> None:
+    frontier = MemoryFrontier(delay=0.5)
+    frontier.add([Link(f"http://a.example/{n}") for n in range(20)], -1, 0.0, 0)
+    refusing, now, gaps = RefusingHosts(frontier), 0.0, []
+    for link, refused in enumerate([*[True] * 8, *[False] * 9]):
+        frontier.take(link, now)
+        reply = Failed(link, "refused") if refused else Fetched(link, Page("http://a.example/"))
+        refusing.see("a.example", reply, now)
+        frontier.settle(link, now)
+        begin, now = now, frontier.next_ready(now) or now
+        gaps.append(now - begin)
+    slower = [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+    assert gaps == pytest.approx([*slower, 30.0, 15.0, 7.5, 3.75, 1.875, 0.9375, 0.5, 0.5, 0.5])

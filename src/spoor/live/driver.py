@@ -451,7 +451,7 @@ class HttpDriver:
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
-        self._refusing.see(fetch.host, reply)
+        self._refusing.see(fetch.host, reply, self._clock())
         self._arrived.append((fetch, reply, exchange))
 
     async def _get(

@@ -11,22 +11,29 @@ SLOWEST = 60.0
 
 class RefusingHosts:
     """Half as often each time that a host refuses, at least once in `SLOWEST` seconds; and twice as
-    often with each page that it gives, up to what it was."""
+    often with each page that it gives, up to what it was.
+
+    The delay is kept here and its host held for it: the `pace` of a frontier never goes down.
+    """
 
     def __init__(self, hosts: Politeness) -> None:
         self._hosts = hosts
-        self._usual: dict[str, float] = {}
-        """Host that refused → its delay before."""
+        self._delays: dict[str, float] = {}
+        """Host that refused → seconds between two requests to it."""
 
-    def see(self, host: str, reply: LiveReply) -> None:
-        """A reply of a host."""
-        if isinstance(reply, Failed) and reply.kind == "refused":
-            delay = self._hosts.delay(host)
-            self._usual.setdefault(host, delay)
-            self._hosts.pace(host, max(delay, min(SLOWEST, 2.0 * max(delay, 1.0))))
-        elif isinstance(reply, Fetched) and host in self._usual:
-            delay = self._hosts.delay(host) / 2
-            usual = self._usual[host]
-            if delay <= usual:
-                del self._usual[host]
-            self._hosts.pace(host, max(delay, usual))
+    def see(self, host: str, reply: LiveReply, now: float) -> None:
+        """A reply of a host. Times are seconds by the clock of `hosts`."""
+        refused = isinstance(reply, Failed) and reply.kind == "refused"
+        if not refused and host not in self._delays:
+            return
+        usual = self._hosts.delay(host)
+        delay = self._delays.get(host, usual)
+        if refused:
+            delay = max(delay, min(SLOWEST, 2.0 * max(delay, 1.0)))
+        elif isinstance(reply, Fetched):
+            delay /= 2
+        if delay <= usual:
+            self._delays.pop(host, None)
+        else:
+            self._delays[host] = delay
+            self._hosts.hold(host, now + delay)

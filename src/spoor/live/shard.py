@@ -24,6 +24,9 @@ from spoor.sharding.outbox import Outbox
 from spoor.sharding.worker import Worker
 from spoor.types import Deferred, Fetch, Outcome
 
+POINTS = ("order executed", "reported")
+"""Steps of a turn with the coordinator, passed to `failpoint` as those of `RunWriter` are."""
+
 BUSY_SECONDS = 30.0
 """How long a shard waits for the process before it to let go of its folder."""
 
@@ -46,10 +49,11 @@ class Shard:
         number: int,
         *,
         report_downloads: bool = False,
+        failpoint: Callable[[str], None] = lambda step: None,
     ) -> None:
         shards = settings.shards
         crawl = make_crawl(settings, Outbox(number, shards))
-        folder = _folder(files.shard(path, number), settings)
+        folder = _folder(files.shard(path, number), settings, failpoint)
         try:
             self.run = LiveCrawl(folder, crawl)
             self.worker = Worker(crawl, self.run.journal, self.run.journal.call)
@@ -111,9 +115,12 @@ class Shard:
         began = time.thread_time()
         # Between two turns of the driver all steps that were taken are committed.
         self.worker.outbox.seal()
-        if self.worker.execute(order, self.run.now()):
+        durable = self.worker.execute(order, self.run.now())
+        self.run.folder.failpoint("order executed")
+        if durable:
             self._commit()
         report = self._report(order)
+        self.run.folder.failpoint("reported")
         self._busy += time.thread_time() - began
         return report
 
@@ -148,11 +155,11 @@ class Shard:
         return report
 
 
-def _folder(path: Path, settings: Settings) -> RunWriter:
+def _folder(path: Path, settings: Settings, failpoint: Callable[[str], None]) -> RunWriter:
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            return RunWriter(path, settings)
+            return RunWriter(path, settings, failpoint=failpoint)
         except BusyError:
             if time.monotonic() > until:
                 raise
