@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kills import TOPIC
+from spoor.live.shard import Shard
 from spoor.runs.inputs import with_inputs
 from spoor.settings import Settings
 
@@ -83,7 +84,7 @@ def main() -> None:
         ) -> Any:
             if self._shard is None:
                 own = Plan(folder.with_name(f"{folder.name}.worker-{number}"))
-                actor.Shard = partial(actor.Shard, failpoint=own.at)  # type: ignore[assignment,misc]
+                setattr(actor, "Shard", partial(Shard, failpoint=own.at))  # noqa: B010
             return await super().open(path, settings, number, report_downloads)
 
     class KilledDriver(driver._Driver):
@@ -102,7 +103,7 @@ def main() -> None:
             super()._write_status()
             plan.at("status written")
 
-    driver.ShardActor = KilledActor  # type: ignore[misc]
-    driver._Driver = KilledDriver  # type: ignore[misc]
+    setattr(driver, "ShardActor", KilledActor)  # noqa: B010
+    setattr(driver, "_Driver", KilledDriver)  # noqa: B010
     settings = settings_of(root, port, cluster=cluster, delay=0.2, per_host=1, in_flight=IN_FLIGHT)
     driver.crawl(folder, settings)
