@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.formats.exporters.removal import remove
+from spoor.formats.export import remove
 from spoor.runs import files, forget
 from spoor.runs.lock import BusyError, Lock
 from spoor.runs.reader import Run

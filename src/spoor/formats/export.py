@@ -1,4 +1,5 @@
-"""Exports of the pages of a run: which forms there are, and which one a name asks for.
+"""Exports of the pages of a run: which forms there are, which one a name asks for, and how pages
+are taken out again of what was exported.
 
 Rows are read and written one by one, so memory stays flat. A file or a folder appears complete or
 not at all.
@@ -6,14 +7,15 @@ not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import Options, Row
-from spoor.formats.exporters.target import new_file, new_folder
+from spoor.formats.exporters.target import new_file, new_folder, remove_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,26 @@ class Form:
     suffix: str = ""
     """How a file's name ends that asks for it; empty where none does."""
     function: str = "write"
+    """That writes rows. Of a file, the one whose name ends with `_without` copies such an export
+    without some URLs."""
     is_folder: bool = False
     needs: tuple[str, ...] = ()
     """Columns on request that it always has, and `passages`."""
 
     def write(self, rows: Iterable[Row], path: Path, options: Options) -> int:
         """Write the rows to an empty file or folder; returns how many."""
-        module = import_module(f"spoor.formats.exporters.{self.module}")
-        call: Callable[[Iterable[Row], Path, Options], int] = getattr(module, self.function)
+        call: Callable[[Iterable[Row], Path, Options], int] = self._function(self.function)
         return call(rows, path, options)
+
+    def write_without(self, source: Path, path: Path, urls: Collection[str]) -> int:
+        """Copy an export that is a file to an empty one, without these URLs; returns how many rows,
+        passages or records went. Each library has its own errors for what is no such export."""
+        name = f"{self.function}_without"
+        call: Callable[[Path, Path, Collection[str]], int] = self._function(name)
+        return call(source, path, urls)
+
+    def _function(self, name: str) -> Any:
+        return getattr(import_module(f"spoor.formats.exporters.{self.module}"), name)
 
 
 FORMS: Mapping[str, Form] = {
@@ -86,3 +99,25 @@ def write(rows: Iterable[Row], out: Path, form: str, options: Options) -> int:
     chosen = FORMS[form]
     with (new_folder if chosen.is_folder else new_file)(out) as path:
         return chosen.write(rows, path, options)
+
+
+def remove(path: Path, form: str, urls: Collection[str]) -> int:
+    """Take the pages of these canonical URLs out of an export of a form; returns how many rows,
+    passages, records or files went. It is written anew beside itself and swapped; where nothing
+    goes it is left alone. Raises InputError where it cannot be read or written."""
+    wanted = frozenset(urls)
+    try:
+        if path.is_dir():
+            return remove_files(path, wanted)
+        if not path.is_file():
+            raise ValueError("it is no plain file")  # a pipe would be waited for
+        with new_file(path) as part:
+            count = FORMS[form].write_without(path, part, wanted)
+            if not count:
+                part.unlink()
+        return count
+    except InputError:
+        raise
+    except Exception as error:  # what a stranger wrote breaks each library in its own way
+        what = str(error) or "it is no export"
+        raise InputError(f"cannot take pages out of {path}: {what}") from error

@@ -24,9 +24,9 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.files import sync_folder
-from spoor.formats.export import form_by_ending
-from spoor.formats.exporters.removal import remove, warc_without
+from spoor.formats.export import form_by_ending, remove
 from spoor.formats.exporters.target import LIST
+from spoor.formats.exporters.warc import copy_without
 from spoor.runs import files, shards
 from spoor.runs.journal import events_of
 from spoor.runs.lock import Lock
@@ -195,7 +195,7 @@ def _rewrite(
         name = files.archive(number + 1)
         part = _part(path, name)
         try:
-            dropped = warc_without(file, part, urls)
+            dropped = copy_without(file, part, urls)
             if not dropped:
                 part.unlink()
                 continue

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from spoor.formats.exporters.columns import Options, Row, plain
+from spoor.formats.exporters.jsonl import MOST_LINE
 
 _FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠-])")
 """Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
@@ -26,6 +27,27 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
             values = plain(row, options.columns)
             made.writerow({name: cell(value) for name, value in values.items()})
             count += 1
+    return count
+
+
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Copy an export without the rows of these URLs; returns how many went. Raises ValueError and
+    csv.Error where it is none."""
+    count = 0
+    csv.field_size_limit(MOST_LINE)
+    with (
+        source.open(encoding="utf-8", newline="") as lines,
+        path.open("w", encoding="utf-8", newline="") as file,
+    ):
+        rows, made = csv.reader(lines), csv.writer(file)
+        head = next(rows, [])
+        column = head.index("url")
+        made.writerow(head)
+        for row in rows:
+            if len(row) > column and row[column] in urls:
+                count += 1
+            else:
+                made.writerow(row)
     return count
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from spoor.errors import InputError
-from spoor.formats.exporters.columns import Options, Row, plain
+from spoor.formats.exporters.columns import COPIES, Options, Row, plain
 
 _INDEX = re.compile(r"[a-z0-9][a-z0-9._-]{0,254}")
+MOST_LINE = 1 << 26
+"""Bytes of a line that is read: an export may come from a stranger."""
 _MOST_ID = 512
 """Bytes of an `_id`."""
 
@@ -42,6 +45,46 @@ def write_bulk(rows: Iterable[Row], path: Path, options: Options) -> int:
             file.write(json_line(plain(row, options.columns)))
             count += 1
     return count
+
+
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Copy an export without the lines of these URLs, also as near-copies of others; returns how
+    many lines differ. Raises ValueError and LookupError where it is none."""
+    count = 0
+    with source.open("rb") as lines, path.open("wb") as file:
+        for line in read_lines(lines):
+            row = json.loads(line)
+            if row["url"] in urls:
+                count += 1
+            elif any(copy in urls for copy in row.get(COPIES) or ()):
+                row[COPIES] = [url for url in row[COPIES] if url not in urls]
+                file.write(json_line(row))
+                count += 1
+            else:
+                file.write(line)
+    return count
+
+
+def write_bulk_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Do the same with bulk lines; returns how many pages went."""
+    count = 0
+    with source.open("rb") as opened, path.open("wb") as file:
+        lines = read_lines(opened)
+        for action in lines:
+            row = next(lines, b"")
+            if json.loads(row)["url"] in urls:
+                count += 1
+            else:
+                file.write(action + row)
+    return count
+
+
+def read_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Lines of at most `MOST_LINE` bytes. Raises ValueError."""
+    while line := file.readline(MOST_LINE + 1):
+        if len(line) > MOST_LINE:
+            raise ValueError(f"a line has more than {MOST_LINE:,} bytes")
+        yield line
 
 
 def identifier(url: str) -> str:

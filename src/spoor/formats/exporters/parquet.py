@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -44,6 +44,24 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
             values = [_values(row, columns, nested) for row in batch]
             writer.write_table(arrow.Table.from_pylist(values, schema=schema))
             count += len(batch)
+    return count
+
+
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Copy a table without the rows of these URLs, a group at a time; returns how many went. Raises
+    InputError without the extra, and the library's errors where it is none."""
+    arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
+    compute = import_extra("parquet", "Parquet", "pyarrow.compute")[0]
+    count = 0
+    gone = arrow.array(sorted(urls), arrow.string())
+    with format_.ParquetFile(source) as file:
+        schema = file.schema_arrow
+        with format_.ParquetWriter(path, schema, compression="zstd") as writer:
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group)
+                kept = table.filter(compute.invert(compute.is_in(table["url"], value_set=gone)))
+                count += table.num_rows - kept.num_rows
+                writer.write_table(kept)
     return count
 
 

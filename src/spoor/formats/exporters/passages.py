@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spoor.formats.exporters.columns import BODIES, COLUMNS, Options, Row
-from spoor.formats.exporters.jsonl import json_line
+from spoor.formats.exporters.jsonl import json_line, write_without
+
+__all__ = ["write", "write_without"]
 
 _ABOUT = ("url", "title", "fetched_at", "score")
 _OTHERS = BODIES | frozenset(COLUMNS)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,25 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     return count
 
 
-def is_ours(db: sqlite3.Connection) -> bool:
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Copy a file without the rows of these URLs; returns how many went. Raises ValueError and
+    sqlite3.Error where it is no export."""
+    shutil.copyfile(source, path)
+    count = 0
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("PRAGMA trusted_schema=OFF; PRAGMA journal_mode=OFF")
+        if not _is_ours(db):  # triggers, views and checks are programs of whoever made it
+            raise ValueError("it holds other tables than an export")
+        for url in urls:
+            count += db.execute("DELETE FROM pages WHERE url = ?", (url,)).rowcount
+        if count:
+            db.execute("INSERT INTO search(search) VALUES ('rebuild')")
+            db.commit()
+            db.execute("VACUUM")
+    return count
+
+
+def _is_ours(db: sqlite3.Connection) -> bool:
     """Whether a database has the tables that `write` makes, and nothing else: no trigger, view,
     check or computed column. Raises sqlite3.Error where it cannot be read."""
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"

@@ -8,13 +8,13 @@ import os
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.files import sync_folder
+from spoor.files import sync_folder, write_whole
 
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
@@ -28,7 +28,7 @@ _RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 @contextmanager
 def new_file(out: Path) -> Iterator[Path]:
     """A path for a new file that replaces `out` once it is complete and on the disk; on an error it
-    is removed."""
+    is removed. Whoever deletes it leaves `out` as it is."""
     if os.path.isdir(out):
         raise InputError(f"{out} is a folder; give the name of a file")
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
@@ -36,6 +36,8 @@ def new_file(out: Path) -> Iterator[Path]:
         # Made anew: what another program put there under the name is not followed.
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o666))
         yield part
+        if not part.exists():
+            return
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(out)
@@ -114,6 +116,31 @@ class Folder:
     def close(self) -> None:
         """End the list of files."""
         self._list.close()
+
+
+def remove_files(folder: Path, urls: Collection[str]) -> int:
+    """Delete the files of these URLs from a folder that `Folder` wrote; how many. Raises ValueError
+    and OSError where it is none."""
+    kept: list[str] = []
+    gone: list[str] = []
+    if (folder / LIST).is_symlink():
+        raise ValueError(f"{LIST} is a link")
+    for line in (folder / LIST).read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if row["url"] in urls:
+            gone.append(row["file"])
+        else:
+            kept.append(f"{line}\n")
+    for name in gone:
+        file = folder / name
+        if file.is_symlink() or file.resolve().parent.parent != folder.resolve():
+            raise ValueError(f"{name} is no file of it")
+        file.unlink(missing_ok=True)
+        with suppress(OSError):  # others of the host are left
+            file.parent.rmdir()
+    if gone:
+        write_whole(folder / LIST, "".join(kept))
+    return len(gone)
 
 
 def safe_name(text: str, most: int) -> str:

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import zlib
 from base64 import b32encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -27,8 +27,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row
-from spoor.formats.exporters.jsonl import json_line
-from spoor.formats.exporters.warc import Archives
+from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
+from spoor.formats.exporters.warc import Archives, members
 
 BLOCK = 300
 """Lines of the index that are compressed together, as the `wacz` tool does."""
@@ -79,6 +79,42 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         with _entry(file, "datapackage-digest.json", []) as out:
             out.write(json.dumps({"path": "datapackage.json", "hash": _digest(package)}).encode())
     return count
+
+
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Make an archive anew of its own records and list of pages, without these URLs; returns how
+    many pages went. Raises ValueError, LookupError and OSError where it is none."""
+    gone = 0
+    with ZipFile(source) as file, tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        archive = Path(folder) / ARCHIVE
+        stored = file.getinfo(f"archive/{ARCHIVE}")
+        if stored.compress_type != ZIP_STORED:  # it might unpack to a thousand times
+            raise ValueError("its archive is compressed again, which no export does")
+        with file.open(stored) as records, archive.open("wb") as out:
+            shutil.copyfileobj(records, out)
+        with file.open("datapackage.json") as opened:
+            package = json.loads(opened.read(MOST_LINE))
+
+        def rows(lines: Iterator[bytes]) -> Iterator[Row]:
+            nonlocal gone
+            responses = (
+                offset
+                for offset, _, head in members(archive)
+                if b"\r\nWARC-Type: response\r\n" in head.partition(b"\r\n\r\n")[0] + b"\r\n"
+            )
+            for line, offset in zip(lines, responses, strict=True):
+                page = json.loads(line)
+                if page["url"] in urls:
+                    gone += 1
+                else:
+                    yield {**page, "fetched_at": page["ts"], "archive": (ARCHIVE, offset)}
+
+        with file.open("pages/pages.jsonl") as opened:
+            lines = read_lines(opened)
+            columns = {"text": "string"} if json.loads(next(lines, b"")).get("hasText") else {}
+            options = Options(columns, Path(folder), title=str(package.get("title", "")))
+            write(rows(lines), path, options)
+    return gone
 
 
 def _archive(

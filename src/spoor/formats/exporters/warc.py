@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -33,6 +33,24 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
                 file.write(member)
             count += 1
     return count
+
+
+def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Copy an archive without the records of these URLs; returns how many went. Raises OSError,
+    EOFError and zlib.error for one that is damaged."""
+    return len(copy_without(source, path, urls))
+
+
+def copy_without(source: Path, path: Path, urls: Collection[str]) -> list[tuple[int, int]]:
+    """Do the same; returns (offset, length) of what was left out, in order."""
+    dropped: list[tuple[int, int]] = []
+    with path.open("wb") as file:
+        for offset, member, head in members(source):
+            if _target(head) in urls:
+                dropped.append((offset, len(member)))
+            else:
+                file.write(member)
+    return dropped
 
 
 class Archives:
@@ -122,6 +140,14 @@ def members(archive: Path) -> Iterator[tuple[int, bytes, bytes]]:
 
 def _warc_headers(head: bytes) -> bytes:
     return head.partition(b"\r\n\r\n")[0] + b"\r\n"
+
+
+def _target(head: bytes) -> str:
+    for line in _warc_headers(head).split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.lower() == b"warc-target-uri":
+            return value.strip().strip(b"<>").decode("utf-8", "replace")
+    return ""
 
 
 def _member(source: BinaryIO, offset: int) -> tuple[bytes, bytes]:
