@@ -1,9 +1,16 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, under names that are safe on every system."""
 
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from pathlib import Path
+
+_UNSAFE = re.compile(r"[^\w.]+")
+_DOTS = re.compile(r"\.{2,}")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+"""Names of devices on Windows, also with an ending."""
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
@@ -24,3 +31,13 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def safe_name(text: str, most: int, otherwise: str = "page") -> str:
+    """A name for a file or folder: letters, digits, and single hyphens and dots of a text, at most
+    `most` bytes of UTF-8 and one more; `otherwise` where it has none. It leads nowhere, and neither
+    begins nor ends with a dot."""
+    folded = unicodedata.normalize("NFKC", text[: 4 * most])
+    words = _DOTS.sub(".", _UNSAFE.sub("-", folded)).strip(".-_")
+    name = words.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip(".-_")
+    return f"_{name}" if _DEVICE.match(name) else name or otherwise

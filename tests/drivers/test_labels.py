@@ -61,6 +61,8 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
     assert why[0][0] == "a person said so"
     assert sorted(found_in(path)) == sorted([*yes[1:], no[1]])
     assert path.joinpath(files.SAVED, *saved_name(no[1], "text/html")).is_file()
+    assert not path.joinpath(files.SAVED, *saved_name(yes[0], "text/html")).is_file()
+    assert path.joinpath(files.SAVED, *saved_name(yes[1], "text/html")).is_file()
 
     weights: list[list[float]] = []
 

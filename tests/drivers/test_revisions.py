@@ -75,6 +75,8 @@ def test_the_newest_verdict_is_what_is_kept(web: CountedWeb, tmp_path: Path) -> 
     documents = {document.url: document.bytes for document in Run(path).documents()}
     saved = {url: path.joinpath(files.SAVED, *saved_name(url, "text/html")) for url in documents}
     assert {url: file.read_bytes() for url, file in saved.items()} == documents
+    kept = {file for file in (path / files.SAVED).rglob("*") if file.is_file()}
+    assert kept == set(saved.values()), "those that ceased to be relevant are gone"
     why = [row.why[0][0] for row in Run(path).pages() if row.why]
     assert sum(text.startswith("judged anew after ") for text in why) > 0
     exported = tmp_path / "export.jsonl"

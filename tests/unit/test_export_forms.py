@@ -30,7 +30,7 @@ import spoor
 from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.formats.exporters.target import safe_name
+from spoor.files import safe_name
 from spoor.formats.exporters.wacz import payload_digest, surt
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
 from spoor.http.world_server import serving
@@ -362,7 +362,7 @@ def test_fields_are_what_stands_there_or_nothing() -> None:
 def test_a_name_is_safe(title: str) -> None:
     name = safe_name(title, 80)
     assert re.fullmatch(r"[\w-]{1,85}", name)
-    assert name not in ("con", "nul")
+    assert name.lower() not in ("con", "nul")
 
 
 def test_near_copies_say_which_stands_for_which() -> None:

@@ -79,11 +79,11 @@ class PendingRows:
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 
-    def newly_relevant(self, db: sqlite3.Connection) -> Iterator[PageRow]:
-        """The pages that newer verdicts, of the judge or of a person, made relevant."""
+    def turned_pages(self, db: sqlite3.Connection) -> Iterator[PageRow]:
+        """The pages that newer verdicts made relevant or not, and those that a person judged."""
         keys = [("ticket", ticket) for ticket in sorted(self.turned)]
         keys += [("seq", label[-1]) for label in self.labels]
         for column, key in keys:
-            found = db.execute(f"SELECT * FROM pages WHERE {column} = ? AND relevant", (key,))
+            found = db.execute(f"SELECT * FROM pages WHERE {column} = ?", (key,))
             names = [column[0] for column in found.description]
             yield from (PageRow.of(dict(zip(names, row, strict=True))) for row in found)

@@ -11,44 +11,31 @@ import hashlib
 import mimetypes
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from spoor.documents.kinds import KINDS, kind_of_media, tell
+from spoor.files import safe_name
 from spoor.runs import files
 from spoor.runs.rows import PageRow
 
-_UNSAFE = re.compile(r"[^\w.-]+")
-_DOTS = re.compile(r"\.{2,}")
 _ENDING = re.compile(r"\.([a-z0-9]{1,5})$")
 _MOST_BYTES = 100
 """Of the readable part of a name."""
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def saved_name(url: str, media_type: str) -> tuple[str, str]:
     """(folder, file) of the document of this type at a canonical URL."""
     parts = urlsplit(url)
     last = unquote(parts.path.rstrip("/").rpartition("/")[2])
-    readable = _safe(last) or "index"
     kind = kind_of_media(media_type.partition(";")[0].strip().lower())
-    ending = _ending(readable, kind, media_type)
-    readable = readable.removesuffix(f".{ending}")
-    readable = readable.encode()[:_MOST_BYTES].decode("utf-8", "ignore").strip(".-_ ") or "index"
-    return _folder(parts.netloc), f"{readable}-{_digest(url)}.{ending}"
-
-
-def _safe(text: str) -> str:
-    text = _UNSAFE.sub("-", unicodedata.normalize("NFC", text))
-    return _DOTS.sub(".", text).strip(".-_ ")
-
-
-def _folder(netloc: str) -> str:
-    name = _safe(netloc.replace(":", "_").lower())[:200] or "host"
-    return f"{name}_" if _DEVICE.match(name) else name
+    ending = _ending(last, kind, media_type)
+    stem = last[: -len(ending) - 1] if last.lower().endswith(f".{ending}") else last
+    readable = safe_name(stem, _MOST_BYTES, "index")
+    folder = safe_name(parts.netloc.lower(), 2 * _MOST_BYTES, "host")
+    return folder, f"{readable}-{_digest(url)}.{ending}"
 
 
 def _digest(url: str) -> str:
@@ -84,16 +71,21 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
     return path / files.SAVED / folder / name
 
 
-def save_archived(path: Path, pages: Iterable[PageRow]) -> None:
-    """Save documents as `save` does, out of the archive of the run; one that is not there, or
-    cannot be read, is left out. Raises OSError."""
+def follow_verdicts(path: Path, pages: Iterable[PageRow]) -> None:
+    """Save the relevant ones of these documents as `save` does, out of the archive of the run, and
+    delete the files of the others. One that the archive does not have is left as it is, so that
+    nothing is lost. Raises OSError."""
     from spoor.formats.warc_reader import reply_at  # a run that saves nothing needs no reader
 
     for page in pages:
         reply = None if page.place is None else reply_at(path / page.place[0], *page.place[1:])
-        if reply is not None and reply.body:
+        if reply is None or not reply.body:
+            continue
+        if page.relevant:
             told = tell(reply.body, reply.content_type, page.url)
             save(path, page.url, told.media_type or KINDS[told.kind].media_type, reply.body)
+        else:
+            remove_saved(path, page.url)
 
 
 def remove_saved(path: Path, url: str) -> int:

@@ -42,7 +42,7 @@ from spoor.runs.recovery import (
     write_mark,
 )
 from spoor.runs.renders import RenderRow
-from spoor.runs.saved_files import save, save_archived
+from spoor.runs.saved_files import follow_verdicts, save
 from spoor.runs.schema import (
     ADDED,
     FORMAT,
@@ -435,7 +435,7 @@ class RunWriter:
             with db:
                 rows.write(db, ends)
                 if self.settings.save_files:
-                    save_archived(self.path, rows.newly_relevant(db))
+                    follow_verdicts(self.path, rows.turned_pages(db))
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.errors import InputError
-from spoor.formats.exporters.target import safe_name
+from spoor.files import safe_name
 from spoor.runs.documents import RunDocument
 from spoor.runs.snapshot import AHEAD, NEXT, Snapshot
 from spoor.views.html import document_page, environment, sections

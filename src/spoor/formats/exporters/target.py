@@ -7,22 +7,18 @@ import json
 import os
 import re
 import shutil
-import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.files import sync_folder, write_whole
+from spoor.files import safe_name, sync_folder, write_whole
 
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
 
 _WRITTEN = re.compile(r"[^/]*-[0-9a-f]{10}(-[0-9]+)?\.[a-z]{2,8}")
-
-_RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
-"""Names of devices on Windows."""
 
 
 @contextmanager
@@ -98,10 +94,10 @@ class Folder:
 
     def write(self, url: str, host: str, title: str, suffix: str, text: str) -> str:
         """Write one document; returns the name of its file within the folder."""
-        folder = self._path / safe_name(host, 80)
+        folder = self._path / safe_name(host.lower(), 80)
         folder.mkdir(exist_ok=True)
         digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:10]
-        stem = f"{safe_name(title, 80)}-{digest}"
+        stem = f"{safe_name(title.lower(), 80)}-{digest}"
         file, more = folder / f"{stem}{suffix}", 1
         while file.exists():  # the same page fetched again, or the same 40 bits
             more += 1
@@ -141,12 +137,3 @@ def remove_files(folder: Path, urls: Collection[str]) -> int:
     if gone:
         write_whole(folder / LIST, "".join(kept))
     return len(gone)
-
-
-def safe_name(text: str, most: int) -> str:
-    """Letters, digits and single hyphens of a text, in lower case, at most so many bytes; `page`
-    where it has none. It neither leads anywhere nor begins with a dot."""
-    folded = unicodedata.normalize("NFKC", text[: 4 * most]).lower().replace("_", "-")
-    words = "-".join(re.findall(r"\w+", folded))
-    cut = words.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip("-")
-    return f"{cut}-page" if _RESERVED.fullmatch(cut) else cut or "page"
