@@ -7,7 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-_UNSAFE = re.compile(r"[^\w.]+")
+_UNSAFE = re.compile(r"\.*[^\w.]+\.*")
 _DOTS = re.compile(r"\.{2,}")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 """Names of devices on Windows, also with an ending."""
