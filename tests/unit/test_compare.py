@@ -16,7 +16,7 @@ from scipy.stats import wilcoxon
 
 from spoor.cli.main import run as spoor
 from spoor.errors import InputError
-from spoor.lab import compare, experiment, pages, papers, results
+from spoor.lab import compare, experiment, intervals, pages, papers, results
 from spoor.lab.experiment import packaged
 from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
@@ -104,7 +104,7 @@ def test_seeds_are_averaged_before_they_are_paired() -> None:
     assert len(by_seed) == 3 * len(SITES)
     assert by_seed["w", "s0", "t", "2"]["plain"] == PLAIN["s0"], "nothing random in it"
     one_site = compare.units([made([row for row in ROWS if row["site"] == "s1"])], "auc")
-    assert len(one_site) == 3, "a single crawl is paired by its seeds"
+    assert len(one_site) == 1, "seeds of one crawl are no pairs"
 
 
 def test_a_difference_is_claimed_and_a_tie_is_not() -> None:
@@ -129,6 +129,51 @@ def test_one_pair_claims_nothing() -> None:
     few = compare.paired("a", "b", [(0.9, 0.1)] * 5)
     assert few.p == pytest.approx(2 / 32)
     assert few.verdict == "tie", "five pairs can show nothing"
+
+
+def test_a_claim_has_one_of_three_answers() -> None:
+    """Limits are told from each side, over at least six pairs; half the pairs one way tell nothing."""
+    twice = [(2.0 * x, x) for x in (1.0, 1.5, 2.0, 2.5, 3.0, 3.5)]
+    assert compare.answer(twice, 1.0, None) == compare.HOLDS
+    assert compare.answer(twice, None, 1.0) == compare.FAILS
+    assert compare.answer(twice, 1.9, 2.1) == compare.HOLDS
+    assert compare.answer(twice, 2.5, 3.0) == compare.FAILS
+    assert compare.answer(twice[:5], 1.0, None) == compare.UNTOLD, "five pairs can show nothing"
+    split = [(x * (2.0 if at % 2 else 0.6), x) for at, (_, x) in enumerate(twice)]
+    assert compare.answer(split, 1.0, None) == compare.answer(split, 0.9, 1.1) == compare.UNTOLD
+    assert compare.answer([(0.0, 0.0)] * 8, 1.0, None) == compare.UNTOLD
+
+
+@given(st.integers(2, 14), st.integers(0, 10**6), st.sampled_from([0.5, 1.0, 1.3, 2.0]))
+@settings(max_examples=40, deadline=None)
+def test_a_claim_and_its_opposite_never_hold_together(size: int, seed: int, limit: float) -> None:
+    """And the interval beside a ratio never contradicts the answer."""
+    rng = np.random.default_rng(seed)
+    theirs = rng.uniform(0.5, 1.5, size)
+    pairs = list(zip((theirs * rng.normal(1.3, 0.4, size)).tolist(), theirs.tolist(), strict=True))
+    above, below = compare.answer(pairs, limit, None), compare.answer(pairs, None, limit)
+    assert {above, below} in (
+        {compare.HOLDS, compare.FAILS},
+        {compare.UNTOLD},
+    ), "each is the other's opposite"
+    _, low, high = intervals.ratio_interval(*zip(*pairs, strict=True))
+    if above == compare.HOLDS:
+        assert low is None or low > limit - 1e-6
+    if above == compare.FAILS:
+        assert high is None or high < limit + 1e-6
+
+
+def test_the_interval_of_a_ratio_is_fiellers() -> None:
+    ours, theirs = [3.0, 5.0, 4.0, 6.5, 5.0, 7.5], [1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
+    ratio, low, high = intervals.ratio_interval(ours, theirs)
+    assert ratio == pytest.approx(31 / 15)
+    assert low is not None
+    assert high is not None
+    for end in (low, high):  # at its ends 0 is the end of the interval of the difference
+        ends = intervals.interval([a - end * b for a, b in zip(ours, theirs, strict=True)])
+        assert min(abs(value or 0.0) for value in ends) == pytest.approx(0.0, abs=1e-9)
+    assert intervals.ratio_interval([1.0], [2.0]) == (0.5, None, None)
+    assert intervals.ratio_interval([1.0, 2.0], [0.0, 0.0])[1:] == (None, None)
 
 
 def test_a_matrix_is_corrected_as_a_whole() -> None:
@@ -266,6 +311,9 @@ def test_bad_input_is_one_line(
 
 
 # ---------------------------------------------------------------- pages of papers
+
+PAPERS = ("grigoriadis2004", "han2018", "palotai2005", "rennie1999")
+DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
 PAPER = """
 title = "A paper, beside ours"
@@ -413,6 +461,27 @@ def test_the_pages_of_the_papers_fit_their_experiments() -> None:
                     assert item["target"] in [target.name for target in told.targets]
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_page_and_the_code_do_not_contradict_each_other(paper: str) -> None:
+    """A page of docs/ has a row for each claim of its paper, decided by the rule that the code has
+    now, or says of which commit it is."""
+    data = papers.read(Path(paper))
+    assert data is not None
+    text = " ".join((DOCS / f"{paper}.md").read_text("utf-8").split())
+    if data.get("made_at"):
+        assert papers.old(data)[0] in text
+        return
+    assert papers.RULE in text
+    assert "those of commit" not in text
+    claims = {claim["says"] for claim in data["claims"]}
+    rows = re.findall(r"\| ([^|]+) \| [^|]* \| [^|]* \| ([^|]+) \| \*\*([^|]+)\*\* \|", text)
+    assert {says for says, _, _ in rows} == claims
+    for says, pairs, state in rows:
+        assert state in papers.VERDICTS
+        if pairs == "–" or int(pairs) < 6:
+            assert state in (compare.UNTOLD, papers.NOT_RUN), f"{says}: {pairs} pairs tell nothing"
+
+
 @pytest.mark.long
 def test_a_paper_that_is_run_ends_in_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -434,7 +503,7 @@ def test_a_paper_that_is_run_ends_in_its_page(
     assert "All of paper on one page" in capsys.readouterr().out
     page = (out / "paper" / "report.md").read_text("utf-8")
     assert "| words pay |" in page
-    assert "n = 6" in page, "one crawl is paired by its seeds"
+    assert f"| 1 | **{compare.UNTOLD}** |" in page, "seeds of one crawl are no pairs"
     assert (out / "paper" / "words" / "report.html").exists()
     assert spoor(["lab", "report", str(out / "paper"), "--docs", str(tmp_path / "docs")]) == 0
     assert (tmp_path / "docs" / "paper.md").read_text("utf-8") == page

@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import ttest_ind
 
 from spoor.cli.main import run as spoor
 from spoor.errors import InputError
+from spoor.lab import compare
 from spoor.lab.cells import run_cells
 from spoor.lab.experiment import find, read
-from spoor.lab.intervals import student_interval, welch_interval
 from spoor.lab.kinds.fleets import KIND, plan
 from spoor.lab.reports.fleets import MEASURES, claims
+from spoor.lab.results import Results
 
 SMALL = """
 kind = "fleets"
@@ -66,29 +65,26 @@ def test_an_experiment_is_run_once_and_written(
     assert all(f"({name})" in page for name in drawn)
 
 
-def test_differences_are_welchs() -> None:
-    rng = np.random.default_rng(0)
-    one, other = rng.normal(3, 1, 5).tolist(), rng.normal(1, 2, 8).tolist()
-    gap, half = welch_interval(one, other)
-    said = ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
-    assert half is not None
-    assert (gap - half, gap + half) == pytest.approx((said.low, said.high))
-    assert welch_interval([1.0], [2.0, 3.0]) == (-1.5, None)
-    assert student_interval([2.0, 2.0]) == (2.0, 0.0)
+def test_fleets_are_compared_over_webs_and_not_over_runs() -> None:
+    def cell(fleet: str, drawn: int, sent: float, age: float) -> dict[str, Any]:
+        zero = dict.fromkeys(MEASURES, 0.0) | {"sent_efficiency": sent, "age_hours": age}
+        return {**zero, "web": "w", "drawn": drawn, "fleet": fleet, "seed": drawn}
 
+    def told(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+        lines = claims(Results("x", "fleets", "", "", rows)).rows
+        return {line[1]: list(line[-2:]) for line in lines}
 
-def test_claims_say_undecided_where_they_are() -> None:
-    def cell(fleet: str, sent: float, age: float) -> dict[str, Any]:
-        zero = dict.fromkeys(MEASURES, 0.0)
-        return {**zero, "web": "w", "fleet": fleet, "sent_efficiency": sent, "age_hours": age}
-
-    cells = [cell("WL", 0.5, 1.0), cell("WL", 0.51, 3.0), cell("RL", 0.3, 1.5), cell("RL", 0.29, 3)]
-    lines = claims(cells).rows
-    assert any("sent efficiency" in line and line[-1] == "WL" for line in lines)
-    assert any("age" in line and line[-1] == "undecided" for line in lines)
-    older = [cell("WL", 0.5, 1.0), cell("WL", 0.5, 1.1), cell("RL", 0.5, 3.0), cell("RL", 0.5, 3.1)]
-    ages = [line for line in claims(older).rows if "age" in line]
-    assert ages[0][-1] == "WL"  # the younger is better
+    cells = [
+        cell(*row)
+        for web in range(6)
+        for row in (("WL", web, 0.5 + web / 100, 1.0), ("RL", web, 0.3, 1.5 + (web % 2 - 0.5) * 2))
+    ]
+    found = told(cells)
+    assert found["sent efficiency"] == ["6", "WL"]
+    assert found["age hours"] == ["6", compare.UNTOLD]
+    assert told([{**row, "drawn": 0} for row in cells])["sent efficiency"] == ["1", compare.UNTOLD]
+    younger = [row | {"age_hours": row["age_hours"] - (row["fleet"] == "WL")} for row in cells]
+    assert told(younger)["age hours"][1] == "WL", "the younger is better"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +106,7 @@ def test_the_papers_experiments_are_planned(tmp_path: Path) -> None:
         experiment.name: [cell.params for cell in plan(experiment, tmp_path)]
         for experiment in find("palotai2005")
     }
-    names = ("fig2", "fig3", "rewired", "small-world", "table2")
+    names = ("fig2", "fig3", "navigation", "recorded", "rewired", "table2")
     assert set(found) == {f"palotai2005/{name}" for name in names}
     assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])
     assert {params["fleet"] for params in found["palotai2005/table2"]} >= {"WL", "RL", "WLRL"}

@@ -334,8 +334,28 @@ def test_prtfidf_by_hand() -> None:
     assert model.outputs(["moon"])[1 - at] == pytest.approx(2 / 3)
     assert model.outputs(["clay", "moon"]).tolist()[at] == pytest.approx(0.5)
     assert not model.outputs(["comet"]).any()
+    # z-scores over the two documents, which have 3/4 and 0 in the first cluster and 0 and 2/3 in the
+    # other: of the first, means 3/8 and 1/3 and deviations 3/8 and 1/3.
+    assert model.outputs(["kiln", "clay"])[at] == pytest.approx(3 / 4)
     state = model(Page(url("x"), text="clay"))
-    assert state[at] == pytest.approx(math.tanh(1.0))
+    assert state[at] == pytest.approx(math.tanh((1 - 3 / 8) / (3 / 8)))
+    assert state[1 - at] == pytest.approx(math.tanh(-1.0))
+    assert not model(Page(url("x"), text="comet")).any(), "no known word, no state"
+    other = PrTFIDF((), np.zeros((0, 2), dtype=np.float32))
+    other.load(model.save())
+    assert (other(Page(url("x"), text="clay")) == state).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_stay_finite_however_large_states_are() -> None:
+    """α |s|² is 5 here: steps of the paper's size would multiply the error by −4 each time."""
+    known = Known(Letters())
+    known.states = np.full((2, 50), 1.0, dtype=np.float32)
+    forager = Forager(0, Weblog({}), np.zeros(50, dtype=np.float32), FleetSettings(), 100.0)
+    for step in range(400):
+        forager.reinforce(known, step % 2, 100.0)
+    # Every step brings 100 at γ = .9, so a state is worth 1,000.
+    assert known.states[0] @ forager.weight == pytest.approx(1000.0, rel=0.01)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8), min_size=1, max_size=12))

@@ -127,7 +127,9 @@ class Forager:
     def reinforce(self, known: Known, step: int, reward: float) -> None:
         """The step has ended and brought this; with learning, Algorithm 4.
 
-        The first step of a path has no step before it, and nothing is learned from it.
+        The first step of a path has no step before it, and nothing is learned from it. A state s
+        whose |s|² is above 1/α is learned from by steps of 1/|s|²: larger ones go beyond what was
+        found, and from 2/α on the weights grow without end.
         """
         self.path.append(step)
         self.rewards.append(reward)
@@ -139,7 +141,8 @@ class Forager:
         value_next = float(states[step] @ self.weight)
         value_current = float(current @ self.weight)
         delta = reward + settings.gamma * value_next - value_current
-        self.weight = self.weight + np.float32(settings.alpha * delta) * current
+        alpha = min(settings.alpha, 1.0 / max(float(current @ current), 1e-12))
+        self.weight = self.weight + np.float32(alpha * delta) * current
 
     # -- Algorithm 6
 

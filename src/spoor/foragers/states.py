@@ -3,6 +3,8 @@
 Clusters come from principal-direction divisive partitioning (Boley 1998) of a background corpus;
 the classifier is Joachims's probabilistic version of TF-IDF (1997): P(C | d) is the sum over the
 words of d of P(C | w) P(w | d). One more class represents general text, and its output is dropped.
+Outputs are shares, about 1/51 each, of which tanh alone would leave a fiftieth of [-1, 1] in use;
+they are z-scored over the background corpus first, so that states fill the interval.
 """
 
 from __future__ import annotations
@@ -146,6 +148,9 @@ class PrTFIDF:
         self._rows = {word: row for row, word in enumerate(vocabulary)}
         self._given_word = given_word
         """P(C | w) by word and class, the class of general text left out."""
+        self._mean = np.zeros(self.size, dtype=np.float32)
+        """Of each output over the background corpus."""
+        self._deviation = np.ones(self.size, dtype=np.float32)
 
     @property
     def size(self) -> int:
@@ -159,15 +164,35 @@ class PrTFIDF:
         outputs: NDArray[np.float32] = self._given_word[rows].mean(axis=0)
         return outputs
 
+    def standardize(self, corpus: Iterable[Sequence[str]]) -> None:
+        """Take the mean and the deviation of each output from texts, as words. An output that is
+        the same for all of them says nothing, and is 0."""
+        outputs = np.array([self.outputs(text) for text in corpus], dtype=np.float64)
+        deviation = outputs.std(axis=0)
+        self._mean = outputs.mean(axis=0).astype(np.float32)
+        self._deviation = np.where(deviation > 1e-12, deviation, np.inf).astype(np.float32)
+
     def __call__(self, page: Page) -> NDArray[np.float32]:
-        return np.tanh(self.outputs(words(page)))  # through tanh to [-1, 1]
+        outputs = self.outputs(words(page))
+        if not outputs.any():
+            return outputs
+        state: NDArray[np.float32] = np.tanh((outputs - self._mean) / self._deviation)
+        return state
 
     def save(self) -> State:
-        return {"vocabulary": list(self._rows), "given_word": self._given_word}
+        return {
+            "vocabulary": list(self._rows),
+            "given_word": self._given_word,
+            "mean": self._mean,
+            "deviation": self._deviation,
+        }
 
     def load(self, state: State) -> None:
         self._rows = {word: row for row, word in enumerate(state["vocabulary"])}
         self._given_word = state["given_word"]
+        # A state of before outputs were standardized has neither.
+        self._mean = state.get("mean", np.zeros(self.size, dtype=np.float32))
+        self._deviation = state.get("deviation", np.ones(self.size, dtype=np.float32))
 
     @classmethod
     def fit(
@@ -201,7 +226,9 @@ class PrTFIDF:
         joint = (member @ everything).toarray() / sizes.sum()
         total = joint.sum(axis=0)
         given = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
-        return cls(vocabulary, np.ascontiguousarray(given[:clusters].T, dtype=np.float32))
+        fitted = cls(vocabulary, np.ascontiguousarray(given[:clusters].T, dtype=np.float32))
+        fitted.standardize(corpus)
+        return fitted
 
 
 def _shares(texts: Sequence[Sequence[str]], rows: dict[str, int]) -> Rows:

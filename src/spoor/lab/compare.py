@@ -1,10 +1,11 @@
 """Who beats whom: paired differences with intervals and tests, corrected for how many there are.
 
 What is paired is a *crawl*: the same web, site and target, each policy's seeds averaged first, so
-that a policy with many seeds does not count more than one with nothing random in it. Where there is
-one crawl only, its seeds are the pairs. A difference is claimed where two things agree: its 95 %
-interval leaves out 0, and a permutation test of the signs (exact up to 13 pairs) does,
-after correction. Five pairs or fewer can therefore show nothing: that test has no p below 0.0625.
+that a policy with many seeds does not count more than one with nothing random in it: seeds alone
+say nothing of another site. A fleet's pair is a web, a sequence of tasks' a topic. A difference is
+claimed where two things agree: its 95 % interval leaves out 0, and a permutation test of the signs
+(exact up to 13 pairs) does, after correction. Five pairs or fewer can therefore show nothing: that
+test has no p below 0.0625. What a paper claims is decided by the same rule (`answer`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ PAIRS = ("crawl", "site", "seed")
 """What is paired: every site and target; every site, its targets averaged; every seed of those."""
 
 CORRECTIONS = ("holm", "fdr", "none")
+
+HOLDS, FAILS, UNTOLD = ANSWERS = ("holds", "does not hold", "cannot be told at this size")
 
 MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found", "shards": "found"}
 """What is compared by default, by the kind of an experiment."""
@@ -125,8 +128,8 @@ def check_measure(results: Sequence[Results], measure: str) -> None:
 
 
 def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
-    """The values of a measure by pair and contender; a contender with fewer seeds than others
-    has its mean in each seed's pair."""
+    """The values of a measure by pair and contender, the mean over seeds; by seed, a contender with
+    fewer seeds than others has its mean in each seed's pair."""
     measured: dict[Key, dict[str, dict[int, list[float]]]] = {}
     for item in results:
         for row in item.rows:
@@ -135,7 +138,7 @@ def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
                 key = _key(row, by)
                 seeds = measured.setdefault(key, {}).setdefault(contender_of(row), {})
                 seeds.setdefault(int(row["seed"]), []).append(number)
-    if by == "seed" or len(measured) == 1:
+    if by == "seed":
         return _by_seed(measured)
     return {
         key: {
@@ -148,7 +151,7 @@ def units(results: Sequence[Results], measure: str, by: str = "crawl") -> Units:
 
 def _key(row: Mapping[str, Any], by: str) -> Key:
     if "fleet" in row:
-        return (str(row["web"]),)
+        return (str(row["web"]), str(row.get("drawn", "")))
     if "topic" in row and "task" in row:
         return (str(row["topic"]),)
     place = (str(row["web"]), str(row.get("site") or row["root"]))
@@ -190,6 +193,21 @@ def paired(
         high,
         sign_test(difference) if len(difference) > 1 else None,
     )
+
+
+def answer(pairs: Sequence[tuple[float, float]], low: float | None, high: float | None) -> str:
+    """One of `ANSWERS` to the claim that `one` is more than `low` and less than `high` times
+    `other` (None: no such limit), for (one, other) values.
+
+    It holds where `one` differs from each limit to the inside, and does not where it differs from
+    one of them to the outside, as `Comparison.uncorrected` claims a difference; else it cannot be
+    told."""
+    inside: list[str] = []
+    for limit, side in ((low, "win"), (high, "loss")):
+        if limit is not None:
+            told = paired("", "", [(one, limit * other) for one, other in pairs]).uncorrected
+            inside.append(UNTOLD if told == "tie" else HOLDS if told == side else FAILS)
+    return next((state for state in (FAILS, UNTOLD) if state in inside), HOLDS)
 
 
 def sign_test(difference: NDArray[np.float64]) -> float:

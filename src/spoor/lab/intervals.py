@@ -65,16 +65,37 @@ def student_interval(values: Sequence[float]) -> tuple[float, float | None]:
     return mean, _reach(len(values) - 1) * error
 
 
-def welch_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float | None]:
-    """(mean difference, half of its 95 % interval by Welch's t; None for single values)."""
-    difference = float(np.mean(first) - np.mean(second))
-    if len(first) < 2 or len(second) < 2:
-        return difference, None
-    a, b = (float(np.var(values, ddof=1)) / len(values) for values in (first, second))
-    if a + b == 0.0:
-        return difference, 0.0
-    freedom = (a + b) ** 2 / (a**2 / (len(first) - 1) + b**2 / (len(second) - 1))
-    return difference, _reach(freedom) * (a + b) ** 0.5
+def ratio_interval(
+    ours: Sequence[float], theirs: Sequence[float]
+) -> tuple[float, float | None, float | None]:
+    """(ratio of the means, its 95 % interval over the pairs): the ratios r for which `interval` of
+    ours − r · theirs has 0 inside. By paired bootstrap, or Fieller's theorem below ten pairs; none
+    for a single pair, or where theirs may be 0."""
+    one, other = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
+    if not other.any():
+        return float("nan"), None, None
+    ratio = float(one.mean() / other.mean())
+    if len(one) < 2:
+        return ratio, None, None
+    if not np.any(one - ratio * other):
+        return ratio, ratio, ratio
+    if len(one) >= FEW:
+        return ratio, *bootstrap_interval(_of_means, (one, other))
+    # (mean of ours − r theirs)² = t² its variance: a quadratic in r.
+    count = len(one)
+    spread = np.cov(one, other) / count * _reach(count - 1) ** 2
+    a = other.mean() ** 2 - spread[1, 1]
+    b = one.mean() * other.mean() - spread[0, 1]
+    c = one.mean() ** 2 - spread[0, 0]
+    root = b * b - a * c
+    if a <= 0 or root < 0:
+        return ratio, None, None
+    return ratio, float((b - root**0.5) / a), float((b + root**0.5) / a)
+
+
+def _of_means(first: Floats, second: Floats, axis: int = -1) -> Floats:
+    means: Floats = first.mean(axis) / second.mean(axis)
+    return means
 
 
 def _reach(freedom: float) -> float:

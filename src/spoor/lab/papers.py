@@ -1,14 +1,16 @@
 """What a paper published beside what the lab found: one page, its verdicts made from intervals.
 
-Published values and claims are data: `page.toml` beside the experiments of a paper. It has `title`,
-`source` and `about`, and
+Published values and claims are data: `page.toml` beside the experiments of a paper. It has
+`title`, `source` and `about`, `made_at` (the commit that the page in docs/ is of, where it was not
+made again since experiments or rules changed), and
 
 - `[[claims]]`: what the paper `says` (`where`, in its words or figures `published`), as a
   comparison of contender `one` with `other` by a `measure` in one `experiment` (of several that are
   named, the first that was run), perhaps of one `web` or `target` (a topic, for tasks) only.
-  `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other's
-  mean) or a `ratio` of their means within `band = [low, high]`. `why`: what a difference from the
-  paper comes from, as far as we know.
+  `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other) or a
+  `ratio` of the two within `band = [low, high]`. Every one of them is limits to how many times the
+  other the one is, and decided by `spoor.lab.compare.answer`. `why`: what a difference from the
+  paper comes from, with the measurement that shows it.
 - `[[values]]`: a published `table`, with `rows` of `name`, contender `ours`, `measure` and the
   `published` number (or `web` and `graph`, a measure of its links), and a `note`.
 - `[[figures]]`: mean curves of some `contenders`, with `published` points [x, y] in percent; of
@@ -29,23 +31,18 @@ import numpy as np
 from spoor.errors import InputError
 from spoor.lab import compare, results
 from spoor.lab.experiment import PACKAGED, PAGE
-from spoor.lab.intervals import (
-    FEW,
-    Floats,
-    bootstrap_interval,
-    interval,
-    welch_interval,
-)
+from spoor.lab.intervals import interval, ratio_interval
 from spoor.lab.pages import Block, Grid, Heading, Page, Picture, Prose, between, number
 from spoor.lab.reports.matrix import TITLE, matrix_blocks
 from spoor.lab.reports.report import failed_blocks, foot, page_of_results, report_of
 from spoor.lab.results import Results
 from spoor.registry import nearest
 
-VERDICTS = ("holds", "does not hold", "undecided", "not run")
+NOT_RUN = "not run"
+VERDICTS = (*compare.ANSWERS, NOT_RUN)
 
 KEYS: Mapping[str, frozenset[str]] = {
-    "page": frozenset({"title", "source", "about", "claims", "values", "figures"}),
+    "page": frozenset({"title", "source", "about", "made_at", "claims", "values", "figures"}),
     "claims": frozenset(
         "says where published experiment web target measure one other expects margin band".split()
     )
@@ -65,6 +62,9 @@ EXPECTS = ("better", "worse", "same", "ratio")
 
 Table = Mapping[str, Any]
 """A table of `page.toml`."""
+
+Checked = tuple[Table, str, int, str]
+"""A claim, our result in words, the number of pairs, and one of `VERDICTS`."""
 
 
 def page_of(folder: Path) -> Page:
@@ -156,8 +156,8 @@ def page(content: Table, experiments: Sequence[Results]) -> Page:
         blocks.append(_claims(checked))
         blocks += [
             Prose(f"**{claim['says']}**: {state}. {claim['why']}")
-            for claim, _, state in checked
-            if claim.get("why") and state == "does not hold"
+            for claim, _, _, state in checked
+            if claim.get("why") and state not in (compare.HOLDS, NOT_RUN)
         ]
     if content.get("values"):
         blocks.append(Heading("Published beside ours"))
@@ -169,69 +169,95 @@ def page(content: Table, experiments: Sequence[Results]) -> Page:
     blocks.append(Heading("All that was measured"))
     for item in experiments:
         blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
-    lead = "\n\n".join(part.strip() for part in (content["source"], content.get("about", "")))
+    lead = "\n\n".join(
+        part.strip() for part in (content["source"], *old(content), content.get("about", ""))
+    )
     return Page(content["title"], lead, blocks, foot=foot(experiments))
 
 
-def _summary(checked: Sequence[tuple[Table, str, str]]) -> str:
-    counts = {state: sum(outcome == state for _, _, outcome in checked) for state in VERDICTS}
+def old(content: Table) -> list[str]:
+    """What a page says where its figures are those of an older commit."""
+    if not content.get("made_at"):
+        return []
+    return [
+        f"Figures and verdicts of this page are those of commit {content['made_at']}, by the rules "
+        "of that commit: experiments and rules have changed since, and it was not run again."
+    ]
+
+
+def _summary(checked: Sequence[Checked]) -> str:
+    counts = {state: sum(outcome == state for *_, outcome in checked) for state in VERDICTS}
     plural = {"holds": "hold", "does not hold": "do not hold"}
     summary = ", ".join(
         f"{count} {plural.get(state, state) if count > 1 else state}"
         for state, count in counts.items()
         if count
     )
-    return (
-        f"{len(checked)} claims: {summary}. A claim holds or does not where the 95 % interval of "
-        "our difference (positive where the first is better) says so; an interval that holds 0 "
-        "leaves it undecided. Each stands for itself: of twenty, one goes wrong by chance."
-    )
+    return f"{len(checked)} claims: {summary}. {RULE}"
 
 
-def _claims(checked: Sequence[tuple[Table, str, str]]) -> Grid:
+RULE = (
+    "One rule decides all of them. A pair is a task: a site with a target, a topic, or a web of a "
+    "fleet, each side's seeds averaged first; the seeds of one crawl are no pairs. A claim is a "
+    "limit, or two, to how many times the other the one is: 1 for better or worse. It holds where "
+    "the one differs from every limit to the inside, and does not hold where it differs from one "
+    "of them to the outside: the 95 % interval of the difference to the limit over the pairs "
+    "(bootstrap; Student's t below ten pairs) leaves out 0, and a permutation test of the signs "
+    "gives p < .05. Else it cannot be told at this size; with five pairs or fewer it never can, "
+    "since that test has no p below .0625. Intervals beside the figures are of the difference "
+    "(positive where the first is better), or of the ratio. `spoor lab compare --correct none` "
+    "decides by the same rule. Each claim stands for itself: of twenty, one goes wrong by chance."
+)
+"""How a claim is decided, in words."""
+
+
+def _claims(checked: Sequence[Checked]) -> Grid:
     rows = [
         [
             claim["says"],
             " · ".join(filter(None, (claim.get("where", ""), claim.get("published", "")))),
             ours,
+            str(pairs) if pairs else "–",
             f"**{state}**",
         ]
-        for claim, ours, state in checked
+        for claim, ours, pairs, state in checked
     ]
-    return Grid(("the paper says", "published", "ours", "verdict"), rows)
+    return Grid(("the paper says", "published", "ours", "pairs", "verdict"), rows)
 
 
-def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, str]:
-    """(our result, in words; one of `VERDICTS`) for one claim."""
+def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, int, str]:
+    """(our result, in words; the number of pairs; one of `VERDICTS`) for one claim."""
     item = _results(claim, by_name)
     one, other = claim["one"], claim["other"]
     if item is None:
-        return "–", "not run"
+        return "–", 0, NOT_RUN
     measure = claim["measure"]
-    pairs = _pairs(item, claim)
-    ours = [pair[one] for pair in pairs if one in pair and other in pair]
-    theirs = [pair[other] for pair in pairs if one in pair and other in pair]
-    if not ours:
-        return "–", "not run"
-    means = f"{_shown(np.mean(ours), measure)} against {_shown(np.mean(theirs), measure)}"
-    expects = claim.get("expects", "better")
+    pairs = [(it[one], it[other]) for it in _pairs(item, claim) if one in it and other in it]
+    if not pairs:
+        return "–", 0, NOT_RUN
     less = measure.startswith(compare.LESS_IS_BETTER)
+    state = compare.answer(pairs, *limits(claim, less))
+    ours, theirs = zip(*pairs, strict=True)
+    means = f"{_shown(np.mean(ours), measure)} against {_shown(np.mean(theirs), measure)}"
+    if claim.get("expects") == "ratio":
+        ratio, low, high = ratio_interval(ours, theirs)
+        return f"{means}: {ratio:.2f} times ({between(low, high, 2)})", len(pairs), state
+    told = compare.paired(one, other, pairs, less=less)
+    inside = _between(told.low, told.high, measure)
+    return f"{means}: {_signed(told.difference, measure)} ({inside})", len(pairs), state
+
+
+def limits(claim: Table, less: bool) -> tuple[float | None, float | None]:
+    """How many times the other a claim says that the one is: more than, less than. `less`: the
+    smaller value is the better one."""
+    expects = claim.get("expects", "better")
     if expects == "ratio":
-        ratio, low, high = ratio_of(ours, theirs)
-        text = f"{means}: {ratio:.2f} times ({between(low, high, 2)}, n = {len(ours)})"
-        return text, _in_band(low, high, claim["band"])
-    gap, low, high = _difference(item, claim, ours, theirs, less)
-    text = f"{means}: {_signed(gap, measure)} ({_between(low, high, measure)}, n = {len(ours)})"
-    if low is None or high is None:
-        return text, "undecided"
+        low, high = claim["band"]
+        return low, high
     if expects == "same":
-        room = claim.get("margin", 0.1) * abs(float(np.mean(theirs)))
-        if -room <= low and high <= room:
-            return text, "holds"
-        return text, "does not hold" if low > 0 or high < 0 else "undecided"
-    if expects == "worse":
-        low, high = -high, -low
-    return text, "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
+        margin = claim.get("margin", 0.1)
+        return 1 - margin, 1 + margin
+    return (None, 1.0) if less == (expects == "better") else (1.0, None)
 
 
 def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
@@ -242,8 +268,7 @@ def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
 
 
 def _pairs(item: Results, table: Table) -> list[Mapping[str, float]]:
-    """Contender → value for each pair that a claim is about: sites and targets, or, where there is
-    one web, topic or site only, its seeds."""
+    """Contender → value for each pair that a claim is about."""
     units = compare.units([_part(item, table)], table["measure"])
     return list(units.values())
 
@@ -256,52 +281,6 @@ def _part(item: Results, table: Table) -> Results:
         if all(row[key] == value for key, value in where.items() if value is not None)
     ]
     return replace(item, rows=rows)
-
-
-def _difference(
-    item: Results, claim: Table, ours: Sequence[float], theirs: Sequence[float], less: bool
-) -> tuple[float, float | None, float | None]:
-    """Mean difference in favour of the first, and its interval: paired, but for fleets, whose runs
-    have nothing in common."""
-    if not report_of(item).paired:
-        gap, half = welch_interval(ours, theirs)
-        gap = -gap if less else gap
-        return (gap, None, None) if half is None else (gap, gap - half, gap + half)
-    comparison = compare.paired("", "", list(zip(ours, theirs, strict=True)), less=less)
-    return comparison.difference, comparison.low, comparison.high
-
-
-def ratio_of(
-    ours: Sequence[float], theirs: Sequence[float]
-) -> tuple[float, float | None, float | None]:
-    """(ratio of the means, its 95 % interval): a paired bootstrap; none for a single pair. Of fewer
-    than ten pairs, for which a bootstrap is too narrow, the geometric mean of their ratios, by
-    Student's t of its logarithm."""
-    ratio = float(np.mean(ours) / np.mean(theirs))
-    if len(ours) < 2:
-        return ratio, None, None
-    if len(ours) < FEW and min(*ours, *theirs) > 0:
-        logs = np.log(np.asarray(ours) / np.asarray(theirs))
-        low, high = (None if end is None else float(np.exp(end)) for end in interval(logs))
-        return float(np.exp(logs.mean())), low, high
-
-    def of_means(first: Floats, second: Floats, axis: int = -1) -> Floats:
-        means: Floats = first.mean(axis) / second.mean(axis)
-        return means
-
-    if np.ptp(ours) == 0 and np.ptp(theirs) == 0:
-        return ratio, ratio, ratio
-    return ratio, *bootstrap_interval(of_means, (np.asarray(ours), np.asarray(theirs)))
-
-
-def _in_band(low: float | None, high: float | None, band: Sequence[float]) -> str:
-    """Whether a ratio is the published one: an interval outside of the band refutes it, one that
-    reaches into it and stays on its side of 1 agrees."""
-    if low is None or high is None:
-        return "undecided"
-    if high < band[0] or low > band[1]:
-        return "does not hold"
-    return "holds" if low > 1 or (band[1] < 1 and high < 1) else "undecided"
 
 
 def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:

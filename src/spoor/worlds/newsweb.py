@@ -2,10 +2,10 @@
 link to earlier ones, updates.
 
 Articles appear at random times with a daily rhythm. The front page and the sections list the
-newest; what falls off is reached through the articles that link to it. Links of an article are
-drawn so that out-degrees follow a truncated power law and in-degrees one by preferential
-attachment; a share of them closes triangles, and a share stays within the section, which set
-clustering and path lengths.
+newest, and crawls begin there; what falls off is reached through the articles that link to it.
+Links of an article are drawn so that out-degrees follow a truncated power law and in-degrees one by
+preferential attachment; a share of them closes triangles, and a share stays within the section,
+which set clustering and path lengths.
 """
 
 from __future__ import annotations
@@ -139,9 +139,8 @@ class _Newsroom:
             if time > start:
                 versions.append(self._section(article.section, time))
         versions += self._fronts(start - HOUR, end)
-        return EvolvingWorld(
-            versions, roots=[self._front_url()], start=start, end=end, seconds=settings.seconds
-        )
+        roots = [self._front_url(), *map(self._section_url, range(len(self._names)))]
+        return EvolvingWorld(versions, roots=roots, start=start, end=end, seconds=settings.seconds)
 
     def _times(self, start: float, end: float) -> list[float]:
         """By thinning: twice the mean rate at noon, almost none at midnight."""

@@ -2,7 +2,8 @@
 
 In the file of an experiment: `kind = "fleets"`, `seeds`, and under `settings` the `webs` (name →
 table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables with `fleet`,
-`settings` of it, and `seeds` for fewer than the experiment's), perhaps `days`.
+`settings` of it, and `seeds` for fewer than the experiment's), perhaps `days`. Webs that are
+generated or rewired are drawn anew for each seed, so that fleets are compared over webs.
 """
 
 from __future__ import annotations
@@ -74,15 +75,33 @@ def plan(experiment: Experiment, out: Path) -> list[FleetCell]:
             params: dict[str, Any] = {"fleet": fleet} if isinstance(fleet, str) else dict(fleet)
             registry.find("fleets", params["fleet"])
             seeds = range(params.pop("seeds", experiment.seeds))
-            of_web = {"name": name, "web": dict(web)}
-            cells += [FleetCell({**of_web, "seed": seed, **params, **days}) for seed in seeds]
+            cells += [
+                FleetCell({"name": name, "web": drawn(web, seed), "seed": seed, **params, **days})
+                for seed in seeds
+            ]
     return cells
+
+
+def drawn(web: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The table of a web, what is random in it drawn by this seed."""
+    table = dict(web)
+    if "news" in table:
+        table["news"] = {**table["news"], "seed": seed}
+    if "rewired" in table:
+        table["rewired"] += seed
+    return table
 
 
 def run(cells: Sequence[FleetCell], out: Path) -> Iterator[Row]:
     """Run cells of one group."""
     for cell in cells:
-        yield {"web": cell.params["name"], **run_fleet(cell.params)}
+        web = cell.params["web"]
+        one = "news" in web or "rewired" in web
+        yield {
+            "web": cell.params["name"],
+            "drawn": cell.params["seed"] if one else 0,
+            **run_fleet(cell.params),
+        }
 
 
 def run_fleet(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spoor.lab.intervals import student_interval, welch_interval
+from spoor.lab import compare
+from spoor.lab.intervals import student_interval
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, slug
 from spoor.lab.reports.report import Report
 from spoor.lab.results import Cells, Results, grouped
@@ -28,14 +30,8 @@ MEASURES = (
 )
 """The lines of Table 2, and two of ours."""
 
-CLAIMS = (
-    ("sent efficiency", "sent_efficiency", 1.0),
-    ("freshness", "freshness", 1.0),
-    ("age", "age_hours", -1.0),
-    ("relevant documents", "relevant", 1.0),
-    ("download efficiency", "download_efficiency", 1.0),
-)
-"""(name, measure, 1 where more is better)."""
+CLAIMS = ("sent_efficiency", "freshness", "age_hours", "relevant", "download_efficiency")
+"""Measures by which two fleets are compared."""
 
 CAPTIONS = {
     "fig2": "download efficiency (Fig. 2)",
@@ -49,10 +45,12 @@ def blocks(results: Results) -> Iterator[Block]:
     yield Heading("Measures")
     yield Prose("Means over the runs (in brackets) ± half of the 95 % interval, by Student's t.")
     yield from tables(results.rows)
-    compared = claims(results.rows)
+    compared = claims(results)
     if compared.rows:
         yield Heading("Weblog update against reinforcement learning")
-        yield Prose("Differences with 95 % intervals by Welch's t; more is better but for age.")
+        yield Prose(
+            "Over webs, as `spoor lab compare` has it; positive where weblog update is better."
+        )
         yield compared
     graphs = results.more.get("graphs", {})
     if graphs:
@@ -71,7 +69,7 @@ def blocks(results: Results) -> Iterator[Block]:
 def summary(results: Results) -> Iterator[Block]:
     """The tables of measures and of differences."""
     yield from tables(results.rows)
-    yield claims(results.rows)
+    yield claims(results)
 
 
 def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterator[Picture]:
@@ -81,7 +79,7 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
     yield Picture(slug(f"{name} {web}"), pictures(mine)[name], figure["caption"])
 
 
-REPORT = Report(blocks, summary, figures, paired=False)
+REPORT = Report(blocks, summary, figures)
 
 
 # ---------------------------------------------------------------- tables
@@ -117,23 +115,25 @@ def _shown(numbers: Sequence[float]) -> str:
     return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
 
 
-def claims(rows: Cells, first: str = "WL", second: str = "RL") -> Grid:
-    """Whether one fleet is better than another, for each web and measure."""
-    groups = grouped(rows, "web", "fleet")
+def claims(results: Results, first: str = "WL", second: str = "RL") -> Grid:
+    """Whether one fleet is better than another, for each web and measure, by the rule of
+    `spoor.lab.compare`."""
     lines = []
-    for (web,) in grouped(rows, "web"):
-        for name, measure, sign in CLAIMS:
-            runs = [values(groups.get((web, fleet), ()), measure) for fleet in (first, second)]
-            if not all(runs):
+    for (web,), rows in grouped(results.rows, "web").items():
+        for measure in CLAIMS:
+            pairs = compare.units([replace(results, rows=rows)], measure)
+            both = [
+                (it[first], it[second]) for it in pairs.values() if {first, second} <= it.keys()
+            ]
+            if not both:
                 continue
-            difference, half = welch_interval(*runs)
-            sure = half is not None and abs(difference) > half
-            better = (first if difference * sign > 0 else second) if sure else "undecided"
-            digits = 1 if abs(difference) >= 10 else 4
-            shown = f"{difference:+,.{digits}f}"
-            shown += "" if half is None else f" ± {half:,.{digits}f}"
-            lines.append([web, name, shown, better])
-    return Grid(("web", "measure", f"{first} − {second}", "which is better"), lines)
+            told = compare.paired(first, second, both, less=measure in compare.LESS_IS_BETTER)
+            better = {"win": first, "loss": second}.get(told.uncorrected, compare.UNTOLD)
+            _, difference, inside, *_ = compare.line(told)[1:]
+            lines.append(
+                [web, measure.replace("_", " "), difference, inside, str(len(both)), better]
+            )
+    return Grid(("web", "measure", "difference", "95 %", "webs", "which is better"), lines)
 
 
 def graph_table(graphs: Mapping[str, Mapping[str, Any]]) -> Grid:

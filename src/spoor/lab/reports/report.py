@@ -23,9 +23,6 @@ class Report:
     """Pictures of some rows, as a `[[figures]]` table of a paper's page asks for."""
     target_key: str = "target"
     """Key of the rows by which a claim about a `target` selects them."""
-    paired: bool = True
-    """Whether runs of two contenders have something in common, so that they are compared in
-    pairs."""
 
 
 def report_of(results: Results) -> Report:
