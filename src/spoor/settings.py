@@ -72,6 +72,17 @@ class Settings:
     seeds: tuple[str, ...] = setting(
         (), CRAWL, "URLs that it begins at, canonical.", commands=LIVE, inner=True
     )
+    refresh: str = setting(
+        "",
+        CRAWL,
+        "Visit what the run in this folder has again, and keep it up to date in a new one.",
+    )
+    hints: bool = setting(
+        True,
+        CRAWL,
+        "With --refresh, leave out pages that sitemaps or Cache-Control call unchanged, but for a "
+        "sample that checks them.",
+    )
     topic: str = setting("", CRAWL, "The topic: words, or a .topic file.", commands=EVERYWHERE)
     topic_file: str = setting("", CRAWL, "The topic: a TOML file.", path=True, commands=EVERYWHERE)
     want: tuple[str, ...] = setting(

@@ -108,4 +108,4 @@ def test_a_reply_that_brings_nothing_new_is_journaled(tmp_path: Path) -> None:
         before = run.crawl.save()
     with closing(RunWriter(tmp_path / "run", told)) as folder:
         again = LiveCrawl(folder, make_crawl(told))
-        assert again.crawl.counts.failed == before["counts"]["failed"] == 1
+        assert again.crawl.counts.unchanged == before["counts"]["unchanged"] == 1

@@ -12,6 +12,7 @@ import typer
 
 from spoor.cli.options import AsJson, takes_settings
 from spoor.display import printable, shown
+from spoor.errors import InputError
 from spoor.runs import files
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, LeftOut, Outcome
@@ -31,21 +32,23 @@ def add(app: typer.Typer) -> None:
 def crawl(
     settings: Settings,
     seeds: Annotated[
-        list[str], typer.Argument(help="URLs to begin at, or files of URLs, one a line.")
-    ],
+        list[str] | None, typer.Argument(help="URLs to begin at, or files of URLs, one a line.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for relevant pages. The same command with the same --out continues."""
     from spoor.runs.inputs import with_inputs
 
-    settings = with_inputs(settings, seeds)
+    if not (seeds or settings.refresh):
+        raise InputError("say where to begin: a URL, a file of URLs, or --refresh RUN")
+    settings = with_inputs(settings, seeds or [])
     split = bool(settings.shards or settings.cluster)
     with files.run_folder(out) as path:
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
     if summary["stopped_because"] in ("interrupted", "aborted"):
         raise typer.Exit(1)
-    if not summary["fetched"]:
+    if not summary["fetched"] and not (summary.get("refreshed") or {}).get("unchanged"):
         raise typer.Exit(NOTHING_CAME if summary["last_failure"] else 1)
 
 
@@ -111,6 +114,18 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
     write_report(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))
     return summary
+
+
+def refreshed_lines(summary: dict[str, Any]) -> list[str]:
+    """What became of the pages of an earlier run, for a person; nothing where there is none."""
+    told = summary.get("refreshed")
+    if not told:
+        return []
+    return [
+        f"  again    of {told['pages']:,} pages {told['unchanged']:,} are unchanged, "
+        f"{told['changed']:,} changed, {told['gone']:,} gone; {told['not_asked']:,} were not asked "
+        f"for or did not come; {told['new']:,} are new"
+    ]
 
 
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
@@ -196,6 +211,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),
+            *refreshed_lines(summary),
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),

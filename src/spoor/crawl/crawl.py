@@ -14,6 +14,7 @@ waits for the host's delay; the policy still learns from its Choice once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from spoor.crawl.flight import Counts, Flight
@@ -44,6 +45,7 @@ from spoor.types import (
     Failed,
     Fetch,
     Finished,
+    HeldLink,
     Judgement,
     Link,
     LinkBatch,
@@ -190,6 +192,7 @@ class Crawl:
         if isinstance(reply, Redirected):
             return self._redirected(reply, flight, now)
         if isinstance(reply, NotModified):
+            self.counts.unchanged += 1
             reply = reply.as_failed()
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
@@ -481,7 +484,7 @@ class Crawl:
 
     def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
         self._end_flight(reply.ticket, flight)
-        self.counts.failed += 1
+        self.counts.failed += reply.kind != "unchanged"
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 
     def _park(self, flight: Flight) -> None:
@@ -516,13 +519,14 @@ class Crawl:
         the crawl would end else."""
         if self.link_filter is None or self._stopped is not None or (over and self._budget_used()):
             return False
-        for link, parent, score, depth, dropped in self.link_filter.release(over=over):
-            links: Sequence[Link] = [link]
+        released = self.link_filter.release(over=over)
+        for (parent, score, depth, dropped, _), group in groupby(released, _together):
+            links: Sequence[Link] = [held.link for held in group]
             if self.outbox is not None:
                 page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
                 path = [] if parent == NO_PARENT else self.path(parent)
                 links = self.outbox.keep(page, links, score, depth, path.copy)
-            known = self.frontier.find(link.url) if dropped and links else None
+            known = self.frontier.find(links[0].url) if dropped and links else None
             if known is not None:
                 self.frontier.reopen(known)
             seen = self.frontier.add(links, parent, score, depth)
@@ -531,6 +535,12 @@ class Crawl:
                     seen.first = [True] * len(seen)
                 self._call("observe", self.policy.observe, seen)
         return self.frontier.open_count > 0
+
+    def judged_before(self) -> None:
+        """Its judge knows pages of an earlier crawl: newer verdicts on them are none of this
+        one."""
+        if self._verdicts is not None:
+            self._verdicts.keeps_early = False
 
     def _expand_held(self) -> None:
         assert isinstance(self.policy, LookAhead)
@@ -544,3 +554,8 @@ class Crawl:
 
     def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
         return call_plugin(self.policy, name, method, *arguments)
+
+
+def _together(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
+    """Held links that are alike in it enter the frontier at once: one by one those that it has."""
+    return held.parent, held.score, held.depth, held.dropped, held.link.url if held.dropped else ""

@@ -24,6 +24,8 @@ class Counts:
     expanded: int = 0
     skipped: int = 0
     """Choices that the link filter rejected."""
+    unchanged: int = 0
+    """Pages of an earlier visit that are what they were."""
 
 
 @dataclass(slots=True)

@@ -36,6 +36,8 @@ class Verdicts:
         self._next = _FIRST
         self._pages = 0
         """Pages when the judge was asked last."""
+        self.keeps_early = True
+        """Whether a verdict on a page that was not received is kept for when it is."""
         self.labelled = False
         """A person labelled a page since then."""
 
@@ -71,7 +73,8 @@ class Verdicts:
             link = self._find(url)
             known = None if link is None else self._newest.get(link)
             if known is None:
-                self._early[url] = after
+                if self.keeps_early:
+                    self._early[url] = after
             elif link is not None and link not in self._by_person and known[1:] != _values(after):
                 ticket, score, relevant, reward = known
                 self._newest[link] = (ticket, *_values(after))

@@ -108,6 +108,50 @@ def reply_at(file: Path, offset: int, length: int) -> Archived | None:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a revisit record says of the record that it stands for."""
+
+    uri: str
+    date: str
+    record: str
+    """Its WARC-Record-ID."""
+    file: Path
+    offset: int
+    length: int
+
+    def payload(self) -> bytes | None:
+        """The body as it was received, without its headers; None where it cannot be read."""
+        try:
+            with self.file.open("rb") as stream:
+                stream.seek(self.offset)
+                member = io.BytesIO(stream.read(self.length))
+            for record in ArchiveIterator(member, WarcRecordType.response, parse_http=False):
+                length = min(record.content_length, MAX_HEAD + MAX_BODY)
+                return record.reader.read(length).partition(b"\r\n\r\n")[2]
+        except OSError:
+            return None
+        return None
+
+
+def original_at(file: Path, offset: int, length: int) -> Original | None:
+    """The response at `offset`, by its own headers; None where there is none. Some .05 ms."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(offset)
+            head = zlib.decompressobj(31).decompress(stream.read(min(length, 1 << 10)), 1 << 12)
+    except (OSError, zlib.error):
+        return None
+    said = _named(head.partition(b"\r\n\r\n")[0])
+    if said.get("warc-type") != "response":
+        return None
+    uri, date = said.get("warc-target-uri", ""), said.get("warc-date", "")
+    record = said.get("warc-record-id", "")
+    if not (uri and date and record):
+        return None
+    return Original(uri, date, record, file, offset, length)
+
+
 def head_at(file: Path, offset: int, length: int) -> Archived:
     """The response at `offset` with the first bytes of its body only; empty where it is not there
     or cannot be read. Some .1 ms."""

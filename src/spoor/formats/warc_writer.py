@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import uuid
-from collections.abc import Callable
+from base64 import b32encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -48,6 +50,9 @@ class Captured:
     """`length`, `time`, `disconnect` or `unspecified`; empty if complete."""
     rendered: tuple[str, bytes] | None = None
     """Media type and content of what a browser made of it, if one did."""
+    revisit: Mapping[str, str] | None = None
+    """Headers of a revisit record, where the response says no more than that the document is the
+    one of an earlier record (`revisit_headers`)."""
 
 
 class WarcWriter:
@@ -109,11 +114,12 @@ class WarcWriter:
             self._info(captured.time)
         response_id = self._new_id()
         place = self._record(
-            WarcRecordType.response,
+            WarcRecordType.response if captured.revisit is None else WarcRecordType.revisit,
             captured,
             captured.response,
             "application/http; msgtype=response",
             response_id,
+            captured.revisit,
         )
         concurrent = {"WARC-Concurrent-To": f"<urn:uuid:{response_id}>"}
         if captured.rendered is not None:
@@ -187,7 +193,7 @@ class WarcWriter:
         content: bytes,
         content_type: str,
         identifier: uuid.UUID,
-        more: dict[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> Place:
         record = WarcRecord()
         record.init_headers(kind, f"uuid:{identifier}".encode())
@@ -213,6 +219,22 @@ class WarcWriter:
         self._end += place.length
         self.ends[place.file] = self._end
         return place
+
+
+def revisit_headers(uri: str, date: str, record: str, payload: bytes | None) -> dict[str, str]:
+    """Those of a revisit record that stands for the record of this URI, date and identifier: by the
+    word of the server (304), or by the `payload`, which is the same. WARC 1.1, section 6.7."""
+    same = "server-not-modified" if payload is None else "identical-payload-digest"
+    headers = {
+        "WARC-Profile": f"http://netpreserve.org/warc/1.1/revisit/{same}",
+        "WARC-Refers-To": record,
+        "WARC-Refers-To-Target-URI": uri,
+        "WARC-Refers-To-Date": date,
+    }
+    if payload is not None:
+        digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
+        headers["WARC-Payload-Digest"] = f"sha1:{digest}"
+    return headers
 
 
 @lru_cache(maxsize=1)  # the records of one exchange have one

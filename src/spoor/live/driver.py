@@ -44,6 +44,7 @@ from spoor.types import (
     Finished,
     LiveReply,
     NextStep,
+    NotModified,
     Outcome,
     Sleep,
 )
@@ -103,7 +104,8 @@ class HttpDriver:
     `record` and `commit` are called there. Whatever else touches the crawl meanwhile does it by
     `apart`.
 
-    `record` sees each exchange before the crawl does, so that it can be archived first; `on_step`
+    `record` sees each exchange before the crawl does, so that it can be archived first, and says
+    whether it brought a page as it was at an earlier visit; `on_step`
     sees what the crawl made of each reply. `commit` is called after replies were received and
     fetches chosen, before any of these is requested; two such turns are `gather` seconds apart as
     long as anything is in flight, so that replies share a commit. `clock` gives seconds, never goes
@@ -121,7 +123,7 @@ class HttpDriver:
         *,
         clock: Clock | None = None,
         wall: Clock | None = None,
-        record: Callable[[Fetch, Exchange], object] | None = None,
+        record: Callable[[Fetch, Exchange], bool] | None = None,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
         commit: Callable[[], None] = lambda: None,
         gather: float = 0.0,
@@ -362,8 +364,8 @@ class HttpDriver:
         self._next_turn()
 
     def _receive(self, fetch: Fetch, reply: LiveReply, exchange: Exchange | None) -> None:
-        if exchange is not None and self._record is not None:
-            self._record(fetch, exchange)
+        if exchange is not None and self._record is not None and self._record(fetch, exchange):
+            reply = NotModified(fetch.ticket, exchange.seconds)
         if isinstance(reply, Failed) and reply.retry_after is not None:
             self.crawl.frontier.hold(fetch.host, self._clock() + reply.retry_after)
         if exchange is None or exchange.rendered is None:
@@ -459,16 +461,17 @@ class HttpDriver:
     ) -> Exchange:
         """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
+        watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             exchange = await self._client.get(fetch.url, self._wall(), types=types, headers=headers)
-        watched = self.settings.command == "watch"
-        if watched:
+        if watched or (again and is_sitemap):
             exchange = replace(exchange, watched=True)
-        if not self.settings.sitemaps and not watched:
+        if not (self.settings.sitemaps or watched or again):
             return exchange
         origin = origin_of(exchange.url)
-        if is_sitemap or origin in self._announced or not 200 <= exchange.status < 300:
+        there = 200 <= exchange.status < 300 or exchange.status == 304
+        if is_sitemap or origin in self._announced or not there:
             return replace(exchange, sitemap=is_sitemap)
         self._announced.add(origin)
         named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]

@@ -35,16 +35,24 @@ from spoor.protocols import (
     KeepsAnswers,
     LookAhead,
     OnDisk,
+    Stateful,
     UsesOpenLinks,
 )
 from spoor.runs import files
-from spoor.runs.assemble import BUILT_IN_FRONTIERS, left_out_of, topic_of_settings
+from spoor.runs.assemble import (
+    BUILT_IN_FRONTIERS,
+    left_out_of,
+    set_revisits,
+    topic_of_settings,
+)
+from spoor.runs.earlier import revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
+from spoor.web.exchange import Exchange
 
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save."""
@@ -106,6 +114,7 @@ class LiveCrawl:
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
+        self._refreshed: dict[str, int] | None = None
         self.loop_watch = LoopWatch()
         self.now = CrawlClock()
         """Seconds by the crawl's clock."""
@@ -121,13 +130,23 @@ class LiveCrawl:
             answers = folder.path / files.ANSWERS
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
+        judge_state: State | None = None
+        if folder.settings.refresh:
+            folder.revisits, judge_state = revisits_of(folder.path, folder.settings)
+            set_revisits(engine, folder.revisits)
         self._disk: SqliteFrontier | None = None
         self._frontier_states: deque[State] = deque(maxlen=2)
         """States of the frontier on disk in the folder's two checkpoints."""
         state = folder.state(self._usable)
         if state is None:
             self._configure(folder.settings)
-            engine.seed(folder.settings.seeds)
+            if judge_state is not None and isinstance(engine.judge, Stateful):
+                with telling(folder.path):
+                    engine.judge.load(judge_state)
+            if folder.revisits is None:
+                engine.seed(folder.settings.seeds)
+            else:
+                engine.seed(folder.revisits.first())
             self._checkpoint()
         else:
             self._continue(state)
@@ -164,6 +183,8 @@ class LiveCrawl:
             frontier.bound_slow_hosts(settings.in_flight)
         outbox = self.crawl.outbox
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
+        if self.folder.revisits is not None:
+            self.crawl.pages, self.folder.revisits.most_new = None, settings.pages
 
     # -- the frontier, in memory or on disk
 
@@ -243,12 +264,13 @@ class LiveCrawl:
             self.folder.settings,
             clock=self.now,
             wall=time.time,
-            record=self.journal.record,
+            record=self._record,
             on_step=self._step,
             commit=self.commit,
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
             renders=self.renders,
+            **({"validators": self.folder.validators} if self.folder.revisits is not None else {}),
         )
         return self._driver
 
@@ -281,6 +303,7 @@ class LiveCrawl:
             self.journal.commit()
             self._advise()
             self._checkpoint()
+        self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
         return reason
 
     async def _listen(self, driver: HttpDriver) -> None:
@@ -309,6 +332,12 @@ class LiveCrawl:
         verdicts = self.folder.verdicts()
         self._harvest = Harvest(verdicts)
         self._recent.extend(verdicts[len(verdicts) - len(self._recent) :])
+
+    def _record(self, fetch: Fetch, exchange: Exchange) -> bool:
+        same = self.journal.record(fetch, exchange)
+        if same and exchange.sitemaps:  # no page brings them
+            self.journal.call("sitemaps", self.now(), list(exchange.sitemaps))
+        return same
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
@@ -405,6 +434,7 @@ class LiveCrawl:
             "found": counts.relevant,
             "judged_anew": self.crawl.revisions,
             "advice": self._advice.as_json(str(self.folder.path)),
+            "refreshed": self._refreshed,
             "failed": counts.failed,
             "skipped": counts.skipped,
             **left_out_of(self.crawl).as_json(),

@@ -148,9 +148,9 @@ class Watch:
     def _validators(self, url: str) -> Validators | None:
         return self._conditions.validators(url, host(url))
 
-    def _record(self, fetch: Fetch, exchange: Exchange) -> None:
+    def _record(self, fetch: Fetch, exchange: Exchange) -> bool:
         self._conditions.received(exchange)
-        self.journal.record(fetch, exchange)
+        return self.journal.record(fetch, exchange)
 
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)

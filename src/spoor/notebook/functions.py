@@ -32,6 +32,8 @@ def run(
     on_page: OnPage | None = None,
     progress: bool | None = None,
     wait: bool = True,
+    refresh: str = "",
+    hints: bool = True,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
@@ -126,6 +128,11 @@ def run(
 
     Works in a notebook, whose event loop runs already, in a thread, and in a script without a main
     guard. Raises InputError with the line that the command line prints.
+
+    `refresh`: Visit what the run in this folder has again, and keep it up to date in a new one.
+
+    `hints`: With --refresh, leave out pages that sitemaps or Cache-Control call unchanged, but for
+    a sample that checks them.
 
     `topic_file`: The topic: a TOML file.
 
@@ -283,6 +290,8 @@ def stream(
     out: str | Path | None = None,
     everything: bool = False,
     on_page: OnPage | None = None,
+    refresh: str = "",
+    hints: bool = True,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",

@@ -26,11 +26,12 @@ from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.settings import Settings
 from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
+from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.text import Vectors
 from spoor.web.traps import Traps
 from spoor.wrappers.fallback import Fallback
-from spoor.wrappers.sitemaps_first import SitemapsFirst
+from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
 
 
 def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
@@ -177,16 +178,19 @@ def _make_crawl(
 ) -> Crawl:
     if settings.shards and (settings.max_time or settings.max_bytes):
         raise InputError("--max-time and --max-bytes do not hold in shards yet; give --pages")
+    if settings.refresh and (settings.shards or outbox is not None):
+        raise InputError("--refresh runs in one process; leave out --shards")
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
     safe = Fallback(
         make_policy(settings, task), lambda: registry.build("policies", "best-first", plain)
     )
-    return Crawl(
-        SitemapsFirst(safe) if settings.sitemaps else safe,
+    policy: Policy = SitemapsFirst(safe) if settings.sitemaps or settings.refresh else safe
+    crawl = Crawl(
+        EarlierFirst(policy) if settings.refresh else policy,
         judge,
         make_frontier(settings.frontier, delay=settings.delay, per_host=settings.per_host),
-        pages=settings.pages if outbox is None else 0,
+        pages=None if settings.refresh else settings.pages if outbox is None else 0,
         link_filter=CrawlFilter(
             scope_of(settings),
             traps=None if settings.traps else Traps(),
@@ -198,3 +202,13 @@ def _make_crawl(
         backoff=settings.backoff,
         outbox=outbox,
     )
+    if settings.refresh:
+        set_revisits(crawl, Revisits())
+    return crawl
+
+
+def set_revisits(crawl: Crawl, revisits: Revisits) -> None:
+    """The pages of an earlier run that a crawl visits again."""
+    assert isinstance(crawl.link_filter, CrawlFilter)
+    crawl.link_filter.revisits = revisits
+    crawl.judged_before()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,15 +21,17 @@ _TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect
 _FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 
-def captured(exchange: Exchange) -> Captured:
-    """One exchange as the archive holds it."""
+def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Captured:
+    """One exchange as the archive holds it: as a revisit record with these headers, without its
+    body."""
     return Captured(
         exchange.url,
         exchange.began,
         _request(exchange),
-        _response(exchange),
+        _response(exchange, body=revisit is None),
         _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
+        revisit,
     )
 
 
@@ -64,7 +67,7 @@ def _lines(headers: tuple[tuple[str, str], ...]) -> str:
     return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 
-def _response(exchange: Exchange) -> bytes:
+def _response(exchange: Exchange, *, body: bool) -> bytes:
     """The reply as received, except that chunking is undone: its header keeps its old value under
     another name, as Common Crawl does."""
     lines = [f"HTTP/1.1 {exchange.status} {exchange.reason}"]
@@ -75,5 +78,6 @@ def _response(exchange: Exchange) -> bytes:
             # Whoever has an archive should not be able to go on with the session of who crawled.
             value = f"{value.partition('=')[0]}=(left out)"
         lines.append(f"{name}: {value}")
-    lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
-    return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), exchange.raw))
+    raw = exchange.raw if body else b""
+    lines.append(f"Content-Length: {len(raw)}\r\n\r\n")
+    return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), raw))

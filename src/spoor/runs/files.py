@@ -65,6 +65,9 @@ DIGEST_HTML = "digest.html"
 DELIVERED = "delivered.json"
 """How far each receiver of a watch (`--on-new`, `--webhook`) was told."""
 
+EARLIER = "earlier.state"
+"""The pages of the earlier run that a crawl visits again."""
+
 SEARCH = "search.db"
 """Words of the documents, for `spoor search` (SQLite); made when it is first asked for."""
 
@@ -95,6 +98,7 @@ _OWN = (
     DIGEST,
     DIGEST_HTML,
     DELIVERED,
+    EARLIER,
     SEARCH,
     SHARDS,
     REPORT,

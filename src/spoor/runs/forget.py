@@ -150,7 +150,8 @@ def _forget(
             note = (f"forgotten {table}", str(forgotten(db, table) + gone))
             if gone:
                 db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", note)
-        db.execute(f"DELETE FROM validators WHERE url IN ({marks})", tuple(urls))
+        for table in ("validators", "freshness"):
+            db.execute(f"DELETE FROM {table} WHERE url IN ({marks})", tuple(urls))
         newest = "(SELECT max(generation) FROM checkpoints)"
         db.execute(f"DELETE FROM checkpoints WHERE generation < {newest}")
         db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")

@@ -19,10 +19,15 @@ from spoor.web.urls import canonical
 def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
     """Settings with what they name read: the seeds, which are URLs or files of URLs, fingerprints
     of the topic's files, the model and the vectors, and the working folder that these are seen
-    from. Raises InputError as `read_seeds` and `read_topic` do."""
+    from; with those of an earlier run that is visited again. Raises InputError as `read_seeds` and
+    `read_topic` do."""
+    if settings.refresh:
+        from spoor.runs.earlier import as_begun
+
+        settings = as_begun(settings)
     return replace(
         settings,
-        seeds=tuple(read_seeds(seeds)),
+        seeds=tuple(read_seeds([*settings.seeds, *seeds])),
         files={name: _fingerprint(Path(name)) for name in _files(settings)},
         folder=os.getcwd(),
     )

@@ -102,10 +102,12 @@ class Journal:
         self._note_revisions(now)
         return answer
 
-    def record(self, fetch: Fetch, exchange: Exchange) -> None:
-        """What the next reply was made of."""
+    def record(self, fetch: Fetch, exchange: Exchange) -> bool:
+        """What the next reply was made of. Returns whether it is a page of an earlier run as that
+        has it: the reply is then `NotModified`."""
         self._place = self._folder.record(fetch, exchange)
         self._exchange = exchange
+        return self._folder.unchanged
 
     def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """As the crawl's."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
-from spoor.runs.recovery import Ends
+from spoor.runs.recovery import Ends, forgotten
 from spoor.runs.renders import RenderRow
 from spoor.runs.rows import PageRow
 from spoor.types import Revision
@@ -30,6 +30,10 @@ class PendingRows:
     notes: dict[str, str] = field(default_factory=dict)
     validators: dict[str, tuple[str, str]] = field(default_factory=dict)
     """URL → (ETag, Last-Modified) of its newest document."""
+    freshness: dict[str, float] = field(default_factory=dict)
+    """URL → until when its newest document needs no new visit, by its own word."""
+    superseded: set[int] = field(default_factory=set)
+    """seq of rows of an earlier run whose pages are others now, or gone."""
     renders: list[RenderRow] = field(default_factory=list)
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
@@ -37,7 +41,7 @@ class PendingRows:
     @property
     def changes_results(self) -> bool:
         """Whether results that were written may be wrong now."""
-        return bool(self.labels or self.revisions)
+        return bool(self.labels or self.revisions or self.superseded)
 
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:
         """Newer verdicts of the judge, after so many pages."""
@@ -62,6 +66,11 @@ class PendingRows:
                 [(seq, *row) for seq, row in enumerate(new, first)],
             )
             setattr(ends, table, first - 1 + len(new))
+        if self.superseded:
+            gone = db.executemany(
+                "DELETE FROM pages WHERE seq = ?", [(seq,) for seq in self.superseded]
+            ).rowcount
+            self.notes["forgotten pages"] = str(forgotten(db, "pages") + gone)
         update = "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE"
         if self.revisions:
             rows = [(*verdict, ticket) for ticket, verdict in self.revisions.items()]
@@ -71,6 +80,9 @@ class PendingRows:
         if self.validators:
             pairs = [(url, *pair) for url, pair in self.validators.items()]
             db.executemany("INSERT OR REPLACE INTO validators VALUES (?, ?, ?)", pairs)
+        if self.freshness:
+            times = self.freshness.items()
+            db.executemany("INSERT OR REPLACE INTO freshness VALUES (?, ?)", times)
         if self.renders:
             marks = ", ".join("?" * len(fields(RenderRow)))
             db.executemany(

@@ -42,6 +42,8 @@ INSERT INTO ends VALUES (0, 0, 0, '{}');
 ADDED = """
 CREATE TABLE IF NOT EXISTS validators (
     url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS freshness (
+    url TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS renders (
     ticket INTEGER PRIMARY KEY, host TEXT, shape TEXT, lack TEXT, why TEXT, links INTEGER,
     words INTEGER, text INTEGER, relevant INTEGER, gain REAL, seconds REAL, requests INTEGER,

@@ -13,6 +13,7 @@ import errno
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import VERSION
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
-from spoor.runs import files
+from spoor.runs import earlier, files
 from spoor.runs.database import noted, validators_of
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
@@ -55,10 +56,12 @@ from spoor.runs.schema import (
 )
 from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
+from spoor.web.freshness import fresh_for
 from spoor.web.validators import Validators
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
+    from spoor.web.revisits import Revisits
 
 POINTS = (
     "opened",
@@ -132,6 +135,10 @@ class RunWriter:
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
         self.checkpoint_settings = self.settings
+        self.revisits: Revisits | None = None
+        """The pages of an earlier run, where they are visited again."""
+        self.unchanged = False
+        """Whether the exchange recorded last brought a page of it as it was."""
 
     # -- opening
 
@@ -188,9 +195,16 @@ class RunWriter:
         undo.callback(os.close, self._mark)
 
     def _create(self) -> None:
+        refresh = self.settings.refresh
+        if refresh and earlier.left_over(self.path):
+            earlier.remove_left_over(self.path)
         refuse_leftovers(self.path)
         begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
-        self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
+        self._db.executescript(f"BEGIN; {TABLES} {ADDED} PRAGMA user_version={FORMAT};")
+        if refresh:
+            warc = earlier.copy_into(self.path, self._db, self.settings, time.time())
+            (pages,) = self._db.execute("SELECT count(*) FROM pages").fetchone()
+            self._db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
         self._db.commit()
@@ -255,12 +269,15 @@ class RunWriter:
         self._rows.renders.append(row)
 
     def verdicts(self) -> list[bool]:
-        """Whether each page committed so far was judged relevant, in order."""
-        return [bool(row[0]) for row in self._db.execute("SELECT relevant FROM pages ORDER BY seq")]
+        """Whether each page committed so far was judged relevant, in order; those that stand there
+        from an earlier run left out, as in `used`."""
+        query = "SELECT relevant FROM pages WHERE ticket < ? ORDER BY seq"
+        return [bool(row[0]) for row in self._db.execute(query, (earlier.FIRST_TICKET,))]
 
     def used(self) -> tuple[float, int]:
         """Seconds that the run went on, and bytes of its documents, as committed so far."""
-        (size,) = self._db.execute("SELECT coalesce(sum(size), 0) FROM pages").fetchone()
+        query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
+        (size,) = self._db.execute(query, (earlier.FIRST_TICKET,)).fetchone()
         return float(noted(self._db, "seconds") or 0.0), int(size)
 
     def judged(self) -> list[tuple[str, str, float, bool]]:
@@ -319,17 +336,29 @@ class RunWriter:
     # -- writing
 
     def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
-        """Archive one exchange; where, if at all. Of a document its validators are kept, too."""
-        if exchange.status == 200 and (found := Validators.of(exchange.headers)) is not None:
-            self._rows.validators[exchange.url] = found.etag, found.last_modified
+        """Archive one exchange; where, if at all. Of a document its validators are kept, too, and
+        until when it is fresh. What an earlier run holds as it is (`unchanged`) becomes a revisit
+        record, which has no place."""
+        if exchange.status == 200:
+            if (found := Validators.of(exchange.headers)) is not None:
+                self._rows.validators[exchange.url] = found.etag, found.last_modified
+            if "Cache-Control" in exchange.headers or "Expires" in exchange.headers:
+                until = exchange.began + fresh_for(exchange.headers)
+                self._rows.freshness[exchange.url] = until
+        revisit = None
+        if self.revisits is not None:
+            revisit = earlier.revisit_of(self.path, self._db, self.revisits, exchange)
+        self.unchanged = revisit is not None
         self._body = exchange.document if self.settings.save_files else b""
         if self._warc is None:
             return None
         try:
-            self._place = self._warc.write(captured(exchange))
+            self._place = self._warc.write(captured(exchange, revisit or None))
         except OSError as error:
             raise self._pause(error) from error
         self.failpoint("exchange recorded")
+        if self.unchanged:
+            self._place = None
         return self._place
 
     def validators(self, url: str) -> Validators | None:
@@ -348,9 +377,13 @@ class RunWriter:
             return
         if isinstance(reply := step.reply, Failed):
             self.describe(fetch, step)
+            if reply.kind == "unchanged":
+                return
             self._rows.failures.append(
                 (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, now, fetch.ticket)
             )
+            if reply.kind in ("absent", "duplicate"):
+                self._supersede(fetch.url, *path[-1:])
             return
         page, judgement = reply.page, step.judgement
         assert judgement is not None
@@ -358,7 +391,7 @@ class RunWriter:
             self._rows.files.append((page.url, page.content_type, self._body))
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
-        path_json, why_json, chosen_json = _json(path), _json(why), _json(chosen)
+        path_json, why_json, chosen_json = encoded(path), encoded(why), encoded(chosen)
         relevant = "true" if judgement.relevant else "false"
         place = self._describe(
             f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}, '
@@ -382,11 +415,27 @@ class RunWriter:
                 chosen_json,
                 *((place.file, place.offset, place.length) if place else (None, None, None)),
                 fetch.ticket,
-                " ".join(sorted(page.flags)),
+                " ".join(sorted(page.flags | self._supersede(page.url, *path[-1:]))),
             )
         )
         if judgement.relevant:
             self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
+
+    def _supersede(self, *urls: str) -> frozenset[str]:
+        """The rows of an earlier run at these URLs count no more; the flag of what replaces them,
+        where there is one."""
+        if self.revisits is None:
+            return frozenset()
+        numbers = {number for url in urls if (number := self.revisits.numbers.get(url)) is not None}
+        self._rows.superseded |= {number + 1 for number in numbers}
+        return frozenset({"changed"} if numbers else ())
+
+    def refreshed(self, unchanged: int) -> dict[str, int] | None:
+        """What became of the pages of an earlier run, by the rows that are committed; None where
+        there is none."""
+        if self.revisits is None:
+            return None
+        return earlier.told(self._db, len(self.revisits), unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, where nobody judged a page."""
@@ -513,5 +562,5 @@ def _paused(path: Path, what: str | None) -> str:
 
 _PERSON = "a person said so"
 
-_json = json.JSONEncoder(check_circular=False).encode
+encoded = json.JSONEncoder(check_circular=False).encode
 """Of what cannot hold itself."""

@@ -9,14 +9,21 @@ from spoor.crawl import Crawl
 from spoor.learn.state import unpack
 from spoor.protocols import Mergeable
 from spoor.sharding.outbox import Outbox, unpack_batches
+from spoor.types import Anchor, Link
+from spoor.web.link_filter import CrawlFilter
 
 
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
-    """Apply one command: `seed` further URLs, enter `links` that arrived, delete batches that are
-    `delivered`, set the `grant` of pages, `split` into another number of shards, or `merge` the
-    models of others. All but the first are for shards."""
+    """Apply one command: `seed` further URLs, enter the `sitemaps` of a host, enter `links` that
+    arrived, delete batches that are `delivered`, set the `grant` of pages, `split` into another
+    number of shards, or `merge` the models of others. All but the first two are for shards."""
     if name == "seed":
         crawl.seed(*arguments)
+        return
+    if name == "sitemaps":
+        assert isinstance(crawl.link_filter, CrawlFilter)
+        taken = filter(crawl.link_filter.takes_sitemap, arguments[0])
+        crawl.seed([Link(url, Anchor(), "sitemap") for url in taken])
         return
     outbox = crawl.outbox
     assert isinstance(outbox, Outbox)

@@ -33,8 +33,8 @@ def last_modified(exchange: Exchange) -> float | None:
     stated = [date for date in dates_in(exchange.body) if 0.0 <= date <= latest]
     if stated:
         return max(stated)
-    header = _http_date(exchange.header("Last-Modified"))
-    made = _http_date(exchange.header("Date"))
+    header = http_date(exchange.header("Last-Modified"))
+    made = http_date(exchange.header("Date"))
     if header is None or header < 0.0 or header >= (exchange.began if made is None else made) - 2.0:
         return None
     return header
@@ -65,7 +65,8 @@ def _iso_date(written: bytes) -> float | None:
 
 
 @lru_cache(maxsize=64)  # replies of one second have one
-def _http_date(written: str) -> float | None:
+def http_date(written: str) -> float | None:
+    """A date of a header, Unix seconds; None where it is none."""
     try:
         return parsedate_to_datetime(written).timestamp()
     except (ValueError, OverflowError):

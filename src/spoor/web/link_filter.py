@@ -22,6 +22,7 @@ from spoor.types import (
     State,
 )
 from spoor.web.actions import action
+from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.url_groups import oddity
@@ -54,6 +55,8 @@ class CrawlFilter:
         found_per_host: int | None = None,
     ) -> None:
         self.scope = scope
+        self.revisits: Revisits | None = None
+        """The pages of an earlier run that are asked for again."""
         self._traps = traps
         self._actions = actions
         self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
@@ -76,6 +79,11 @@ class CrawlFilter:
         self, page: Page, depth: int, parent: LinkId = NO_PARENT, score: float = 0.0
     ) -> Sequence[Link]:
         links = [] if self.scope.ends(page, depth) else list(self._allowed(page))
+        if self.revisits is not None:
+            listed = "sitemap" in page.flags
+            if listed:
+                self.revisits.read(page.dated)
+            links = [link for link in links if self.revisits.is_news(link, listed=listed)]
         traps = self._traps
         if traps is None:
             return links
@@ -102,7 +110,7 @@ class CrawlFilter:
                 known = self._memo[url] = self._verdict(url)
                 if known[1] and link.kind != "sitemap":
                     self._note(known[1], url)
-            if known[1] and not (link.kind == "sitemap" and self._takes_sitemap(url)):
+            if known[1] and not (link.kind == "sitemap" and self.takes_sitemap(url)):
                 continue
             yield link if known[0] is url else link._replace(url=known[0])
 
@@ -135,7 +143,8 @@ class CrawlFilter:
         name = "" if self._traps is None else self._traps.holder(url)
         return f"held back: {name}" if name else ""
 
-    def _takes_sitemap(self, url: str) -> bool:
+    def takes_sitemap(self, url: str) -> bool:
+        """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
         if self.scope.scope == "page" or self.scope.excludes(url):
             return False
         if host(url) not in {host(seed) for seed in self.scope.seeds}:
@@ -154,8 +163,14 @@ class CrawlFilter:
             self._count(before, -1)
         if url in self._sitemaps:
             return ""
+        if self.revisits is not None and url in self.revisits:
+            self._flying[link] = url
+            self._count(url, 1)
+            return self.scope.why_not(url)
         if why := self.why_not(url):
             self._note(why, url)
+            return why
+        if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
             return why
         for part, most, unit in self._shares:
             if most is not None and self._pages[f"{unit} {part(url)}"] >= most:
@@ -176,10 +191,14 @@ class CrawlFilter:
             self._traps.hold(name, held)
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
+        if over and self.revisits is not None and (rest := self.revisits.rest()):
+            return rest
         return () if self._traps is None else self._traps.release(over=over)
 
     def ended(self, outcome: Outcome) -> None:
         url = self._flying.pop(outcome.choice.link, None)
+        if self.revisits is not None and url is not None:
+            self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
         if page is None:
             if url is not None:
@@ -210,6 +229,7 @@ class CrawlFilter:
     def save(self) -> State:
         return {
             "traps": None if self._traps is None else self._traps.save(),
+            **({} if self.revisits is None else {"revisits": self.revisits.save()}),
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
@@ -223,6 +243,8 @@ class CrawlFilter:
     def load(self, state: State) -> None:
         if self._traps is not None:
             self._traps.load(state["traps"])
+        if self.revisits is not None:
+            self.revisits.load(state["revisits"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])

@@ -1,4 +1,5 @@
-"""A policy that fetches the sitemaps of a host before its other links."""
+"""Policies that fetch links of one kind before others: the sitemaps of a host, and the pages of an
+earlier run."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections import Counter
 
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, InLinks, LinkId, Outcome, State
+from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 from spoor.wrapping import Wrapper
 
@@ -18,6 +20,11 @@ class SitemapsFirst(Wrapper):
     learns from, all other links."""
 
     kind = Policy
+    links = "sitemap"
+    """Kind of the links that come first."""
+    most = MAX_SITEMAPS
+    """Of a host."""
+    why = WHY
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -28,7 +35,7 @@ class SitemapsFirst(Wrapper):
 
     def observe(self, seen: InLinks) -> None:
         for link in seen:
-            if link.kind == "sitemap" and link.first and self._hosts[link.host] < MAX_SITEMAPS:
+            if link.kind == self.links and link.first and self._hosts[link.host] < self.most:
                 self._hosts[link.host] += 1
                 self._open[link.link] = None
         self.policy.observe(seen)
@@ -38,8 +45,10 @@ class SitemapsFirst(Wrapper):
             if link in offer:
                 del self._open[link]
                 self._chosen.add(link)
-                return Choice(link, None, WHY)
-        return self.policy.choose(offer)
+                return Choice(link, None, self.why)
+        choice = self.policy.choose(offer)
+        self._open.pop(choice.link, None)
+        return choice
 
     def learn(self, outcome: Outcome) -> None:
         if outcome.choice.link in self._chosen:
@@ -60,3 +69,11 @@ class SitemapsFirst(Wrapper):
         self._hosts = Counter(state["hosts"])
         self._chosen = set(state["chosen"])
         self.policy.load(state["policy"])
+
+
+class EarlierFirst(SitemapsFirst):
+    """Chooses the pages that an earlier run has first, in their order."""
+
+    links = KIND
+    most = 1 << 62
+    why = (("an earlier run has it", 1.0),)

@@ -1,0 +1,210 @@
+"""What a crawl takes from an earlier run that it visits again (`spoor crawl --refresh RUN`).
+
+The new run begins as a copy: rows, archive, validators. A page that changed takes the place of its
+row, one that is gone loses it, and of one that did not change a revisit record is archived, which
+names the record that stands in the same archive. So the new run is whole by itself, and the earlier
+one stays what it was.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from spoor.errors import InputError
+from spoor.files import sync_folder
+from spoor.formats.warc_reader import original_at
+from spoor.formats.warc_writer import revisit_headers
+from spoor.learn.state import read, write
+from spoor.runs import files, snapshot
+from spoor.runs.assemble import located
+from spoor.runs.database import reading
+from spoor.runs.recovery import telling
+from spoor.runs.rows import PageRow
+from spoor.runs.schema import read_settings
+from spoor.setting import CRAWL, POLITENESS
+from spoor.settings import Settings, described
+from spoor.types import State
+from spoor.web.exchange import Exchange
+from spoor.web.freshness import heuristically_fresh_for
+from spoor.web.revisits import Revisits, hash_of
+
+FIRST_TICKET = 1 << 40
+"""Of the rows that were copied: a crawl has none so high."""
+
+_OWN = ("seeds", "refresh", "files", "folder", "command")
+"""Settings that are not taken from the earlier run, or in another way."""
+
+
+def as_begun(settings: Settings) -> Settings:
+    """Settings with what decided the earlier run, where they do not say otherwise themselves.
+    Raises InputError for what is no run of `spoor crawl`."""
+    earlier = Path(settings.refresh)
+    if not files.is_run(earlier):
+        raise InputError(f"--refresh {settings.refresh} is no folder of a run")
+    begun = located(read_settings(earlier))
+    if begun.command != "crawl":
+        raise InputError(f"--refresh {settings.refresh} is a {begun.command}; give a crawl")
+    known = described(Settings)
+    taken: dict[str, Any] = {}
+    wants = ("topic", "topic_file", "want")
+    says = any(getattr(settings, name) for name in wants)
+    for name, one in known.items():
+        inherits = one.group in (CRAWL, POLITENESS) and name not in _OWN and not one.secret
+        if inherits and getattr(settings, name) == one.default and not (says and name in wants):
+            taken[name] = getattr(begun, name)
+    return replace(settings, **taken, refresh=str(earlier.resolve()), seeds=begun.seeds)
+
+
+def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float) -> dict[str, int]:
+    """Copy an earlier run into a folder whose tables were just made, within a transaction; returns
+    the bytes of each file of the archive. Raises InputError where the earlier one is no run, or
+    cannot be read, OSError where the copy cannot be written. O(pages), and a copy of its archive,
+    which costs nothing where the file system can share what is in two files."""
+    earlier = Path(settings.refresh)
+    with reading(earlier) as old:
+        rows = list(_newest(map(PageRow.of, old.execute("SELECT * FROM pages ORDER BY seq"))))
+        fresh = _freshness(earlier, rows, now)
+        asked = [url for (url,) in old.execute("SELECT url FROM failures")]
+    asked += [row.path[-1] for row in rows if row.path]
+    open_urls = snapshot.open_urls(earlier) or frozenset[str]()
+    revisits = Revisits(
+        [row.url for row in rows],
+        [row.time for row in rows],
+        [fresh.get(row.url, 0.0) for row in rows],
+        {hash_of(url) for url in (*asked, *open_urls)},
+        began=now,
+    )
+    write(path / files.EARLIER, {**revisits.row(), "judge": _judge_state(earlier)})
+    ends, names = _copy_archives(earlier, path)
+    columns = [one.name for one in fields(PageRow)][:19]
+    marks = ", ".join("?" * len(columns))
+    db.executemany(
+        f"INSERT INTO pages VALUES ({marks})",
+        (_values(row, seq, names, columns) for seq, row in enumerate(rows, 1)),
+    )
+    for part in files.shards(earlier) or [earlier]:
+        with reading(part) as old:
+            for table, width in (("validators", 3), ("freshness", 2)):
+                with suppress(sqlite3.OperationalError):  # made by an earlier version
+                    found = old.execute(f"SELECT * FROM {table}").fetchall()
+                    marks = ", ".join("?" * width)
+                    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", found)
+    return ends
+
+
+def left_over(path: Path) -> bool:
+    """Whether a copy was begun in a folder and not ended: what lies there is a copy."""
+    return (path / files.EARLIER).exists() and not files.is_run(path)
+
+
+def remove_left_over(path: Path) -> None:
+    """Delete a copy that was not ended. Raises OSError."""
+    for file in files.archives(path):
+        file.unlink()
+    (path / files.EARLIER).unlink()
+
+
+def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None]:
+    """The pages of the earlier run, and the state of its judge, as the copy has them. Raises
+    InputError where they cannot be read."""
+    files.refuse_links(path)
+    row = read(path / files.EARLIER)
+    more = {"most_new": settings.pages, "hints": settings.hints, "listed": settings.sitemaps}
+    with telling(path):
+        return Revisits.of(row, **more), row["judge"]
+
+
+def revisit_of(
+    path: Path, db: sqlite3.Connection, revisits: Revisits, exchange: Exchange
+) -> dict[str, str] | None:
+    """Headers of a revisit record, where a page of the earlier run is what it was: by the word of
+    its server, or since the same bytes came. None where it is not; empty where the record that one
+    would stand for is not there (`--no-warc`)."""
+    number = revisits.numbers.get(exchange.url)
+    if number is None or exchange.status not in (200, 304):
+        return None
+    query = "SELECT warc_file, warc_offset, warc_length FROM pages WHERE seq = ? AND url = ?"
+    row = db.execute(query, (number + 1, exchange.url)).fetchone()
+    place = None if row is None or row[0] is None else (row[0], row[1], row[2])
+    found = None if place is None else original_at(files.archive_at(path, place[0]), *place[1:])
+    if exchange.status == 304:
+        return {} if found is None else revisit_headers(found.uri, found.date, found.record, None)
+    if found is None or exchange.truncated or found.payload() != exchange.raw:
+        return None
+    return revisit_headers(found.uri, found.date, found.record, exchange.raw)
+
+
+def told(db: sqlite3.Connection, pages: int, unchanged: int) -> dict[str, int]:
+    """What became of the `pages` of the earlier run, of which `unchanged` were asked for in vain,
+    by the rows that are committed."""
+    (left,) = db.execute("SELECT count(*) FROM pages WHERE ticket >= ?", (FIRST_TICKET,)).fetchone()
+    rows = db.execute("SELECT flags FROM pages WHERE ticket < ?", (FIRST_TICKET,)).fetchall()
+    changed = sum("changed" in str(flags).split() for (flags,) in rows)
+    lists = sum("sitemap" in str(flags).split() for (flags,) in rows)
+    return {
+        "pages": pages,
+        "unchanged": unchanged,
+        "not_asked": max(0, left - unchanged),
+        "changed": changed,
+        "gone": max(0, pages - left - changed),
+        "new": len(rows) - changed - lists,
+    }
+
+
+def _newest(rows: Iterable[PageRow]) -> Iterator[PageRow]:
+    """The newest row of each page, without lists of pages."""
+    newest = {row.url: row for row in rows if "sitemap" not in row.flags}
+    return iter(newest.values())
+
+
+def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:
+    """URL → until when it needs no new visit, by its own word."""
+    until: dict[str, float] = {}
+    for part in files.shards(earlier) or [earlier]:
+        with reading(part) as db, suppress(sqlite3.OperationalError):
+            until.update(db.execute("SELECT url, until FROM freshness").fetchall())
+    modified: dict[str, str] = {}
+    for part in files.shards(earlier) or [earlier]:
+        with reading(part) as db, suppress(sqlite3.OperationalError):
+            modified.update(db.execute("SELECT url, last_modified FROM validators").fetchall())
+    for row in rows:
+        if row.url not in until and (date := modified.get(row.url)):
+            until[row.url] = row.time + heuristically_fresh_for(date, row.time)
+    return until
+
+
+def _judge_state(earlier: Path) -> State | None:
+    """What the judge of a run knew at its last checkpoint; of one in shards nothing."""
+    last = None if files.shards(earlier) else snapshot.last_checkpoint(earlier)
+    return None if last is None else last.state["judge"]
+
+
+def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str, str]]:
+    """Bytes of each copy, and its name by that of what it is a copy of."""
+    ends: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for folder in files.shards(earlier) or [earlier]:
+        for archive in files.archives(folder):
+            name = files.archive(len(ends))
+            shutil.copyfile(archive, path / name, follow_symlinks=False)
+            ends[name] = (path / name).stat().st_size
+            names[str(archive.relative_to(earlier))] = name
+    sync_folder(path)
+    return ends, names
+
+
+def _values(row: PageRow, seq: int, names: dict[str, str], columns: list[str]) -> list[Any]:
+    values = {name: getattr(row, name) for name in columns}
+    values |= {"seq": seq, "ticket": FIRST_TICKET + seq, "relevant": int(row.relevant)}
+    values["warc_file"] = None if row.warc_file is None else names.get(row.warc_file)
+    values["flags"] = " ".join(flag for flag in row.flags if flag != "changed")
+    for name in ("path", "why", "choice_why"):
+        values[name] = json.dumps(values[name])
+    return list(values.values())

@@ -1,0 +1,199 @@
+"""The pages of an earlier run, and which of them a crawl asks for again.
+
+What a sitemap (`lastmod`) or the page itself (`Cache-Control`, or its age) calls unchanged is left
+out, but for a sample of each host, which is asked first: where more than `WRONG` of it did change,
+that word counts for nothing at that host, and all of it is asked for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
+from spoor.web.urls import host
+
+KIND = "earlier"
+"""Of the links to these pages."""
+
+SAMPLED = 20
+"""Of so many pages of a host one is asked for whatever is said of it."""
+
+LEAST_SAMPLE = 5
+"""Pages of a host that are asked for at least."""
+
+WRONG = 0.05
+"""Share of the sample of a host that may have changed against the word of who called it unchanged;
+in [0, 1]."""
+
+DAY = 86_400.0
+
+
+class Revisits:
+    """Pages of an earlier run by URL: when each was `fetched`, and until when it is `fresh` by its
+    own word (Unix seconds). `known`: hashes (`hash_of`) of other URLs that it knew, which are no
+    news. At most `most_new` pages that it did not have are taken (None: no limit). `hints`: pages
+    that are called unchanged are left out. `listed`: what sitemaps list is news, too.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str] = (),
+        fetched: Sequence[float] = (),
+        fresh: Sequence[float] = (),
+        known: Iterable[int] = (),
+        *,
+        began: float = 0.0,
+        most_new: int | None = None,
+        hints: bool = True,
+        listed: bool = False,
+    ) -> None:
+        self.urls = urls
+        self.numbers = {url: number for number, url in enumerate(urls)}
+        self.most_new = most_new
+        self._fetched, self._fresh, self._began = fetched, fresh, began
+        self._known = frozenset(known)
+        self._hints, self._listed = hints, listed
+        self._dated: dict[int, float] = {}
+        """Page → when it changed last, by a sitemap."""
+        self._changed: set[int] = set()
+        """Of the sample."""
+        self._released = False
+        self._new = 0
+        self.left_out: Counter[str] = Counter()
+        """Who called pages unchanged → how many were not asked for."""
+
+    def __contains__(self, url: object) -> bool:
+        return url in self.numbers
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def first(self) -> list[Link]:
+        """What is asked for at once: the sample, evenly spread over the pages of each host; all
+        where nobody's word counts."""
+        if not self._hints:
+            self._released = True
+            return list(map(_link, self.urls))
+        return [_link(self.urls[number]) for number in self._sample()]
+
+    def _sample(self) -> list[int]:
+        return [number for numbers in self._by_host().values() for number in _spread(numbers)]
+
+    def _by_host(self) -> dict[str, list[int]]:
+        hosts: dict[str, list[int]] = {}
+        for number, url in enumerate(self.urls):
+            hosts.setdefault(host(url), []).append(number)
+        return hosts
+
+    def is_news(self, link: Link, *, listed: bool) -> bool:
+        """Whether a link leads to what the earlier run did not know. `listed`: by a sitemap."""
+        if link.kind == "sitemap":
+            return True
+        if listed and not self._listed:
+            return False
+        return link.url not in self.numbers and hash_of(link.url) not in self._known
+
+    def barred(self, flying: Iterable[str]) -> str:
+        """Why one more page that is new is not taken, with these in flight."""
+        if self.most_new is None or self._new + sum(one not in self for one in flying) < (
+            self.most_new
+        ):
+            return ""
+        return f"{self.most_new} new pages were taken"
+
+    def read(self, dated: Iterable[tuple[str, float]]) -> None:
+        """What a sitemap says of pages: (URL, when it changed last)."""
+        for url, date in dated:
+            if (number := self.numbers.get(url)) is not None:
+                # A date without a time is any moment of that day.
+                last = date + DAY - 1.0 if date % DAY == 0 else date
+                self._dated[number] = max(last, self._dated.get(number, last))
+
+    def ended(self, url: str, outcome: Outcome) -> None:
+        """What came of a page that was asked for at this URL."""
+        reply = outcome.reply
+        number = self.numbers.get(url)
+        if number is None:
+            self._new += isinstance(reply, Fetched) and "sitemap" not in reply.page.flags
+        elif not isinstance(reply, Failed) or reply.kind == "absent":
+            self._changed.add(number)
+
+    def rest(self) -> list[HeldLink]:
+        """Once, when the sample and the sitemaps are there: the pages that are asked for, too."""
+        if self._released:
+            return []
+        self._released = True
+        asked: list[int] = []
+        for numbers in self._by_host().values():
+            sample, said = set(_spread(numbers)), {one: self._said(one) for one in numbers}
+            seen = Counter(said[one] for one in sample)
+            wrong = Counter(said[one] for one in sample & self._changed)
+            for one in numbers:
+                who = said[one]
+                if one in sample:
+                    continue
+                if who and wrong[who] <= WRONG * seen[who]:
+                    self.left_out[who] += 1
+                else:
+                    asked.append(one)
+        return [HeldLink(_link(self.urls[one]), NO_PARENT, 0.0, 0, False) for one in asked]
+
+    def _said(self, number: int) -> str:
+        """Who says that a page is unchanged; empty for nobody."""
+        date = self._dated.get(number)
+        if date is not None:
+            return "its sitemap" if date <= self._fetched[number] else ""
+        return "its own headers" if self._fresh[number] > self._began else ""
+
+    def save(self) -> State:
+        """What changes during the crawl."""
+        return {
+            "dated": np.array(list(self._dated.items()), dtype=np.float64).reshape(-1, 2),
+            "changed": np.array(sorted(self._changed), dtype=np.int64),
+            "released": self._released,
+            "new": self._new,
+            "left_out": dict(self.left_out),
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`, with the same pages."""
+        self._dated = {int(number): date for number, date in state["dated"].tolist()}
+        self._changed = set(state["changed"].tolist())
+        self._released, self._new = state["released"], state["new"]
+        self.left_out = Counter(state["left_out"])
+
+    def row(self) -> dict[str, Any]:
+        """The pages, as a state holds them."""
+        return {
+            "urls": list(self.urls),
+            "fetched": np.array(self._fetched, dtype=np.float64),
+            "fresh": np.array(self._fresh, dtype=np.float64),
+            "known": np.array(sorted(self._known), dtype=np.uint64),
+            "began": self._began,
+        }
+
+    @classmethod
+    def of(cls, row: State, **more: Any) -> Revisits:
+        """From `row`, with the keywords that it lacks."""
+        columns = (row["urls"], row["fetched"].tolist(), row["fresh"].tolist())
+        return cls(*columns, row["known"].tolist(), began=row["began"], **more)
+
+
+def hash_of(url: str) -> int:
+    """64 bits that stand for a URL, the same in every process."""
+    data = url.encode("utf-8", "surrogatepass")
+    return zlib.crc32(data) << 32 | zlib.crc32(data[::-1])
+
+
+def _link(url: str) -> Link:
+    return Link(url, Anchor(), KIND)
+
+
+def _spread(numbers: Sequence[int]) -> Sequence[int]:
+    count = min(len(numbers), max(LEAST_SAMPLE, len(numbers) // SAMPLED))
+    return [numbers[place * len(numbers) // count] for place in range(count)]

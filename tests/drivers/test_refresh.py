@@ -1,0 +1,268 @@
+"""`spoor crawl --refresh RUN`: what an earlier run has is visited again, and costs next to nothing
+where it did not change."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
+
+import spoor
+from loopback import MISSING, Asked, Loopback, beside, reply
+from spoor.cli.main import run
+from spoor.live.live_crawl import LiveCrawl
+from spoor.runs.assemble import make_crawl
+from spoor.runs.inputs import with_inputs
+from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.web.freshness import fresh_for, heuristically_fresh_for
+
+pytestmark = pytest.mark.server
+
+SITE = "http://a.example"
+KINDS = ("etag", "plain", "fresh")
+NAMES = [f"/{KINDS[number % 3]}{number}" for number in range(60)]
+
+
+class Site(Loopback):
+    """A home page with links to 60 pages: of `/etag…` the server keeps validators, of `/plain…`
+    nothing, and `/fresh…` are fresh for a day by their own word."""
+
+    def __init__(self) -> None:
+        super().__init__(self._counted)
+        self.versions: Counter[str] = Counter()
+        self.gone: set[str] = set()
+        self.more: list[str] = []
+        self.lastmod = ""
+        self.sent = 0
+
+    def _counted(self, asked: Asked) -> bytes:
+        found = self._answer(asked.path, self.heads[-1])
+        self.sent += len(found)
+        return found
+
+    def _answer(self, path: str, head: str) -> bytes:
+        if path == "/sitemap.xml" and self.lastmod:
+            urls = "".join(
+                f"<url><loc>{SITE}{name}</loc><lastmod>{self.lastmod}</lastmod></url>"
+                for name in ["/listed", *NAMES]
+            )
+            return reply(f"<urlset>{urls}</urlset>", media="application/xml")
+        if path in self.gone or path not in ["/", *NAMES, *self.more]:
+            return MISSING
+        tag = f'"{self.versions[path]}"'
+        if path.startswith("/etag") and f"If-None-Match: {tag}" in head:
+            return reply(status=304, ETag=tag)
+        links = [*NAMES] if path == "/" else self.more if self.versions[path] else []
+        body = f"<title>Clay {path}</title><p>clay, version {tag} {'of a kiln ' * 300}</p>"
+        body += "".join(f'<a href="{name}">clay</a>' for name in links)
+        if path.startswith("/etag"):
+            return reply(body, ETag=tag)
+        return reply(
+            body, Cache_Control="max-age=86400" if path.startswith("/fresh") else "private"
+        )
+
+
+def relevant(path: Path) -> list[str]:
+    """The paths in the results, in their order."""
+    lines = (path / "relevant.jsonl").read_text().splitlines()
+    return [json.loads(line)["url"].removeprefix(SITE) for line in lines]
+
+
+def test_what_an_earlier_run_has_is_visited_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = Site()
+
+    def crawl(name: str, *more: str) -> dict[str, Any]:
+        site.sent = 0
+        site.asked.clear()
+        told = [
+            "--connect-to",
+            f"127.0.0.1:{site.port}",
+            "--delay",
+            "0",
+            "--per-host",
+            "8",
+            "--json",
+        ]
+        assert run(["crawl", "--out", str(tmp_path / name), *told, *more]) == 0
+        summary: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return summary
+
+    with beside(site.serving):
+        assert crawl("1", f"{SITE}/", "--topic", "clay")["fetched"] == 61
+        bytes_before, run_before = site.sent, (tmp_path / "1" / "pages.warc.gz").read_bytes()
+
+        # Nothing changed. What is fresh by its own word is left out, but for the sample.
+        again = crawl("2", "--refresh", str(tmp_path / "1"))["refreshed"]
+        assert (again["changed"], again["gone"], again["new"]) == (0, 0, 0)
+        assert again["unchanged"] + again["not_asked"] == 61
+        assert 15 <= again["not_asked"] <= 20
+        assert sorted(relevant(tmp_path / "2")) == sorted(["/", *NAMES])
+
+        # Its sitemap says so of all: a sample is asked, five pages here.
+        site.lastmod = "2001-01-01"
+        again = crawl("3", "--refresh", str(tmp_path / "2"))["refreshed"]
+        assert again["not_asked"] >= 56
+        assert len(site.asked) <= 9
+        assert site.sent <= 0.15 * bytes_before
+        assert "/listed" not in site.pages, "what a sitemap lists is no page of the earlier run"
+
+        # Something changed, something is gone, and a changed page links to what is new.
+        site.versions.update(["/etag3", "/plain7"])
+        site.gone, site.more = {"/fresh2"}, ["/new", "/newer"]
+        last = crawl("4", "--refresh", str(tmp_path / "3"), "--no-hints", "--pages", "1")
+        assert last["refreshed"] == {
+            "pages": 61,
+            "unchanged": 58,
+            "not_asked": 0,
+            "changed": 2,
+            "gone": 1,
+            "new": 1,
+        }
+        site.asked.clear()
+        same = crawl("4", "--refresh", str(tmp_path / "3"), "--no-hints", "--pages", "1")
+        assert (same["resumed"], site.pages) == (True, []), "and it is over"
+        assert same["refreshed"] == last["refreshed"]
+    found = relevant(tmp_path / "4")
+    assert sorted(found) == sorted({"/", "/new", *NAMES} - {"/fresh2"})
+    latest = Run(tmp_path / "4")
+    texts = {one.url.removeprefix(SITE): one.text for one in latest.documents()}
+    assert all(f'version "{site.versions[name]}"' in texts[name] for name in found)
+    assert {row.url.removeprefix(SITE) for row in latest.pages() if "changed" in row.flags} == (
+        {"/etag3", "/plain7"}
+    )
+    assert (tmp_path / "1" / "pages.warc.gz").read_bytes() == run_before
+    check_revisits(tmp_path / "4")
+    assert latest.export(tmp_path / "out.warc.gz") == len(found)
+    assert run(["forget", str(tmp_path / "4"), f"{SITE}/etag6"]) == 0
+    assert "/etag6" not in relevant(tmp_path / "4")
+
+
+def check_revisits(path: Path) -> None:
+    """Each revisit record refers to a response in the same archive (read by warcio)."""
+    responses, revisits = {}, list[tuple[str, str, str]]()
+    for file in sorted(path.glob("pages*.warc.gz")):
+        with file.open("rb") as stream:
+            for record in ArchiveIterator(stream, check_digests="raise"):
+                head = record.rec_headers
+                uri = head["WARC-Target-URI"]
+                if record.rec_type == "response":
+                    responses[head["WARC-Record-ID"]] = uri, head["WARC-Date"]
+                elif record.rec_type == "revisit":
+                    refers = head["WARC-Refers-To-Target-URI"], head["WARC-Refers-To-Date"]
+                    assert responses[head["WARC-Refers-To"]] == refers
+                    assert refers[0] == uri
+                    assert record.content_stream().read() == b""
+                    kind = head["WARC-Profile"].rpartition("/")[2]
+                    status = record.http_headers.get_statuscode()
+                    revisits.append((uri[len(SITE) + 1 :].rstrip("0123456789"), kind, status))
+                    assert (
+                        kind != "identical-payload-digest"
+                        or "sha1:" in (head["WARC-Payload-Digest"])
+                    )
+    told = {
+        "etag": ("etag", "server-not-modified", "304"),
+        "plain": ("plain", "identical-payload-digest", "200"),
+    }
+    assert {told["etag"], told["plain"]} <= set(revisits)
+    assert sum(one == told["etag"] for one in revisits) >= 2 * 18
+
+
+def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
+    """Once while it copies the earlier run, and once in the middle."""
+
+    class CrashError(Exception):
+        pass
+
+    site, out = Site(), tmp_path / "2"
+    site.lastmod = "2001-01-01"
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        again = Settings.of({"refresh": str(tmp_path / "1"), "hints": False, **told})
+        settings, commits = with_inputs(again, []), 0
+
+        def crash(step: str) -> None:
+            nonlocal commits
+            commits += step == "committed"
+            if commits == 6:
+                raise CrashError
+
+        commits = 5
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("spoor.runs.earlier.sync_folder", lambda path: crash("committed"))
+            with pytest.raises(CrashError):
+                RunWriter(out, settings)
+        commits = 0
+        with closing(RunWriter(out, settings, failpoint=crash)) as folder:
+            halfway = LiveCrawl(folder, make_crawl(settings))
+            with pytest.raises(CrashError):
+                halfway.run()
+        with closing(RunWriter(out, settings)) as folder:
+            run_again = LiveCrawl(folder, make_crawl(settings))
+            assert 0 < run_again.crawl.counts.unchanged < 61
+            reason = run_again.run()
+            refreshed = run_again.summary(reason)["refreshed"]
+    assert refreshed == {
+        "pages": 61,
+        "unchanged": 61,
+        "not_asked": 0,
+        "changed": 0,
+        "gone": 0,
+        "new": 0,
+    }
+    assert sorted(relevant(out)) == sorted(["/", *NAMES])
+
+
+def test_from_python_and_what_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = Site()
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        told |= {"progress": False}
+        spoor.run(f"{SITE}/", "clay", pages=5, out=tmp_path / "1", **told)
+        spoor.run((), refresh=str(tmp_path / "1"), out=tmp_path / "2", pages=3, **told)
+        assert Run(tmp_path / "2").settings.topic == "clay"
+        assert {page.url for page in Run(tmp_path / "2").pages()} >= {
+            f"{SITE}/",
+            f"{SITE}{NAMES[0]}",
+        }
+    refused = {
+        ("crawl",): "say where to begin",
+        ("crawl", "--refresh", str(tmp_path)): "is no folder of a run",
+        ("crawl", "--refresh", str(tmp_path / "1"), "--shards", "2"): "runs in one process",
+        ("crawl", "--refresh", str(tmp_path / "1"), "--topic", "x", "--out", str(tmp_path / "2")): (
+            "the run was begun with topic = 'clay'"
+        ),
+    }
+    for command, line in refused.items():
+        assert run(list(command)) == 2
+        assert line in capsys.readouterr().err
+
+
+def test_for_how_long_a_reply_is_fresh() -> None:
+    date = formatdate(1_000_000_000.0, usegmt=True)
+    for headers, seconds in (
+        ({}, 0),
+        ({"Cache-Control": "public, max-age=600"}, 600),
+        ({"Cache-Control": 'S-MaxAge=9, Max-Age="60"', "Age": "20"}, 40),
+        ({"Cache-Control": "max-age=600, no-cache"}, 0),
+        ({"Cache-Control": "max-age=60", "Age": "x"}, 60),
+        ({"Cache-Control": "max-age=9999999999999"}, 365 * 86_400),
+        ({"Cache-Control": "stale-max-age=5"}, 0),
+        ({"Expires": formatdate(1_000_000_100.0, usegmt=True), "Date": date}, 100),
+        ({"Expires": "0", "Date": date}, 0),
+    ):
+        assert fresh_for(headers) == seconds, headers
+    assert heuristically_fresh_for(date, 1_000_001_000.0) == 100
+    assert heuristically_fresh_for(date, 0.0) == heuristically_fresh_for("x", 5.0) == 0
