@@ -163,6 +163,23 @@ def values(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines if name[:1] not in ("#", "")}
 
 
+def ray_folders() -> set[Path]:
+    return set(Path("/tmp").glob("spoor-ray-*"))
+
+
+def listening_elsewhere(process: int) -> list[str]:
+    """What a process and all that it started listen on besides loopback."""
+    psutil = pytest.importorskip("psutil")
+    root = psutil.Process(process)
+    return [
+        f"{one.name()} {socket.laddr.ip}:{socket.laddr.port}"
+        for one in [root, *root.children(recursive=True)]
+        for socket in one.net_connections("inet")
+        if socket.status == psutil.CONN_LISTEN
+        and socket.laddr.ip.removeprefix("::ffff:") not in ("127.0.0.1", "::1")
+    ]
+
+
 @needs_ray
 def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -176,7 +193,8 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
             "1.5"  # so that it still goes on when a slow machine has looked
         )
         environment = {**os.environ, "OTEL_TRACES_EXPORTER": "console"}
-        environment |= {"OTEL_METRICS_EXPORTER": "none"}
+        environment |= {"OTEL_METRICS_EXPORTER": "none", "HOME": str(tmp_path)}
+        before = ray_folders()
         # Files, not pipes: every request writes a span, and nobody reads while it goes on.
         with (
             (tmp_path / "stdout").open("wb") as stdout,
@@ -187,10 +205,15 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
         ):
             try:
                 look_and_label(out, port, process, capsys)
+                assert listening_elsewhere(process.pid) == []
+                (own,) = ray_folders() - before
+                assert own.stat().st_mode & 0o077 == 0, "only the user reads it"
                 process.send_signal(signal.SIGINT)
                 process.wait(timeout=200)
             finally:
                 process.kill()
+    assert not ray_folders() - before
+    assert not (tmp_path / ".ray").exists(), "no token is left in a file"
     summary = json.loads((tmp_path / "stdout").read_text("utf-8"))
     err = (tmp_path / "stderr").read_text("utf-8")
     assert summary["stopped_because"] == "interrupted"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import socket
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from spoor.distribution import import_extra
@@ -19,6 +21,15 @@ connection."""
 
 MEMORY = 80 * 1024 * 1024
 """Bytes of the object store of a local Ray: messages are small."""
+
+
+LOCAL = {
+    # By the environment: the raylet ignores `_system_config` here (ray issue 62074).
+    "RAY_gcs_rpc_server_reconnect_timeout_s": str(HEAD_SECONDS),
+    # It takes a machine's own address for loopback's otherwise, and listens on all.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
+"""Environment of a local Ray."""
 
 
 class HeadDiedError(PausedError):
@@ -53,44 +64,76 @@ def check_reachable(cluster: str) -> None:
 
 
 @contextmanager
+def _private(ray: Any) -> Iterator[str]:
+    """A Ray that is started within it listens on loopback alone, asks for a token that no file
+    holds, and keeps its files in a folder that nobody else reads and that is removed: what this
+    gives."""
+    before = {**os.environ}
+    with ExitStack() as undo:
+        undo.callback(_set_environment, before)
+        os.environ.update({name: os.environ.get(name, value) for name, value in LOCAL.items()})
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        # Ray read these when it was imported; a version that has them no more has other defaults.
+        with suppress(AttributeError):
+            constants = ray._private.ray_constants
+            undo.callback(setattr, constants, "ENABLE_RAY_CLUSTER", constants.ENABLE_RAY_CLUSTER)
+            constants.ENABLE_RAY_CLUSTER = False
+        with suppress(AttributeError):
+            tokens = ray._raylet.AuthenticationTokenLoader.instance()
+            undo.callback(tokens.reset_cache)
+            tokens.reset_cache()
+        # Sockets lie in it, whose paths are short: not in a TMPDIR that is long already.
+        own = tempfile.TemporaryDirectory(
+            prefix="spoor-ray-", dir="/tmp", ignore_cleanup_errors=True
+        )
+        # Ray opens the folder that it is given to everybody.
+        yield os.path.join(undo.enter_context(own), "ray")
+
+
+def _set_environment(values: dict[str, str]) -> None:
+    for name in os.environ.keys() - values.keys():
+        del os.environ[name]
+    os.environ.update(values)
+
+
+@contextmanager
 def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
     common = {
-        "include_dashboard": False,
         "log_to_driver": False,
         "configure_logging": True,
         "logging_level": logging.ERROR,
         "namespace": "spoor",
     }
-    try:
-        if cluster is None:
-            # By the environment: the raylet ignores `_system_config` here (ray issue 62074).
-            os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
-            ray.init(
-                address="local",
-                num_cpus=processes,
-                num_gpus=0,
-                object_store_memory=MEMORY,
-                _node_ip_address="127.0.0.1",
-                **common,
-            )
-        else:
-            common.pop("include_dashboard")
-            ray.init(address=cluster, **common)
-    except Exception as error:  # Ray also raises a bare Exception if the start takes too long
-        where = "on this machine" if cluster is None else f"at {cluster}"
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
-        if cluster is not None and os.environ.get("RAY_AUTH_MODE") != "token":
-            # Ray sends its token to a given address only if this is set.
-            reason += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
-        raise InputError(f"no Ray {where}: {reason}") from error
-    try:
-        yield
-    except HeadDiedError:
-        raise  # Ray's rest ends by itself; `shutdown` would end this process before its message
-    except BaseException:
+    with ExitStack() as undo:
+        try:
+            if cluster is None:
+                ray.init(
+                    address="local",
+                    num_cpus=processes,
+                    num_gpus=0,
+                    object_store_memory=MEMORY,
+                    include_dashboard=False,
+                    _node_ip_address="127.0.0.1",
+                    _temp_dir=undo.enter_context(_private(ray)),
+                    **common,
+                )
+            else:
+                ray.init(address=cluster, **common)
+        except Exception as error:  # Ray also raises a bare Exception if the start takes too long
+            where = "on this machine" if cluster is None else f"at {cluster}"
+            reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else "no answer"
+            if cluster is not None and os.environ.get("RAY_AUTH_MODE") != "token":
+                # Ray sends its token to a given address only if this is set.
+                reason += "; one that asks for a token wants RAY_AUTH_MODE=token in the environment"
+            raise InputError(f"no Ray {where}: {reason}") from error
+        try:
+            yield
+        except HeadDiedError:
+            raise  # Ray's rest ends by itself; `shutdown` would end this process before its message
+        except BaseException:
+            ray.shutdown()
+            raise
         ray.shutdown()
-        raise
-    ray.shutdown()
 
 
 def listens(address: str) -> bool:
