@@ -165,7 +165,9 @@ def plan_of(victim: str, how: str, times: int, rng: random.Random) -> list[list[
         return [["after", rng.uniform(0.05, 3.0)] for _ in range(times)]
     if victim == "coordinator":
         points = [COORDINATOR_POINTS[at % len(COORDINATOR_POINTS)] for at in range(times)]
-        return [[point, 1 if point == "stopped" else rng.randint(1, 12)] for point in points]
+        # A crawl in two shards has two of them join.
+        most = {"shard joined": SHARDS, "stopped": 1}
+        return [[point, rng.randint(1, most.get(point, 12))] for point in points]
     opening = POINTS[: POINTS.index("exchange recorded")]
     points = [point for point in (*POINTS, *TURN_POINTS) if point != "created"]
     # A new run is created first, and only one that came to "sending" has a state to be read.

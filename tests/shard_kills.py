@@ -80,12 +80,12 @@ def main() -> None:
 
     class KilledActor(actor.ShardActor):
         async def open(
-            self, path: str, settings: dict[str, Any], number: int, report_downloads: bool
+            self, path: str, settings: dict[str, Any], number: int, *rest: Any, **more: Any
         ) -> Any:
             if self._shard is None:
                 own = Plan(folder.with_name(f"{folder.name}.worker-{number}"))
                 setattr(actor, "Shard", partial(Shard, failpoint=own.at))  # noqa: B010
-            return await super().open(path, settings, number, report_downloads)
+            return await super().open(path, settings, number, *rest, **more)
 
     class KilledDriver(driver._Driver):
         def _send_order(self, shard: int) -> None:

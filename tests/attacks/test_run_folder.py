@@ -19,6 +19,7 @@ from spoor.errors import InputError
 from spoor.formats.exporters.csv import cell
 from spoor.judges import answers
 from spoor.runs import files
+from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
 from spoor.runs.labels import read_labels, write_label
 from spoor.runs.lock import BusyError, Lock, is_running
@@ -26,6 +27,7 @@ from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.views.report import write_report
 
 
@@ -232,6 +234,26 @@ def test_opening_imports_nothing_that_a_topic_names(
     assert "evil_of_a_stranger" not in sys.modules
 
 
+def test_a_topic_imports_only_what_the_user_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "asked_of_a_stranger.py").write_text(
+        "from spoor.judges.named import for_topics\nask = for_topics(lambda text, prompt: 1.0)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    topic, name = tmp_path / "t.topic", "asked_of_a_stranger:ask"
+    for table in ("[relevant]\nask", "[relevant]\nencoder", "[relevant]\n[judge]\nask"):
+        topic.write_text(f'name = "clay"\n{table} = "{name}"\n')
+        with pytest.raises(InputError, match=f"SPOOR_FUNCTIONS={name}"):
+            judge_and_topic(Settings(topic_file=str(topic)))
+    assert "asked_of_a_stranger" not in sys.modules
+    monkeypatch.setenv("SPOOR_FUNCTIONS", f"another:one,{name}")
+    assert judge_and_topic(Settings(topic_file=str(topic)))[0]
+    del sys.modules["asked_of_a_stranger"]
+    monkeypatch.delenv("SPOOR_FUNCTIONS")
+    assert judge_and_topic(Settings(topic="clay", second_opinion=name))[0]
+
+
 def test_answers_that_are_too_deep_are_refused_in_one_line(path: Path) -> None:
     file = path / files.ANSWERS
     file.write_text("[" * 100_000 + "\n")
@@ -292,6 +314,11 @@ def test_whole_records_beyond_the_last_commit_are_kept_aside(path: Path) -> None
         assert all(file.name.startswith("recovered-") for file in run.recovered)
     assert not other.exists()
     check_run(path)
+    archive.write_bytes(archive.read_bytes() + member)
+    page = next(Run(path).pages())
+    told = Run(path).label(page.url, not page.relevant)
+    assert [Path(name).read_bytes() for name in told.recovered] == [member]
+    assert not Run(path).label(page.url, page.relevant).recovered
 
 
 def killed(path: Path) -> Path:

@@ -591,3 +591,24 @@ def test_a_browser_fetches_in_our_order_and_a_job_goes_on(tmp_path: Path) -> Non
     assert len(first["seen"]) < 5
     assert paths[1].startswith("/kiwi")
     assert second["reason"] == "finished"
+
+
+def test_a_redirect_does_not_leave_the_scope() -> None:
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/": page("Root", "/in in", "/out out", "/refreshed refreshed"),
+        "/in": (302, {"Location": "/target"}, ""),
+        "/target": page("Target"),
+        "/elsewhere": page("Elsewhere"),
+        "/refreshed": '<meta http-equiv="refresh" content="0; url=/private">',
+        "/private": page("Private"),
+    }
+    with served(pages) as site:
+        pages["/out"] = (
+            302,
+            {"Location": f"{site.root}/elsewhere".replace("127.0.0.1", "localhost")},
+            "",
+        )
+        told = run_scrapy(site, SPOOR_SCOPE="host", SPOOR_EXCLUDE=["*/private"])
+        asked = site.paths
+    assert sorted(asked) == ["/", "/in", "/out", "/refreshed", "/target"]
+    assert told["stats"]["spoor/failed"] == 2

@@ -7,6 +7,7 @@ at that moment. `benchmarks/shards.py deaths` kills processes on Ray.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import shutil
 from collections import Counter, deque
 from contextlib import ExitStack
@@ -40,6 +41,8 @@ class Crawl:
         self.path = path
         self.settings = settings
         self.died: Counter[str] = Counter()
+        self.recovered: list[str] = []
+        """Files in which the shards kept records of the archive aside."""
         self._deaths = deaths
         self._shards: dict[int, Shard] = {}
         self._coordinator = Coordinator(SHARDS, 100_000)
@@ -93,7 +96,9 @@ class Crawl:
             at = self._at(number, 1 if once else times)
             shard = Shard(self.path, self.settings, number, failpoint=at)  # type: ignore[arg-type]
             self._shards[number] = shard
-            coordinator.joined(number, shard.begin(), 0.0)
+            report = shard.begin()
+            self.recovered += report["recovered"]
+            coordinator.joined(number, report, 0.0)
         elif not member.alive:
             coordinator.joined(number, await shard.rejoin(), 0.0)
         elif member.stopping:
@@ -114,6 +119,8 @@ class Crawl:
             shard.run.folder.close()
         shutil.rmtree(folder)
         self._copy(number).replace(folder)
+        with (folder / files.archive(0)).open("ab") as archive:
+            archive.write(gzip.compress(b"a record that no commit knows of"))
         self._coordinator.lost(number)
 
 
@@ -137,4 +144,6 @@ def test_nothing_is_lost_wherever_a_shard_or_the_coordinator_dies(
     assert not any(left.values()), left
     assert not urls[0] & urls[1], "a page was judged by both"
     assert len(urls[0] | urls[1]) == PAGES
+    assert crawl.recovered
+    assert all(Path(name).exists() for name in crawl.recovered)
     assert web.again <= sum(crawl.died.values()) * IN_FLIGHT

@@ -217,7 +217,11 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
         return subprocess.run(
             command,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(tmp_path),
+                "SPOOR_FUNCTIONS": "oracle_of_pots:ask",
+            },
             capture_output=True,
             text=True,
             check=False,

@@ -524,14 +524,16 @@ def unmarked(text: str, prompt: str) -> bool:
     return True
 
 
-def test_only_marked_functions_are_called() -> None:
+def test_only_marked_functions_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPOOR_FUNCTIONS", "no_such_module:named")
     assert named(f"{__name__}:verdict") is verdict
     for name, message in {
         f"{__name__}:unmarked": "is not marked for topic files",
         "os:system": "is not marked for topic files",
         f"{__name__}:WORLD": "is no function",
         f"{__name__}:none": "cannot be imported: AttributeError",
-        "no_such_module_here:x": "set PYTHONPATH to its folder",
+        "no_such_module_here:x": "SPOOR_FUNCTIONS=no_such_module_here:x",
+        "no_such_module:named": "set PYTHONPATH to its folder",
         "os": "is not of the form module:function",
         "../x:y": "is not of the form module:function",
     }.items():

@@ -70,6 +70,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.live.metrics import Download, crawl_metrics, exporters
         from spoor.rendering.browser import require_browser
         from spoor.runs.assemble import make_crawl
+        from spoor.runs.recovery import kept_aside
         from spoor.views.report import write_report
 
         engine = make_crawl(settings)
@@ -108,7 +109,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             say_plan(settings, path, engine.judge, engine.counts.pages)
         with shown:
             for aside in folder.recovered:
-                shown.say(f"archived after the last commit, and kept aside: {aside}")
+                shown.say(kept_aside(aside))
             reason = run.run()
     summary = run.summary(reason)
     write_report(path, engine)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from spoor.cli.options import AsJson
+from spoor.cli.screen import say
 from spoor.display import shown
 
 
@@ -33,11 +34,14 @@ def label(
 ) -> None:
     """Label the page URL of RUN as relevant or not; its policy learns that if it can."""
     from spoor.runs.reader import Run
+    from spoor.runs.recovery import kept_aside
     from spoor.views.report import write_report
 
     result = Run(run).label(url, verdict is Verdict.yes)
     if not result.running:
         write_report(run)
+    for aside in result.recovered:
+        say(kept_aside(aside))
     if as_json:
         typer.echo(json.dumps(asdict(result)))
         return

@@ -83,8 +83,11 @@ def make(
     connect_to: ConnectTo = "",
 ) -> None:
     """Make a topic file from examples, words, patterns, vectors or a function."""
+    from spoor.judges.named import allow
     from spoor.judges.topic import SUFFIXES
     from spoor.judges.topic_draft import TopicDraft, choose_method
+
+    allow(ask, encoder)
 
     if not out.name.endswith(SUFFIXES):
         raise InputError(f"--out {out}: the name of a topic file ends with .topic or .toml")

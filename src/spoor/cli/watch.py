@@ -81,6 +81,7 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         from spoor.http.client import check_user
         from spoor.live.watch import Watch
         from spoor.runs.assemble_fleet import make_fleet
+        from spoor.runs.recovery import kept_aside
 
         check_user(settings)
         seeds = list(settings.seeds)
@@ -89,7 +90,7 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
             folder = after.enter_context(closing(RunWriter(path, settings)))
         running = Watch(folder, fleet, title=title_of(settings, seeds))
         for aside in folder.recovered:
-            typer.echo(f"archived after the last commit, and kept aside: {aside}", err=True)
+            say(kept_aside(aside))
         if not quiet:
             running.on_line = say
         running.on_interrupt = lambda: typer.echo(

@@ -82,7 +82,7 @@ class Shard:
         """Start to crawl, in the loop that runs; the first report."""
         self.worker.outbox.seal()
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
-        return self._report(None)
+        return {**self._report(None), "recovered": [str(f) for f in self.run.folder.recovered]}
 
     async def rejoin(self) -> Report:
         """A first report to another coordinator, which knows nothing of earlier reports."""

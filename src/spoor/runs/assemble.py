@@ -13,7 +13,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.judges import spec
+from spoor.judges import named, spec
 from spoor.judges.topic import (
     SUFFIXES,
     TopicFile,
@@ -47,6 +47,7 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
                 "--second-opinion is asked about a topic: give --topic or --topic-file"
             )
         kind = "encoder" if os.path.isdir(name) else "ask"
+        named.allow(name)
         limits = {"asks": settings.second_asks, "seconds": settings.second_seconds}
         second = {kind: os.path.abspath(name) if kind == "encoder" else name, **limits}
         judge = with_second_opinion(judge, replace(subject, second=second))

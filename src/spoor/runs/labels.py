@@ -36,6 +36,8 @@ class Label:
     and the policy learns it when the crawl goes on."""
     learned: bool
     """Whether the policy is one that learns from it."""
+    recovered: tuple[str, ...] = ()
+    """Files into which whole records of the archive were put that came after the last commit."""
 
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:

@@ -463,11 +463,17 @@ class Run:
             )
         path = files.shard(self.path, row["shard"]) if self.in_shards else self.path
         write_label(path, url, relevant, time.time())
-        running = not _taken_in(path)
+        recovered = _taken_in(path)
+        running = recovered is None
         if path != self.path and not running:
             shards.write_results(self.path)
         learns = policy_learns(settings.policy)
-        return Label(url, relevant, bool(row["relevant"]), running=running, learned=learns)
+        return Label(
+            *(url, relevant, bool(row["relevant"])),
+            running=running,
+            learned=learns,
+            recovered=tuple(map(str, recovered or ())),
+        )
 
 
 def policy_learns(policy: str) -> bool:
@@ -478,13 +484,14 @@ def policy_learns(policy: str) -> bool:
         return True
 
 
-def _taken_in(path: Path) -> bool:
+def _taken_in(path: Path) -> list[Path] | None:
     """Take in the labels since the crawl ended, as a journal that it goes through when it goes on;
-    False where it is running and does that itself."""
+    None where it is running and does that itself. Files into which records of the archive were put
+    that the last commit knows nothing of."""
     try:
         writer = RunWriter(path, replace(read_settings(path), warc=False))
     except BusyError:
-        return False
+        return None
     try:
         events = []
         for url, relevant in writer.labels():
@@ -494,4 +501,4 @@ def _taken_in(path: Path) -> bool:
         writer.commit(packed(events) if events else b"")
     finally:
         writer.close()
-    return True
+    return writer.recovered

@@ -169,6 +169,11 @@ def cut_archives(path: Path, ends: Mapping[str, int], swapped: Collection[str] =
     return [file for file in aside if file is not None]
 
 
+def kept_aside(file: object) -> str:
+    """What is said of a file in which records were kept aside."""
+    return f"archived after the last commit, and kept aside: {file}"
+
+
 def _keep_aside(file: Path, start: int) -> Path | None:
     """Copy the whole records of an archive from a byte on into a file beside it, which is on the
     disk then; its path, None where there is no such record. O(bytes copied)."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from spoor.judges import named
 from spoor.live.shard import Shard
 from spoor.settings import Settings
 from spoor.sharding.coordinator import Report
@@ -23,8 +25,11 @@ class ShardActor:
         settings: dict[str, Any],
         number: int,
         report_downloads: bool,
+        functions: Sequence[str],
     ) -> Report:
-        """Open the shard; if it is open already, report it to a new coordinator."""
+        """Open the shard; if it is open already, report it to a new coordinator. `functions`: those
+        of topics that the user has named."""
+        named.allow(*functions)
         if self._shard is None:
             self._shard = Shard(
                 Path(path),

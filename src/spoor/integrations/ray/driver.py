@@ -25,11 +25,13 @@ from spoor.integrations.ray.cluster import (
     ray_is_gone,
     started,
 )
+from spoor.judges import named
 from spoor.learn.harvest_estimate import Harvest
 from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
+from spoor.runs.recovery import kept_aside
 from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 from spoor.types import LeftOut
@@ -251,6 +253,7 @@ class _Driver:
             opened = actor.open.remote(
                 *(str(self._path), self._settings.to_dict(secret=True), shard),
                 report_downloads=bool(self._exporters),
+                functions=named.allowed(),
             )
             self._pending[opened] = (shard, "open")
         elif member.stopping:
@@ -281,6 +284,8 @@ class _Driver:
         for download in report.pop("downloads"):
             for exporter in self._exporters:
                 exporter.add(download)
+        for aside in report.pop("recovered", ()):
+            self._progress.messages.append(kept_aside(aside))
         if call == "open":
             self._progress.processes[shard] = report["process"]
             self._coordinator.joined(shard, report, now)
