@@ -90,7 +90,7 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
             folder = after.enter_context(closing(RunWriter(path, settings)))
         running = Watch(folder, fleet, title=title_of(settings, seeds))
         for aside in folder.recovered:
-            say(kept_aside(aside))
+            typer.echo(shown(kept_aside(aside)), err=True)
         if not quiet:
             running.on_line = say
         running.on_interrupt = lambda: typer.echo(
