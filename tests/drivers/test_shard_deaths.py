@@ -21,6 +21,7 @@ from spoor.live import live_crawl
 from spoor.live.shard import POINTS as TURN_POINTS
 from spoor.live.shard import Shard
 from spoor.runs import files
+from spoor.runs.recovery import kept_aside
 from spoor.runs.shards import begin
 from spoor.runs.writer import POINTS
 from spoor.settings import Settings
@@ -41,8 +42,7 @@ class Crawl:
         self.path = path
         self.settings = settings
         self.died: Counter[str] = Counter()
-        self.recovered: list[str] = []
-        """Files in which the shards kept records of the archive aside."""
+        self.notes: list[str] = []
         self._deaths = deaths
         self._shards: dict[int, Shard] = {}
         self._coordinator = Coordinator(SHARDS, 100_000)
@@ -97,7 +97,7 @@ class Crawl:
             shard = Shard(self.path, self.settings, number, failpoint=at)  # type: ignore[arg-type]
             self._shards[number] = shard
             report = shard.begin()
-            self.recovered += report["recovered"]
+            self.notes += report["notes"]
             coordinator.joined(number, report, 0.0)
         elif not member.alive:
             coordinator.joined(number, await shard.rejoin(), 0.0)
@@ -144,6 +144,7 @@ def test_nothing_is_lost_wherever_a_shard_or_the_coordinator_dies(
     assert not any(left.values()), left
     assert not urls[0] & urls[1], "a page was judged by both"
     assert len(urls[0] | urls[1]) == PAGES
-    assert crawl.recovered
-    assert all(Path(name).exists() for name in crawl.recovered)
+    asides = [line.removeprefix(kept_aside("")) for line in crawl.notes]
+    assert asides
+    assert all(Path(aside).exists() for aside in asides)
     assert web.again <= sum(crawl.died.values()) * IN_FLIGHT

@@ -96,7 +96,9 @@ def test_the_graph_holds_every_link_once() -> None:
     assert pairs == {(A, B), (A, C), (B, A), (C, A)}
 
 
-def test_saved_and_opened_it_is_the_same(tmp_path: Path) -> None:
+def test_saved_and_opened_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = news_web(SMALL)
     world.save(tmp_path / "web")
     again = EvolvingWorld.open(tmp_path / "web")
@@ -107,6 +109,11 @@ def test_saved_and_opened_it_is_the_same(tmp_path: Path) -> None:
         EvolvingWorld.open(tmp_path / "web")
     (tmp_path / "web" / "versions.jsonl.zst").write_bytes(b"damaged")
     with pytest.raises(InputError, match="line 1: damaged"):
+        EvolvingWorld.open(tmp_path / "web")
+    line = b'{"time": 1, "url": "http://a/", "links": []}\n'
+    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstandard.compress(line * 9_000))
+    monkeypatch.setattr("spoor.worlds.evolving.MAX_BYTES", 1 << 16)
+    with pytest.raises(InputError, match="unpacks to over 200 times its size"):
         EvolvingWorld.open(tmp_path / "web")
     with pytest.raises(InputError, match="no evolving web"):
         EvolvingWorld.open(tmp_path / "nowhere")

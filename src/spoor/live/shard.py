@@ -17,6 +17,7 @@ from spoor.protocols import HostClocks
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
 from spoor.runs.lock import BusyError
+from spoor.runs.recovery import kept_aside
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.sharding.coordinator import Order, Report
@@ -79,10 +80,10 @@ class Shard:
             self._downloads.append(download)
 
     def begin(self) -> Report:
-        """Start to crawl, in the loop that runs; the first report."""
+        """Start to crawl, in the loop that runs; the first report, with `notes` for the user."""
         self.worker.outbox.seal()
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
-        return {**self._report(None), "recovered": [str(f) for f in self.run.folder.recovered]}
+        return {**self._report(None), "notes": [kept_aside(file) for file in self.run.folder.recovered]}
 
     async def rejoin(self) -> Report:
         """A first report to another coordinator, which knows nothing of earlier reports."""

@@ -16,6 +16,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from spoor.errors import CallerError, InputError
+from spoor.formats.sources import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
 from spoor.worlds.graph import Arcs, Offsets, compressed
 
@@ -230,13 +231,22 @@ class EvolvingWorld:
 
     @classmethod
     def open(cls, folder: Path) -> EvolvingWorld:
-        """The web in a folder. Raises InputError that names what is missing or damaged."""
+        """The web in a folder. Raises InputError that names what is missing or damaged, and for a
+        file that unpacks to `MAX_BYTES` characters and `MAX_RATIO` times its size, so that the
+        number of versions is bounded."""
         head = _read_head(folder / FILE)
         path = folder / VERSIONS
         versions: list[Version] = []
+        left = 0
         try:
+            left = MAX_BYTES + MAX_RATIO * path.stat().st_size
             with zstandard.open(path, "rt", encoding="utf-8") as file:
                 while line := file.readline(MOST_LINE):
+                    left -= len(line)
+                    if left < 0:
+                        raise InputError(
+                            f"{path}: unpacks to over {MAX_RATIO} times its size; refused"
+                        )
                     row = json.loads(line)
                     versions.append(Version(**{**row, "links": tuple(row["links"])}))
         except OSError as error:

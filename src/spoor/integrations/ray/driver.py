@@ -31,7 +31,6 @@ from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
-from spoor.runs.recovery import kept_aside
 from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 from spoor.types import LeftOut
@@ -284,8 +283,7 @@ class _Driver:
         for download in report.pop("downloads"):
             for exporter in self._exporters:
                 exporter.add(download)
-        for aside in report.pop("recovered", ()):
-            self._progress.messages.append(kept_aside(aside))
+        self._progress.messages += report.pop("notes", ())
         if call == "open":
             self._progress.processes[shard] = report["process"]
             self._coordinator.joined(shard, report, now)
