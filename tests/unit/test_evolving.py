@@ -96,9 +96,7 @@ def test_the_graph_holds_every_link_once() -> None:
     assert pairs == {(A, B), (A, C), (B, A), (C, A)}
 
 
-def test_saved_and_opened_it_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saved_and_opened_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world = news_web(SMALL)
     world.save(tmp_path / "web")
     again = EvolvingWorld.open(tmp_path / "web")

@@ -83,7 +83,10 @@ class Shard:
         """Start to crawl, in the loop that runs; the first report, with `notes` for the user."""
         self.worker.outbox.seal()
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
-        return {**self._report(None), "notes": [kept_aside(file) for file in self.run.folder.recovered]}
+        return {
+            **self._report(None),
+            "notes": [kept_aside(file) for file in self.run.folder.recovered],
+        }
 
     async def rejoin(self) -> Report:
         """A first report to another coordinator, which knows nothing of earlier reports."""
