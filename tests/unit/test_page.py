@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from spoor.types import Anchor, Link, Page
 from spoor.web.encoding import TAG, decode, encoding_of
 from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
+from spoor.web.tag_paths import PLACES
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 ENCODINGS = DATA / "conformance" / "html5lib" / "encoding"
@@ -376,3 +377,12 @@ def test_tokens_are_those_of_the_standard() -> None:
             assert found == expected, case["description"]
             checked += 1
     assert checked > 1_000
+
+
+def test_the_positions_that_are_remembered_of_pages_are_few_and_short() -> None:
+    kept = PLACES.top
+    for number in range(40):
+        long = f"{number}" * 50_000
+        page = parse(f"<p class={long}><a href=x>".encode(), "http://h.example/")
+        assert page.links[0].anchor.tag_path.endswith("a")
+    assert PLACES.top is not kept  # begun anew, since these would take megabytes

@@ -191,12 +191,14 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_memo", "_size", "_strip")
+    __slots__ = ("_base", "_directory", "_memo", "_size", "_strip")
 
     def __init__(self, *, size: int = 16_384, strip_tracking: bool = False) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
         self._strip = strip_tracking
+        self._base = self._directory = ""
+        """The last base, and its directory."""
 
     def join(self, href: str, base: str) -> str | None:
         """The canonical URL of `href` on a page whose base is `base`."""
@@ -210,7 +212,9 @@ class Joiner:
         ):
             directory = base
         else:
-            directory = base.partition("?")[0].rpartition("/")[0]
+            if base is not self._base:
+                self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
+            directory = self._directory
         key = (directory, href)
         try:
             return self._memo[key]
