@@ -44,6 +44,12 @@ TOO_MANY_FILES = (
 )
 """Message of a PausedError where this process may open no more files and connections."""
 
+TOO_LITTLE_MEMORY = (
+    "paused: this machine has no memory left; lower --in-flight, or end something else, and "
+    "give the same command to go on"
+)
+"""Message of a PausedError where no memory is to be had."""
+
 
 class PausedError(SpoorError):
     """The machine cannot go on for now: a full disk, say. What was committed is safe, and the same

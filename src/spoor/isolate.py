@@ -34,6 +34,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
 from spoor.documents.rows import document_row_of, page_row_of, revive_document
+from spoor.errors import PausedError
 from spoor.learn.state import page_row, revive_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page
@@ -82,6 +83,10 @@ class GivenUpError(UnreadableError):
     """A document that would cost too much; the text says what it used up."""
 
     failure = "limit"
+
+
+class KilledError(GivenUpError):
+    """A document whose helper was killed, by whomever."""
 
 
 def parse_page(
@@ -165,14 +170,21 @@ class Helper:
     """One process that parses, one document at a time."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from spoor.isolate import main; main()"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt of this program is none of its
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        command = [sys.executable, "-c", "from spoor.isolate import main; main()"]
+        path = os.pathsep.join(filter(None, sys.path))
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt of this program is none of its
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        except OSError as error:  # no memory, or too many processes
+            raise PausedError(
+                f"paused: cannot start a parser ({error.strerror}); give the same command to go on"
+            ) from error
 
     @property
     def alive(self) -> bool:
@@ -187,7 +199,8 @@ class Helper:
         times: float = 1,
         bounds: Bounds = PAGE,
     ) -> Any:
-        """As `bounded`. Raises GivenUpError, after which the helper is no more."""
+        """As `bounded`. Raises GivenUpError, after which the helper is no more; KilledError where
+        the document may not be to blame."""
         head = json.dumps([parser.__module__, parser.__name__, facts, times, bounds]).encode()
         room = bounds.room(len(body), times) >> 20
         out, back = self._process.stdin, self._process.stdout
@@ -197,13 +210,22 @@ class Helper:
             _send(out, head)
             _send(out, body)
             answer = _receive(back, PATIENCE)
-        except (OSError, EOFError):
+        except (OSError, EOFError) as error:
+            ended = isinstance(error, OSError) or self._ends()
             self.close()
+            if ended and self._process.returncode == -signal.SIGKILL:
+                raise KilledError("the parser was killed, as where memory runs out") from None
             raise GivenUpError(self._cause(times * bounds.seconds, room)) from None
         if not answer:
             self.close()
             raise GivenUpError(f"parsing it takes over {room} MB")
         return json.loads(answer)
+
+    def _ends(self) -> bool:
+        """Whether it has ended by itself, or is about to."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.1)
+        return not self.alive
 
     def _cause(self, seconds: float, room: int) -> str:
         ended = self._process.returncode
@@ -227,7 +249,8 @@ class Helper:
 
 
 class _Lane:
-    """One helper at a time, made when it is asked for."""
+    """One helper at a time, made when it is asked for. A document whose helper was killed by others
+    gets another."""
 
     def __init__(self) -> None:
         self.helper: Helper | None = None
@@ -235,11 +258,17 @@ class _Lane:
 
     def ask(self, *question: Any) -> Any:
         with self._lock:
-            if self.helper is not None and not self.helper.alive:
-                self.close()
-            if self.helper is None:
-                self.helper = Helper()
-            return self.helper.ask(*question)
+            try:
+                return self._ask(*question)
+            except KilledError:
+                return self._ask(*question)
+
+    def _ask(self, *question: Any) -> Any:
+        if self.helper is not None and not self.helper.alive:
+            self.close()
+        if self.helper is None:
+            self.helper = Helper()
+        return self.helper.ask(*question)
 
     def close(self) -> None:
         if self.helper is not None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spoor import isolate
+from spoor.errors import PausedError
+from spoor.http.failures import failure
 from spoor.isolate import (
     MEMORY,
     PER_BYTE,
@@ -130,6 +135,37 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
     with pytest.raises(GivenUpError, match="did not answer"):
         stopped.ask(page_of, b"<p>x", {"url": URL})
     assert not stopped.alive
+
+
+def test_a_machine_without_memory_is_not_the_documents_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The kernel kills the helper, or none can be started."""
+    lane, kills = isolate._Lane(), [2]
+    ask = Helper.ask
+
+    def killed(self: Helper, *question: Any) -> Any:
+        if kills[0]:
+            kills[0] -= 1
+            os.kill(self._process.pid, signal.SIGKILL)
+        return ask(self, *question)
+
+    monkeypatch.setattr(Helper, "ask", killed)
+    with pytest.raises(GivenUpError, match="killed, as where memory runs out"):
+        lane.ask(page_of, b"<p>x", {"url": URL})
+    kills[0] = 1
+    assert lane.ask(page_of, b"<p>x", {"url": URL})["url"] == URL
+    lane.close()
+    monkeypatch.setattr(subprocess, "Popen", _no_memory)
+    with pytest.raises(PausedError, match=r"cannot start a parser \(Cannot allocate memory\)"):
+        lane.ask(page_of, b"<p>x", {"url": URL})
+    for error in (MemoryError(), OSError(errno.ENOMEM, "no")):
+        with pytest.raises(PausedError, match="no memory left"):
+            failure(0, error)
+
+
+def _no_memory(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
 
 def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None:

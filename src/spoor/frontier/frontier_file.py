@@ -43,7 +43,7 @@ COMMIT;
 class FrontierFile:
     """A SQLite file to which only this process writes.
 
-    Raises InputError if the file is damaged, cannot be created or is of another program;
+    Raises InputError if the file is damaged, has no folder or is of another program;
     PausedError if an existing file cannot be written, since the disk is full for instance.
     """
 
@@ -58,7 +58,7 @@ class FrontierFile:
                 self._db.close()
                 raise
         except sqlite3.OperationalError as error:
-            if path.exists() and path.stat().st_size:
+            if path.parent.is_dir():
                 raise self._paused(error) from error
             raise InputError(f"cannot write {path}: {error}") from error
         except sqlite3.DatabaseError as error:

@@ -7,7 +7,7 @@ import ssl
 
 import aiohttp
 
-from spoor.errors import TOO_MANY_FILES, PausedError, SpoorError
+from spoor.errors import TOO_LITTLE_MEMORY, TOO_MANY_FILES, PausedError, SpoorError
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import LimitError
 from spoor.types import Failed
@@ -19,6 +19,8 @@ def failure(ticket: int, error: Exception) -> Failed:
     and PausedError where this machine is to blame."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         raise PausedError(TOO_MANY_FILES) from error
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        raise PausedError(TOO_LITTLE_MEMORY) from error
     if isinstance(error, BlockedAddressError):
         return Failed(ticket, "blocked", str(error))
     if isinstance(error, LimitError):

@@ -212,7 +212,13 @@ class RunWriter:
         self.failpoint("created")
 
     def _unwritable(self, reason: str | None) -> SpoorError:
-        """A run that was begun pauses; where none was, the folder is what is wrong."""
+        """A run that was begun pauses; where none was, the folder is what is wrong. A database that
+        is locked though the run is ours lies where no locks are kept, or is open elsewhere."""
+        if reason == "database is locked":
+            return InputError(
+                f"cannot lock {self.path / files.DATABASE}: choose an --out on a local disk, or "
+                "end the other program that has it open"
+            )
         with suppress(OSError):
             if (self.path / files.DATABASE).exists():
                 return PausedError(_paused(self.path, reason))
