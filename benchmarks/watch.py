@@ -29,6 +29,7 @@ from spoor import registry
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
+from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
@@ -196,7 +197,8 @@ def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int) -> Fleet
     hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
     watching = Watching(TextPattern(wanted))
     task = FleetTask(seeds, SelfTaught(), np.random.default_rng(0), hosts=hosts, watching=watching)
-    settings = {"recheck": 1_800.0} if name in ("WL", "RL", "WLRL") else {}
+    foragers = {"recheck": 1_800.0, "max_step": steps_of_a_path(per_day)}
+    settings = foragers if name in ("WL", "RL", "WLRL") else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=settings)
     return fleet
 

@@ -339,6 +339,8 @@ class Fetched:
     """Time of the download; simulated in a replay."""
     size: int = 0
     """Bytes of the body after decompression."""
+    fresh_for: float = 0.0
+    """Seconds for which the page stays what it is, by its own word; only a watch is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +398,8 @@ class NotModified:
     ticket: int
     seconds: float = 0.0
     """Time of the exchange."""
+    fresh_for: float = 0.0
+    """As in `Fetched`."""
 
     def as_failed(self) -> Failed:
         """For whoever has no use for a page that is known."""

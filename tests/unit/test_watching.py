@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from noisy_news import KINDS, article, page, sentence
+from spoor import registry
 from spoor.errors import InputError
 from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
@@ -18,12 +21,15 @@ from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
 from spoor.foragers.request_budget import DAY, RequestBudget
 from spoor.foragers.revisit import ChangeRate
+from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import MOST_TOLD, ChangeTracker, Line
+from spoor.runs.assemble_fleet import make_fleet
+from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply, Sleep
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version
@@ -86,7 +92,7 @@ def test_what_an_extractor_lets_through_is_learned_by_page_and_by_host() -> None
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=100, deadline=None)
+@hypothesis_settings(max_examples=100, deadline=None)
 def test_any_text_has_sentences(text: str) -> None:
     found = sentences(text)
     assert "".join("".join(found).split()) == "".join(text.split())
@@ -264,6 +270,88 @@ def test_no_front_page_starves_beside_pages_that_pay_all_the_time() -> None:
     told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
     assert {*news, *shown[12:44]} <= told
     assert np.diff([*looks, world.end]).max() < 3 * hour
+
+
+@pytest.mark.parametrize("name", ["RL", "WLRL"])
+def test_foragers_find_what_is_new_with_few_requests(name: str) -> None:
+    """The front page has 300 links at the first look, more than a day has requests."""
+    begin, hour = 1e9, 3_600.0
+    old = [f"old{number}" for number in range(300)]
+    versions = [version(begin - DAY, one, article(number)) for number, one in enumerate(old)]
+    versions.append(version(begin - 5, "", ["Front."], *old))
+    news = list[str]()
+    for number in range(22):
+        news.append(f"story{number}")
+        at = begin + hour * number + 60
+        versions.append(version(at, "", [f"Front {number}."], *news[::-1], *old))
+        versions.append(version(at, news[-1], [*article(1_000 + number), "The kiln is lit."]))
+    world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + 24 * hour)
+    task = FleetTask(
+        world.roots(),
+        NoStates(),
+        np.random.default_rng(0),
+        hosts=Hosts(delay=1.0, per_host=1, per_day=200),
+        watching=Watching(TextPattern("kiln is lit")),
+    )
+    values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)}
+    fleet: Fleet = registry.build("fleets", name, task, settings=values)
+    lines = run(fleet, world, world.end, ChangeTracker(fleet))
+    told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
+    assert len(told & {*news}) >= 18
+    assert told <= {*news}
+    assert fleet.counts.requests <= 200
+
+
+def test_a_page_that_promises_to_stay_is_left_alone_where_that_is_true() -> None:
+    """Both hosts promise a day; one of them has something new every half hour."""
+    begin, calm, liar = 1e9, "http://calm.example/", "http://liar.example/"
+    pages = [f"{calm}{number}" for number in range(20)]
+    versions = [Version(begin - 5, calm, "Calm", "Calm.", tuple(pages))]
+    versions += [Version(begin - 5, url, "A", " ".join(article(n))) for n, url in enumerate(pages)]
+    stories = [f"{liar}{number}" for number in range(40)]
+    for number, url in enumerate(stories):
+        at = begin + 1_800.0 * number
+        versions.append(Version(at, liar, "Front", f"{number}.", tuple(stories[: number + 1])))
+        versions.append(Version(at, url, "S", " ".join(article(100 + number))))
+
+    def asked(promise: float) -> tuple[int, set[str]]:
+        world = EvolvingWorld(versions, roots=[calm, liar], start=begin, end=begin + DAY)
+        fleet = fleet_of(world, Watching(), per_day=400, seeds=[calm, liar])
+        answer, count = world.answer, 0
+
+        def promised(fetch: Fetch) -> Reply:
+            nonlocal count
+            count += fetch.url.startswith(calm)
+            reply = answer(fetch)
+            return replace(reply, fresh_for=promise) if isinstance(reply, Fetched) else reply
+
+        world.answer = promised  # type: ignore[method-assign]
+        lines = run(fleet, world, begin + DAY * 0.8, ChangeTracker(fleet))
+        saved = unpack(pack(fleet.save()))
+        again = fleet_of(world, Watching(), per_day=400, seeds=[calm, liar])
+        again.load(saved)
+        assert pack(again.save()) == pack(fleet.save())
+        return count, {line["url"] for line in lines if line["kind"] == "new"}
+
+    often, told = asked(0.0)
+    seldom, also_told = asked(DAY)
+    assert told == also_told
+    assert len(told) >= 37
+    assert seldom < 0.7 * often
+
+
+def test_include_and_exclude_hold_beside_the_scope() -> None:
+    settings = Settings.of({"include": ["/docs/*"], "exclude": ["*.pdf"]}, "watch")
+    fleet = make_fleet(settings, [SITE])
+    known = fleet.known
+    listed = ["docs/a", "docs/b.pdf", "other", "docs/feed.xml"]
+    links = [Link(f"{SITE}{name}") for name in listed[:3]]
+    links.append(Link("http://elsewhere.org/docs/a"))
+    front = Page(SITE, text="Front.", links=links, feeds=(f"{SITE}{listed[3]}", f"{SITE}feed.xml"))
+    known.see(0, front, 1.0)
+    found = {known.urls[number] for number in known.links(0, front, 1.0)}
+    assert found == {f"{SITE}docs/a", f"{SITE}docs/feed.xml"}
+    assert not known.admits(f"{SITE}other"), "nor does a redirect lead there"
 
 
 def test_where_a_link_redirects_to_its_page_is_paid() -> None:

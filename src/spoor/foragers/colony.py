@@ -15,6 +15,10 @@ from spoor.foragers.weblog import Weblog
 from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.types import State
 
+OLD_LINKS = 2
+"""Links that a step of a watch follows of those that its page had at the first look: what was there
+before is rarely new."""
+
 
 class Colony(Saved):
     """Algorithm 9, as a crew of a `Fleet`: which URL is visited next, and what its pages bring."""
@@ -85,18 +89,38 @@ class Colony(Saved):
         self.turn = (self.turn + (grown >= 0)) % len(self.foragers)
 
     def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """The linked pages to download with a step: all of them (Algorithm 12)."""
+        """The linked pages to download with a step: all of them (Algorithm 12). In a watch, which
+        has few requests, those that were never asked for: all that appeared since the first look,
+        and `OLD_LINKS` of those that stood there."""
+        if self._known.watching is not None:
+            return self._unasked(links)
         if not self.settings.recheck:
             return links
         oldest = now - self.settings.recheck
         fetched = self._known.fetched
         return [link for link in links if fetched[link] <= oldest]
 
+    def _unasked(self, links: Sequence[int]) -> Sequence[int]:
+        known = self._known
+        unasked = [link for link in links if known.fetched[link] == -math.inf]
+        born = known.born(np.array(unasked, dtype=np.int64))
+        came = [link for link, at in zip(unasked, born, strict=True) if at > -math.inf]
+        stood = [link for link, at in zip(unasked, born, strict=True) if at == -math.inf]
+        return [*came, *stood[:OLD_LINKS]]
+
+    def holds(self, step: int, now: float) -> bool:
+        """Whether a step needs no request of its own page in a watch: it was downloaded less than
+        `recheck` seconds ago, and no path begins at it."""
+        known, settings = self._known, self.settings
+        if known.watching is None or self.foragers[self.turn].steps <= 1:
+            return False
+        return bool(known.digests[step]) and known.fetched[step] > now - settings.recheck
+
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         """The rest of Algorithm 12, after the downloads of a step: `pages` are those that were
         downloaded, the step's own first; empty where the step failed."""
         forager, known = self.foragers[self.turn], self._known
-        if self.settings.recheck:
+        if self.settings.recheck or known.watching is not None:
             here = set(pages)
             unchanged = [link for link in links if link not in here and known.digests[link]]
             pages = [*pages, *unchanged]

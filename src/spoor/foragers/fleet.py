@@ -44,6 +44,10 @@ IDLE = 0.25
 """Seconds after which a crew that found nothing worth a visit is asked again."""
 
 
+HELD_STEPS = 20
+"""Steps without a request after which a fleet waits `IDLE` seconds."""
+
+
 class Crew(Protocol):
     """It chooses what a fleet visits."""
 
@@ -76,6 +80,13 @@ class Abreast(Protocol):
 
     abreast: int
     """Pages of a step, so that as many hosts can be asked at a time."""
+
+
+@runtime_checkable
+class Holds(Protocol):
+    """A crew that knows some pages well enough to make a step from them without a request."""
+
+    def holds(self, step: int, now: float) -> bool: ...
 
 
 @runtime_checkable
@@ -168,6 +179,7 @@ class Fleet:
         seconds on the live web)."""
         if self._steady is not None:
             return self._next_steady(self._steady, now)
+        held = 0
         while True:
             if self._queue or self._again:
                 return self._ask(now)
@@ -176,9 +188,16 @@ class Fleet:
             self._end_step(now)
             if self._stopped is not None:
                 return Finished(self._stopped)
+            if held == HELD_STEPS:
+                return Sleep(now + IDLE)
             self._step = self.crew.visit(now)
             self.counts.steps += 1
-            self._queue.append(self._step)
+            if isinstance(self.crew, Holds) and self.crew.holds(self._step, now):
+                held += 1
+                self._pages.append(self._step)
+                self._on_step(self._step, self.known.links_before(self._step), now)
+            else:
+                self._queue.append(self._step)
 
     def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """Process the reply to a Fetch; replies may arrive in any order."""
@@ -258,8 +277,9 @@ class Fleet:
         times = [hosts.free_at(name, now) for name in dict.fromkeys(known.hosts)]
         waits = [time for time in times if time is not None]
         if any(time <= now for time in waits):
-            # Of a free host no page is worth it, or none yet.
-            return Sleep(now + IDLE)
+            # Of a free host no page is worth it, or none yet; a reply may change that.
+            over = known.promises.next_over()
+            return Sleep(now + (IDLE if over is None else min(LONG, max(IDLE, over - now))))
         return Sleep(min(waits)) if waits else Starved()
 
     def _received_steady(
@@ -268,11 +288,14 @@ class Fleet:
         known, pages = self.known, list[int]()
         if isinstance(reply, Fetched):
             self.counts.pages += 1
-            known.see(url, reply.page, now)
-            known.links(url, reply.page, now)
+            changed = known.see(url, reply.page, now)
+            linked = known.links_before(url)
+            changed |= known.links(url, reply.page, now) != linked
+            known.promises.asked(url, known.hosts[url], reply.fresh_for, now, changed=changed)
             pages = [url, *self._revised()]
         elif isinstance(reply, NotModified):
             known.unchanged(url, now)
+            known.promises.asked(url, known.hosts[url], reply.fresh_for, now, changed=False)
             pages, reply = [url], reply.as_failed()
         else:
             self.counts.failed += 1

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.states import Describe
-from spoor.foragers.watching import Hints, Watching
+from spoor.foragers.watching import Hints, Promises, Watching
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.urls import host
 
@@ -50,6 +50,7 @@ class Known:
         self.watching = watching
         """What is wanted and what counts as a change; None: everything, as in the paper."""
         self.hints = Hints()
+        self.promises = Promises()
         self.hubs: set[int] = set()
         """Feeds and sitemaps, in a watch."""
         self.sitemaps: set[int] = set()
@@ -280,6 +281,7 @@ class Known:
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
             "hints": self.hints.save(),
+            "promises": self.promises.save(),
             "watching": None if self.watching is None else self.watching.save(),
         }
 
@@ -319,6 +321,8 @@ class Known:
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
         self.hints.load(state["hints"])
+        if "promises" in state:  # a version before this had none
+            self.promises.load(state["promises"])
         if self.watching is not None:
             self.watching.load(state["watching"])
             pairs = zip(self.hosts, self.fetched, strict=True)

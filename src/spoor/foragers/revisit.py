@@ -120,8 +120,10 @@ class ChangeRate(_Submits):
     what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
     least. Before a page paid, its rate is that of its kind (`PRIOR`); what the hubs of a host earn
     is raised to a share of its visits (`EXPLORED`), so that none starves beside pages that change
-    all the time. At each host a URL never asked for and a known page take turns. Pages that a feed
-    or a sitemap says have changed go first, and hosts take turns in a batch.
+    all the time. A page that promises to stay as it is (`Cache-Control`) is left alone meanwhile,
+    where its host keeps such promises. At each host a URL never asked for and a known page take
+    turns. Pages that a feed or a sitemap says have changed go first, and hosts take turns in a
+    batch.
     """
 
     SAVED = attributes(
@@ -207,7 +209,9 @@ class ChangeRate(_Submits):
         fresh = np.flatnonzero(~tried)
         # First those whose links appeared last: what stood there at the first look can wait.
         fresh = fresh[np.argsort(-known.born(fresh), kind="stable")]
-        seen = np.flatnonzero(self._changed(now) if self.only_due else tried)
+        may = self._changed(now) if self.only_due else tried
+        may[known.promises.kept_alone(now)] = False
+        seen = np.flatnonzero(may)
         seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
         # One of each in turn, at each host by itself: where a budget lets one request through at a
         # time, hosts are free in a fixed order, and one would always meet the same turn.
@@ -235,6 +239,7 @@ class ChangeRate(_Submits):
     def _changed(self, now: float) -> NDArray[np.bool_]:
         """Pages that have changed by now, more likely than not; seeds once in each pass."""
         changed = self._pay() * (now - self._last) > np.log(2.0)
+        changed[self._known.promises.kept_alone(now)] = False
         seeds = np.array(self._known.parent) < 0
         tried = np.array(self._known.fetched) > -np.inf
         both: NDArray[np.bool_] = tried & (changed | (seeds & (self._last <= self.began)))

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 DAY = 24 * 3600.0
 
 
+def steps_of_a_path(requests_per_day: int) -> int:
+    """Steps of a path after its start with so many requests a day (0: no limit), so that a fleet
+    comes back to where paths begin about each half hour; the paper's 100 where that is enough."""
+    return 100 if not requests_per_day else min(100, max(2, requests_per_day // 48))
+
+
 @dataclass(frozen=True, slots=True)
 class FleetSettings:
     """What a fleet of foragers runs by. The defaults are the paper's, except where a line says

@@ -12,6 +12,7 @@ from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
 from spoor.web.dates import last_modified
 from spoor.web.exchange import Exchange, Source
+from spoor.web.freshness import fresh_for
 from spoor.web.refusals import JAVASCRIPT, refusal, refusal_of_error
 from spoor.web.urls import Joiner
 from spoor.web.validators import is_conditional
@@ -44,7 +45,7 @@ def reply_of(
             return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
         return Redirected(ticket, target, status, seconds)
     if status == 304 and is_conditional(exchange.request_headers):
-        return NotModified(ticket, seconds)
+        return NotModified(ticket, seconds, _fresh_for(exchange))
     if not 200 <= status < 300:
         busy, reason = status in (429, 503), exchange.status_line
         if (why := refusal_of_error(status, exchange.headers, exchange.body)) is not None:
@@ -79,7 +80,11 @@ def reply_of(
         page = Source.of(exchange, last_modified(exchange)).page(joiner, parse)
     except UnreadableError as error:
         return error.failed(ticket, status, seconds)
-    return Fetched(ticket, page, seconds, len(exchange.document))
+    return Fetched(ticket, page, seconds, len(exchange.document), _fresh_for(exchange))
+
+
+def _fresh_for(exchange: Exchange) -> float:
+    return fresh_for(exchange.headers) if exchange.watched else 0.0
 
 
 def without_refusal(reply: LiveReply, exchange: Exchange, *, rendering: bool = False) -> LiveReply:

@@ -13,6 +13,7 @@ from spoor.crawl.plugin_calls import call_plugin, check_judgement, judge_page
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
+from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
 from spoor.protocols import Judge
@@ -63,6 +64,7 @@ def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = N
         "new_hours": settings.new_for / 3600.0,
         "recheck": settings.recheck,
         "abreast": settings.in_flight,
+        "max_step": steps_of_a_path(settings.requests_per_day),
     }
     params: dict[str, Any] = {name: value for name, value in offered.items() if name in known}
     fleet: Fleet = registry.build(

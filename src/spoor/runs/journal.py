@@ -134,6 +134,7 @@ class Journal:
                     # It stands in the archive, which is on the disk before this is.
                     row.append([place.file, place.offset, place.length])
             values = [reply.ticket, reply.seconds, reply.size, _score(step)]
+            values += [reply.fresh_for] if reply.fresh_for else []
             self._events.append(["page", now, *values, row])
         self._note_revisions(now)
         self._folder.failpoint("reply received")
@@ -271,9 +272,9 @@ class Journal:
             self._revised.clear()
             self._same("judged pages anew as", revised, values[1])
         elif kind == "page":
-            now, ticket, seconds, size, score = values
+            now, ticket, seconds, size, score, *fresh = values
             page = self._page(row) if isinstance(row, list) else revive_page(row)
-            step = crawl.receive(Fetched(ticket, page, seconds, size), now)
+            step = crawl.receive(Fetched(ticket, page, seconds, size, *fresh), now)
             self._same(f"scored {page.url}", _score(step), score)
         else:
             now, row_values = values

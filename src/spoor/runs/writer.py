@@ -200,8 +200,10 @@ class RunWriter:
             earlier.remove_left_over(self.path)
         refuse_leftovers(self.path)
         begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
-        self._db.executescript(f"BEGIN; {TABLES} {ADDED} PRAGMA user_version={FORMAT};")
+        self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
         if refresh:
+            for statement in ADDED.split(";"):
+                self._db.execute(statement)
             warc = earlier.copy_into(self.path, self._db, self.settings, time.time())
             (pages,) = self._db.execute("SELECT count(*) FROM pages").fetchone()
             self._db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))
