@@ -28,6 +28,7 @@ def add(app: typer.Typer) -> None:
     lab.command()(compare)
     lab.command()(report)
     lab.command()(whatif)
+    lab.command()(score)
     app.add_typer(lab, name="lab")
 
 
@@ -194,6 +195,25 @@ def whatif(
     typer.echo(
         off_policy.as_json(estimate) if as_json else off_policy.describe(estimate, str(folder))
     )
+
+
+def score(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="URLs in order, or JSON lines.")],
+    tasks: Annotated[Path, typer.Argument(metavar="TASKS", help="The folder of a data set.")],
+    task: Annotated[str, typer.Option(help="The task, where LOG's lines name none.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Score any crawler's LOG of requests on the tasks of the duel."""
+    from dataclasses import asdict
+
+    from spoor.lab.duel import dataset
+    from spoor.lab.duel.score import HEAD, line, score_file
+
+    scores = score_file(log, dataset.read(tasks), task)
+    if as_json:
+        typer.echo(json.dumps({"scores": [asdict(item) for item in scores]}))
+        return
+    show_table(HEAD, [line(item) for item in scores], names=1)
 
 
 def show(results: Results) -> None:

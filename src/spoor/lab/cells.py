@@ -27,7 +27,7 @@ Row = dict[str, Any]
 Progress = Callable[[int], None]
 """Called with the number of finished cells."""
 
-KINDS = ("harvest", "tasks", "fleets", "shards", "judges")
+KINDS = ("harvest", "tasks", "fleets", "shards", "judges", "duel")
 """Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
 
 
@@ -78,6 +78,8 @@ class Kind:
     """What the results say beside their rows."""
     row_name: str = "cells"
     """What `--json` calls the rows."""
+    names_code: bool = False
+    """Whether the identity of a cell names the code that it runs, for cells that run others'."""
 
 
 def kind_of(experiment: Experiment) -> Kind:
@@ -137,7 +139,8 @@ def run_cells(
 
 def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
     """Where the figures of a finished cell are stored."""
-    name = digest([cell.identity(), code_digest(kind.name)])
+    code = "" if kind.names_code else code_digest(kind.name)
+    name = digest([cell.identity(), code])
     return out / "cells" / f"{kind.name}-{name}.json"
 
 

@@ -1,0 +1,281 @@
+"""The report of a duel: where Spoor loses, means, differences with their intervals, each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean, median
+from typing import Any
+
+from spoor.lab.compare import HEAD, Comparison, corrected, line, paired
+from spoor.lab.duel.dataset import BUDGETS, HALVES
+from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, number
+from spoor.lab.reports.report import Report
+from spoor.lab.results import Cells, Results, grouped
+
+OURS = "spoor"
+TITLES = {
+    "reported": "Sites that nobody tuned on",
+    "development": "Sites that earlier work tuned Spoor on",
+}
+SHOWN = 30
+"""Lost tasks that are listed."""
+GOLD_WITHIN = (12, 30)
+
+Table = Mapping[str, Mapping[str, float]]
+"""Rival → task → figure."""
+
+
+def blocks(results: Results) -> Iterator[Block]:
+    """All tables, the losses first."""
+    yield Prose(
+        "A budget is a number of **requests for pages**, as nginx logged them: failures and HEAD "
+        "requests count, robots.txt, sitemaps and redirects stand in a column of their own "
+        "(helpers), styles and images are left out. A recall is the share of a task's right pages "
+        "that were sent within the budget. Every rival has the network to itself, with addresses "
+        "that look public."
+    )
+    for half in HALVES:
+        rows = [row for row in results.rows if row["half"] == half]
+        if rows:
+            yield from _half(rows, half, results)
+    yield Heading("Who they are")
+    yield Prose("All run on the same machine, each in an environment of its own.")
+    first = {row["contender"]: row for row in reversed(results.rows)}
+    lines = [
+        [name, row["version"], row["settings"], row["how_told"] or "it does not say"]
+        for name, row in first.items()
+    ]
+    yield Grid(("rival", "version", "settings", "what it says is relevant"), lines, names=4)
+    absent = results.settings.get("settings", {}).get("absent", {})
+    if absent:
+        yield Prose("Not here:")
+        yield Grid(("rival", "why"), [[name, why] for name, why in absent.items()], names=2)
+
+
+def summary(results: Results) -> Iterator[Block]:
+    """Means."""
+    for half in HALVES:
+        rows = [row for row in results.rows if row["half"] == half]
+        if rows:
+            yield means(rows)
+
+
+def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterator[Picture]:
+    """None."""
+    return iter(())
+
+
+REPORT = Report(blocks, summary, figures, target_key="task")
+
+
+def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
+    causes = results.settings.get("settings", {}).get("causes", {})
+    several = [row for row in rows if row["kind"] != "gold"]
+    yield Heading(TITLES[half])
+    lines = losses(several, causes)
+    if lines:
+        yield Heading("Where Spoor loses", 3)
+        yield Prose("Tasks on which the best rival has found more; the widest difference first.")
+        head = ("task", "wish", "requests", "best rival", "it", "Spoor", "why")
+        yield Grid(head, lines, names=4)
+    if several:
+        yield Heading("Spoor against each, over the tasks", 3)
+        yield Prose(
+            "Differences of recall in favour of Spoor, with 95 % intervals over the tasks; p "
+            "corrected for all lines of the table (Holm)."
+        )
+        yield Grid(("requests", *HEAD[1:]), [*against(several)], names=2)
+        yield Heading("Means", 3)
+        yield means(several)
+        yield Heading("By kind of task", 3)
+        yield by_kind(several)
+    gold = [row for row in rows if row["kind"] == "gold"]
+    if gold:
+        yield Heading("One right page", 3)
+        yield Prose("Share of the tasks in which it was sent within so many requests.")
+        yield golden(gold)
+    yield Heading("Cost", 3)
+    yield Prose(
+        "Medians over the crawls: CPU seconds and peak memory (MB) of all processes of a rival, "
+        "bytes that the server sent. Elapsed time is no measure: some rivals pause between "
+        "requests, and the machine had other work."
+    )
+    yield cost(rows)
+    yield Heading("Each task", 3)
+    yield by_task(rows)
+
+
+# ---------------------------------------------------------------- figures
+
+
+def recalls(rows: Cells, budget: int) -> Table:
+    """Recall within a budget, tries averaged, of the crawls with the least budget that reaches."""
+    table: dict[str, dict[str, float]] = {}
+    for (rival, task), mine in grouped(rows, "contender", "task").items():
+        enough = [row["budget"] for row in mine if row["budget"] >= budget]
+        if enough:
+            tries = [row["recall"][str(budget)] for row in mine if row["budget"] == min(enough)]
+            table.setdefault(rival, {})[task] = mean(tries)
+    return table
+
+
+def own(rows: Cells) -> str:
+    """Spoor's title in the rows; empty where it is not there."""
+    return next((row["contender"] for row in rows if row["rival"] == OURS), "")
+
+
+def losses(rows: Cells, causes: Mapping[str, str]) -> list[list[str]]:
+    """Tasks on which a rival is ahead, at 100 requests and more."""
+    ours, wishes = own(rows), {row["task"]: row["wish"] for row in rows}
+    lost = []
+    for budget in BUDGETS[2:]:
+        table = recalls(rows, budget)
+        for task, share in table.get(ours, {}).items():
+            others = {name: them[task] for name, them in table.items() if task in them}
+            best = max(others, key=lambda name: others[name])
+            if others[best] > share + 1e-9:
+                lost.append((others[best] - share, budget, task, best, others[best], share))
+    lost.sort(reverse=True)
+    return [
+        [task, wishes[task], str(budget), best, number(it), number(share), causes.get(task, "")]
+        for _, budget, task, best, it, share in lost[:SHOWN]
+    ]
+
+
+def against(rows: Cells) -> Iterator[list[str]]:
+    """Spoor against each rival at each budget."""
+    ours = own(rows)
+    comparisons: list[Comparison] = []
+    at = []
+    for budget in BUDGETS:
+        table = recalls(rows, budget)
+        for name, them in table.items():
+            both = [task for task in table.get(ours, {}) if task in them]
+            if name != ours and both:
+                pairs = [(table[ours][task], them[task]) for task in both]
+                comparisons.append(paired(ours, name, pairs))
+                at.append(str(budget))
+    for budget_name, comparison in zip(at, corrected(comparisons), strict=True):
+        yield [budget_name, *line(comparison)[1:]]
+
+
+def means(rows: Cells) -> Grid:
+    """Means over the tasks."""
+    lines = []
+    tables = {budget: recalls(rows, budget) for budget in BUDGETS}
+    for (name,), mine in grouped(rows, "contender").items():
+        least = [row for row in mine if row["budget"] == min(row["budget"] for row in mine)]
+        lines.append(
+            [
+                name,
+                str(len({row["task"] for row in mine})),
+                *(
+                    number(mean(table[name].values()) if name in table else None)
+                    for table in tables.values()
+                ),
+                _median(least, "requests_to_half"),
+                _mean(least, "precision"),
+                _mean(least, "said_recall"),
+                _per_relevant(least),
+                f"{mean(row['failures'] for row in least):.1f}",
+                f"{mean(row['helpers'] for row in least):.1f}",
+            ]
+        )
+    head = (
+        *("rival", "tasks", *(f"recall at {budget:,}" for budget in BUDGETS)),
+        *("requests to half, median", "told: precision", "told: recall"),
+        *("requests a right page", "failures", "helpers"),
+    )
+    return Grid(head, lines)
+
+
+def _median(rows: Cells, key: str) -> str:
+    """The median; what was never reached counts as more than any."""
+    values = [float("inf") if row[key] is None else row[key] for row in rows]
+    middle = median(values)
+    return "not reached" if middle == float("inf") else f"{middle:.0f}"
+
+
+def _mean(rows: Cells, key: str) -> str:
+    """The mean of those that say something of pages; where no page is said to be relevant, 0."""
+    values = [row[key] or 0.0 for row in rows if row["told"] is not None]
+    return number(mean(values) if values else None)
+
+
+def _per_relevant(rows: Cells) -> str:
+    found = sum(row["found"] for row in rows)
+    return f"{sum(row['pages'] for row in rows) / found:.1f}" if found else "–"
+
+
+def by_kind(rows: Cells) -> Grid:
+    """Mean recall at 100 and 300 by the kind of the task."""
+    lines = []
+    for (kind,), mine in grouped(rows, "kind").items():
+        tables = [recalls(mine, budget) for budget in (100, 300)]
+        tasks = len({row["task"] for row in mine})
+        for name in tables[0]:
+            shares = [
+                number(mean(table[name].values())) if name in table else "–" for table in tables
+            ]
+            lines.append([kind, name, str(tasks), *shares])
+    return Grid(("kind", "rival", "tasks", "recall at 100", "recall at 300"), lines, names=2)
+
+
+def golden(rows: Cells) -> Grid:
+    """Share of the tasks whose page was found."""
+    tables = [recalls(rows, budget) for budget in (*GOLD_WITHIN, 100)]
+    lines = [
+        [name, str(len(tables[0][name])), *(number(mean(table[name].values())) for table in tables)]
+        for name in tables[0]
+    ]
+    return Grid(("rival", "tasks", "within 12", "within 30", "within 100"), lines)
+
+
+def cost(rows: Cells) -> Grid:
+    """Medians of what a crawl cost, by budget."""
+    lines = []
+    for (name, budget), mine in grouped(rows, "contender", "budget").items():
+        ended = grouped(mine, "ended")
+        lines.append(
+            [
+                name,
+                str(budget),
+                f"{median(row['pages'] for row in mine):.0f}",
+                f"{median(row['cpu_seconds'] for row in mine):.1f}",
+                f"{median(row['peak_mb'] for row in mine):.0f}",
+                f"{median(row['bytes'] for row in mine) / 1e6:.1f}",
+                ", ".join(f"{len(them)} {how}" for (how,), them in ended.items()),
+                _mean_markdown(mine),
+            ]
+        )
+    head = (
+        "rival",
+        "budget",
+        "requests",
+        "CPU s",
+        "peak MB",
+        "MB sent",
+        "how it ended",
+        "Markdown",
+    )
+    return Grid(head, lines)
+
+
+def _mean_markdown(rows: Cells) -> str:
+    values = [row["markdown"] for row in rows if row["markdown"] is not None]
+    return f"{mean(values):.0%} of its pages" if values else "–"
+
+
+def by_task(rows: Cells) -> Grid:
+    """Recall of each rival at 100 and at 300 (of one right page: at 30 and 100)."""
+    names = list(dict.fromkeys(row["contender"] for row in rows))
+    lines = []
+    for (task,), mine in grouped(rows, "task").items():
+        budgets = (30, 100) if mine[0]["kind"] == "gold" else (100, 300)
+        tables = [recalls(mine, budget) for budget in budgets]
+        shares: Sequence[str] = [
+            " · ".join(number(table.get(name, {}).get(task), 2) for table in tables)
+            for name in names
+        ]
+        lines.append([task, mine[0]["kind"], str(mine[0]["targets"]), *shares])
+    return Grid(("task", "kind", "right pages", *names), lines, names=2)
