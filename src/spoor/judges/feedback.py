@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -42,18 +43,22 @@ class Frequencies:
 
     def add(self, ids: Iterable[int]) -> None:
         self.pages += 1
-        counts = self.counts
+        counts, get = self.counts, self.counts.get
         for number in ids:
-            counts[number] = counts.get(number, 0) + 1
+            counts[number] = get(number, 0) + 1
         rare = 0
         while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
             rare += 1
             self.counts = {number: n for number, n in self.counts.items() if n > rare}
 
+    def of(self, ids: NDArray[np.uint32]) -> Floats:
+        """How many pages have each of these; 1 where that is not known."""
+        found = map(self.counts.get, ids.tolist(), repeat(1))
+        return np.fromiter(found, np.float64, len(ids))
+
     def idf(self, ids: NDArray[np.uint32], *, alone: bool = False) -> Floats:
         """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`."""
-        counts = self.counts
-        found = np.array([counts.get(number, 1) for number in ids.tolist()], float)
+        found = self.of(ids)
         weights = np.log((1 + self.pages) / (1 + found))
         return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
 

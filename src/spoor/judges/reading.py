@@ -21,6 +21,7 @@ from spoor.judges.feedback import (
 from spoor.judges.matching import SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
+from spoor.learn.bounded_dict import Cache
 from spoor.types import Page, State, urls_of
 from spoor.web.text import UNSPACED, terms, words_of
 from spoor.web.urls import words as url_words
@@ -30,6 +31,8 @@ ANCHORS = 20_000
 """Links whose anchors have words of the wish, remembered at most."""
 SLOTS = 1 << 15
 """Links that are known to have been seen, at most."""
+CACHED = 1 << 14
+"""URLs whose numbers are remembered."""
 _LONG = 64
 """Letters of a word that is no word."""
 
@@ -46,6 +49,8 @@ class Reader:
         """Pages on which each leaf was found, as it is, and as it is or something like it."""
         self._memos: dict[str, _Memo] = {}
         self._seen_links = [0] * SLOTS
+        self._numbers = Cache[str, int](number_of_url, CACHED)
+        """Of URLs: those of navigation come with each page."""
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
 
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]]]:
@@ -96,6 +101,7 @@ class Reader:
     def _memo(self, stemmer: str) -> _Memo:
         if stemmer not in self._memos:
             self._memos[stemmer] = _Memo(self._matcher, stemmer)
+        self._memos[stemmer].trim()
         return self._memos[stemmer]
 
     def _leaves(
@@ -148,17 +154,15 @@ class Reader:
 
     def _links(self, page: Page, memo: _Memo) -> list[int]:
         """The numbers of a page's links; the anchors of those not seen before are read."""
-        numbers: list[int] = []
+        numbers = list(map(self._numbers.__getitem__, urls_of(page.links)[:500]))
         seen = self._seen_links
-        wanted = bool(self._matcher.leaves)
-        for index, url in enumerate(urls_of(page.links)[:500]):
-            number = number_of_url(url)
-            numbers.append(number)
-            if wanted and seen[number % SLOTS] != number:
-                seen[number % SLOTS] = number
-                anchor = page.links[index].anchor.text
-                if anchor:
-                    self._read_anchor(number, anchor[:500], memo)
+        if self._matcher.leaves:
+            for index, number in enumerate(numbers):
+                if seen[number % SLOTS] != number:
+                    seen[number % SLOTS] = number
+                    anchor = page.links[index].anchor.text
+                    if anchor:
+                        self._read_anchor(number, anchor[:500], memo)
         return list(dict.fromkeys(numbers))
 
     def _read_anchor(self, number: int, anchor: str, memo: _Memo) -> None:
@@ -184,7 +188,7 @@ class Reader:
         last: dict[int, int] = {}
         best = 0.0
         wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
-        fitting = {word: fits for word in counts if (fits := memo[word][1])}
+        fitting = {word: memo.fits[word] for word in counts if word in memo.fits}
         words = words_of(text).first(TEXT_WORDS)
         for place, fits in [
             (at, fitting[word]) for at, word in enumerate(words) if word in fitting
@@ -202,8 +206,7 @@ class Reader:
         """The ids of a page that tell most of it."""
         if len(ids) <= most:
             return ids, often
-        counts = self.frequencies.counts
-        known = np.array([counts.get(number, 1) for number in ids.tolist()], float)
+        known = self.frequencies.of(ids)
         weights = (1.0 + np.log(often)) * np.log((20.0 + self.frequencies.pages) / known)
         chosen = np.sort(np.lexsort((ids, -weights))[:most])
         return ids[chosen], often[chosen]
@@ -230,43 +233,66 @@ class Reader:
             self._anchors.setdefault(int(number), {})[int(at)] = one, other
 
 
+_Fit = tuple[int, bool, float]
+"""Part of the wish, whether it is the part itself or a form of it, and likeness."""
 _Found = tuple[dict[int, float], dict[int, float]]
 """Part of a leaf → how often it stands there, and how often what is like it."""
 
 
-class _Memo(dict[str, tuple[tuple[int, ...], tuple[tuple[int, bool, float], ...]]]):
-    """Word → the numbers of its terms, and what parts of the wish it fits."""
+class _Memo(dict[str, int]):
+    """Word → the number of its term; −1 for one that is several terms, or none (`several`)."""
 
     def __init__(self, matcher: Matcher, stemmer: str) -> None:
         super().__init__()
         self._matcher = matcher
         self._stemmer = stemmer
+        self._several: dict[str, tuple[int, ...]] = {}
+        self._long: list[str] = []
+        self.fits: dict[str, tuple[_Fit, ...]] = {}
+        """What parts of the wish a word fits, if any."""
 
-    def __missing__(self, word: str) -> tuple[tuple[int, ...], tuple[tuple[int, bool, float], ...]]:
-        if len(word) > _LONG and not UNSPACED.search(word):
-            answer: tuple[tuple[int, ...], tuple[tuple[int, bool, float], ...]] = ((), ())
-        else:
+    def trim(self) -> None:
+        """Between two pages: forget all words where there are too many, and those that are long."""
+        if len(self) > 100_000:
+            for words in (self, self._several, self.fits):
+                words.clear()
+        for word in self._long:
+            for words in (self, self._several, self.fits):
+                words.pop(word, None)
+        self._long.clear()
+
+    def __missing__(self, word: str) -> int:
+        numbers: tuple[int, ...] = ()
+        if len(word) <= _LONG or UNSPACED.search(word):
             found = terms(word)
-            fits = [fit for term in found for fit in self._matcher.fits(term, self._stemmer)]
+            fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
+            if fits:
+                self.fits[word] = fits
             numbers = tuple(number_of(term) for term in found if not term.isdigit())
-            answer = numbers, tuple(fits)
-        if len(word) <= _LONG:
-            if len(self) > 100_000:
-                self.clear()
-            self[word] = answer
+        if len(word) > _LONG:
+            self._long.append(word)
+        one = len(numbers) == 1
+        if not one:
+            self._several[word] = numbers
+        answer = self[word] = numbers[0] if one else -1
         return answer
 
     def count(self, words: Mapping[str, int], ids: dict[int, int]) -> _Found:
         """Adds the terms to `ids`; returns what they fit."""
         exact: dict[int, float] = {}
         like: dict[int, float] = {}
+        get = ids.get
         for word, often in words.items():
-            numbers, fits = self[word]
-            for number in numbers:
-                ids[number] = ids.get(number, 0) + often
-            for part, same, likeness in fits:
+            number = self[word]
+            if number >= 0:
+                ids[number] = get(number, 0) + often
+            else:
+                for number in self._several[word]:
+                    ids[number] = get(number, 0) + often
+        for word in filter(self.fits.__contains__, words):
+            for part, same, likeness in self.fits[word]:
                 into = exact if same else like
-                into[part] = into.get(part, 0.0) + often * likeness
+                into[part] = into.get(part, 0.0) + words[word] * likeness
         return exact, like
 
 
