@@ -8,14 +8,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
+from spoor.errors import InputError
 from spoor.formats.feeds import rss
+from spoor.live.changes import json_line
 from spoor.runs.reader import Run
+from spoor.views.server import Ui
+from spoor.views.watch_page import WatchPage
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
 
@@ -57,11 +62,37 @@ def test_new_and_changed_documents_are_told_once(
     assert [item.findtext("link") for item in items] == [line["url"] for line in lines[::-1]]
     assert (out / "pages.warc.gz").stat().st_size > 0
     assert (out / "spoor.toml").exists()
+    check_page(out, lines)
     # What it archived is an evolving web itself: every content of the front page, each once.
     assert run(["web", "evolve", str(out), str(tmp_path / "web")]) == 0
     versions = EvolvingWorld.open(tmp_path / "web").versions
     fronts = [version.text for version in versions if version.url == FRONT]
     assert len(fronts) == len(set(fronts)) > 3
+
+
+def check_page(out: Path, lines: list[dict[str, Any]]) -> None:
+    """The live page of the watch says what was told; what a stranger wrote into its file is text,
+    or left out."""
+    hostile = {**lines[-1], "title": "<script>alert(1)</script>"}
+    script = json.dumps({**lines[-1], "url": "javascript:alert(1)"})
+    damaged = ["[]", script, '{"id": 1}', "no JSON", json.dumps({**lines[-1], "added": [1]})]
+    with (out / "news.jsonl").open("a") as file:
+        file.writelines(f"{line}\n" for line in [*damaged, json.dumps(hostile)])
+    shown = WatchPage(out)
+    page = shown.page("nonce")
+    assert f"{len(lines)} told" in page.replace(",", "") or f"{len(lines) + 1} told" in page
+    assert lines[-1]["title"] in page
+    assert "<script>alert" not in page
+    assert 'href="javascript' not in page
+    headings = [part["heading"] for part in shown.news({})["sections"]]
+    assert headings == ["Summary", "Timeline", "Sources by what they brought", "What was told"]
+    digests = {part["id"]: part["digest"] for part in shown.news({})["sections"]}
+    assert not any("html" in part for part in shown.news(digests)["sections"])
+    with pytest.raises(InputError, match="takes no labels"):
+        shown.label(1, True)
+    assert Ui(out).url.startswith("http://127.0.0.1")
+    with (out / "news.jsonl").open("r+b") as whole:
+        whole.truncate(sum(len(json_line(line)) for line in lines))
 
 
 def test_a_crawl_is_turned_into_a_watch_of_what_it_found(

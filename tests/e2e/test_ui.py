@@ -524,7 +524,7 @@ def test_what_cannot_be_shown_is_told(
         rest.unlink()
     assert "state.db cannot be used (" in told(str(mine))
     (mine / "spoor.toml").write_text(f"format = {FORMAT}\n[crawl]\ncommand = 'watch'\nseeds = []\n")
-    assert "is no crawl" in told(str(mine))
+    assert "state.db cannot be used (" in told(str(mine)), "nor as the page of a watch"
 
 
 # ---------------------------------------------------------------- in a browser

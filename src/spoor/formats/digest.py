@@ -100,7 +100,7 @@ def html(
         body.append(Markup("<h2>{}</h2>").format(day))
         for site, told in sites.items():
             body.append(Markup("<h3>{}</h3><ul>").format(shown(site)))
-            body += [_story(story) for story in told]
+            body += [story_item(story) for story in told]
             body.append(Markup("</ul>"))
     if sources:
         body.append(_table(sources))
@@ -108,7 +108,8 @@ def html(
     return str(head.format(shown(title), _STYLE) + Markup("\n").join(body) + Markup("</html>\n"))
 
 
-def _story(story: Story) -> Markup:
+def story_item(story: Story) -> Markup:
+    """A story as an item of a list, with the difference of what changed."""
     line = story.line
     parts = [_anchor(line), Markup(" <small>{}</small>").format(_facts_plain(line))]
     if line.get("added") or line.get("removed"):

@@ -68,7 +68,8 @@ def run_row(folder: Path, name: str) -> RunRow:
         settings = run.settings
         sought = settings.topic or settings.topic_file or ", ".join(settings.want)
         if settings.command != "crawl":
-            return RunRow(name, sought or ", ".join(settings.seeds[:3]), state="a watch")
+            sought = sought or ", ".join(settings.seeds[:3])
+            return RunRow(name, sought, state="a watch", address=address)
         with run.at_once():
             latest, ended, budget = run.latest(1), run.noted("stopped"), run.budget()
         state = "running" if run.is_running else ended or "stopped"

@@ -23,6 +23,7 @@ from spoor.errors import InputError
 from spoor.runs import files
 from spoor.views.live_page import LivePage
 from spoor.views.run_list import run_names, runs_page
+from spoor.views.watch_page import WatchPage, is_watch
 
 MAX_FORM = 4_096
 """Most bytes of a form."""
@@ -51,10 +52,10 @@ class Ui:
         self.port = 0
         self._lock = asyncio.Lock()
         self._folder = None if files.is_run(path) or not path.is_dir() else path
-        self._pages: dict[str, LivePage] = {}
+        self._pages: dict[str, LivePage | WatchPage] = {}
         """Name of a run → its page, as far as somebody looked at it; the one run has no name."""
         if self._folder is None:
-            self._pages[""] = LivePage(path, self.token)
+            self._pages[""] = _page(path, self.token)
         else:
             run_names(self._folder)
 
@@ -104,17 +105,17 @@ class Ui:
             return _refused(404, "there is no such run")
         return await self._of_run(request, name, await self._ask(self._page_of, run), nonce)
 
-    def _page_of(self, run: str) -> LivePage:
+    def _page_of(self, run: str) -> LivePage | WatchPage:
         """The page of a run in the folder. Raises InputError as `LivePage` does."""
         assert self._folder is not None
         if run not in self._pages:
             while len(self._pages) >= MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
-            self._pages[run] = LivePage(self._folder / run, self.token)
+            self._pages[run] = _page(self._folder / run, self.token)
         return self._pages[run]
 
     async def _of_run(
-        self, request: web.BaseRequest, name: str, run: LivePage, nonce: str
+        self, request: web.BaseRequest, name: str, run: LivePage | WatchPage, nonce: str
     ) -> web.Response:
         method = "POST" if name == "label" else "GET"
         if name not in ("", "news", "label", "document", "file"):
@@ -137,7 +138,7 @@ class Ui:
             page = await self._ask(run.page, nonce)
         return web.Response(text=page, content_type="text/html", charset="utf-8")
 
-    async def _label(self, request: web.BaseRequest, run: LivePage) -> web.Response:
+    async def _label(self, request: web.BaseRequest, run: LivePage | WatchPage) -> web.Response:
         # A page of another site can send a form here, but not under our origin.
         if request.headers.get("Origin") != f"http://{request.host}":
             return _refused(403, "labels come from the page itself")
@@ -167,6 +168,10 @@ class Ui:
     async def _ask(self, call: Callable[..., T], *arguments: object) -> T:
         async with self._lock:
             return await asyncio.to_thread(call, *arguments)
+
+
+def _page(path: Path, token: str) -> LivePage | WatchPage:
+    return WatchPage(path) if is_watch(path) else LivePage(path, token)
 
 
 def _number(text: str) -> int | None:

@@ -1,0 +1,243 @@
+"""The page that `spoor ui` shows of a watch: what it told when, what each site brought, what was
+asked for nothing, and which silence is unusual."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from markupsafe import Markup
+
+from spoor.errors import InputError
+from spoor.formats.digest import stories, story_item
+from spoor.live.sources import Source, Sources
+from spoor.runs import files
+from spoor.runs.reader import Run
+from spoor.runs.recovery import telling
+from spoor.runs.snapshot import last_checkpoint
+from spoor.views.html import environment
+from spoor.views.live_page import SHARE, Live
+
+NEWEST = 300
+"""Lines that are shown."""
+
+READ = 4 << 20
+"""Bytes at the end of `news.jsonl` that are read."""
+
+HOURS = 72
+"""Of the timeline."""
+
+SOURCES = 200
+"""Rows of a table of sites."""
+
+_HEADINGS = {
+    "summary": "Summary",
+    "timeline": "Timeline",
+    "brought": "Sources by what they brought",
+    "nothing": "Asked for nothing",
+    "stories": "What was told",
+}
+_TEXTS = ("id", "kind", "url", "title", "found_at")
+
+
+class WatchPage:
+    """The page of one watch; it only reads the run's folder. As `spoor.views.live_page.LivePage` to
+    whoever serves it; a watch has no pages to label or to open.
+
+    `clock` gives Unix seconds. Raises InputError where there is no watch, or it cannot be read.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._run = Run(path)
+        self._run.revision()  # raises
+        self._clock = clock
+        self._lines: list[dict[str, Any]] = []
+        self._count = 0
+        self._sources: list[Source] = []
+        self._silences: list[str] = []
+        self._checkpoint = -1
+        self._size = -1
+        self._made: dict[str, tuple[str, Markup, str]] = {}
+        """Section → heading, HTML, digest."""
+        self._next = 0.0
+
+    def page(self, nonce: str) -> str:
+        """The page as HTML; its script carries the nonce."""
+        self._update()
+        settings = self._run.settings
+        wanted = settings.topic or settings.topic_file or ", ".join(settings.want)
+        lead = f"A watch of {', '.join(settings.seeds[:3])}"
+        if len(settings.seeds) > 3:
+            lead += f" and {len(settings.seeds) - 3:,} more"
+        page = environment().get_template("report.html.jinja")
+        return page.render(
+            report=SimpleNamespace(title=wanted or "Everything that is new", lead=lead),
+            sections=[(name, heading, html) for name, (heading, html, _) in self._made.items()],
+            live=Live(nonce, self._run.is_running, self._says()),
+            digests={name: digest for name, (*_, digest) in self._made.items()},
+        )
+
+    def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
+        """As that of a crawl's page."""
+        self._update()
+        parts = []
+        for name, (heading, html, digest) in self._made.items():
+            part = {"id": name, "heading": heading, "digest": digest}
+            parts.append(part if have.get(name) == digest else {**part, "html": str(html)})
+        return {"running": self._run.is_running, "says": self._says(), "sections": parts}
+
+    def label(self, number: int, relevant: bool) -> str:
+        """A watch takes no labels. Raises InputError."""
+        raise InputError("a watch takes no labels")
+
+    def document(self, number: int) -> str:
+        """A watch shows no documents. Raises InputError."""
+        raise InputError("a watch shows no documents; open them at their sites")
+
+    def file(self, number: int) -> tuple[str, bytes]:
+        """As `document`."""
+        raise InputError(self.document(number))
+
+    def _says(self) -> str:
+        state = "Running" if self._run.is_running else "Not running"
+        line = f"{state}: {self._count:,} told"
+        if self._lines:
+            line += f", the last at {self._lines[-1]['found_at'].replace('T', ' ')}"
+        return line
+
+    # -- what stands in the folder
+
+    def _update(self) -> None:
+        """Read what is new, at most as often as `SHARE` allows."""
+        if self._clock() < self._next:
+            return
+        began = time.process_time()
+        generation = self._run.revision()[1]
+        size = self._news_size()
+        if (generation, size) != (self._checkpoint, self._size):
+            self._checkpoint, self._size = generation, size
+            self._read_news()
+            self._read_sources()
+            self._made = {
+                name: (_HEADINGS[name], html, _digest(html))
+                for name, html in self._sections()
+                if html.strip()
+            }
+        self._next = self._clock() + (time.process_time() - began) / SHARE
+
+    def _news_size(self) -> int:
+        try:
+            return (self._run.path / files.NEWS).stat().st_size
+        except OSError:
+            return 0
+
+    def _read_news(self) -> None:
+        """The newest lines; what is no line of a watch is left out."""
+        try:
+            opened = files.open_own(self._run.path / files.NEWS, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        with open(opened, "rb") as file:
+            begin = max(0, self._size - READ)
+            file.seek(begin)
+            raw = file.read(READ).splitlines()
+        self._lines = [line for line in map(_line, raw[1 if begin else 0 :]) if line is not None]
+
+    def _read_sources(self) -> None:
+        last = last_checkpoint(self._run.path)
+        if last is None:
+            return
+        sources = Sources()
+        with telling(self._run.path):
+            tracker = last.state["tracker"]
+            sources.load(tracker["sources"])
+            self._sources, self._silences = sources.rows(), sources.silences()
+        self._count = max(sum(row.told for row in self._sources), len(self._lines))
+
+    # -- the sections
+
+    def _sections(self) -> Iterable[tuple[str, Markup]]:
+        rows = self._sources
+        paid, nothing = [row for row in rows if row.told], [row for row in rows if not row.told]
+        numbers = {
+            "told": f"{self._count:,}",
+            "sites": f"{len(rows):,}",
+            "sites that told something": f"{len(paid):,}",
+            "requests": f"{sum(row.requests for row in rows):,}",
+            "requests to sites that told nothing": f"{sum(row.requests for row in nothing):,}",
+        }
+        yield "summary", _part("summary", numbers=[*numbers.items()], silences=self._silences)
+        if self._lines:
+            yield "timeline", _part("timeline", **self._timeline())
+        table = {"when": _when}
+        if paid:
+            caption = "What each site told, and what that cost."
+            yield "brought", _part("sources", rows=paid[:SOURCES], caption=caption, **table)
+        if nothing:
+            often = sorted(nothing, key=lambda row: -row.requests)[:SOURCES]
+            caption = "Sites that told nothing yet, the most often asked first."
+            yield "nothing", _part("sources", rows=often, caption=caption, **table)
+        days = stories(self._lines[-NEWEST:])
+        told = [
+            (day, [(site, [*map(story_item, found)]) for site, found in sites.items()])
+            for day, sites in days.items()
+        ]
+        yield "stories", _part("stories", days=told)
+
+    def _timeline(self) -> dict[str, Any]:
+        counts = Counter(line["hour"] for line in self._lines)
+        last = max(counts)
+        hours = range(last - HOURS + 1, last + 1)
+        bars = [(_when(3600.0 * hour), counts[hour]) for hour in hours]
+        most = max(count for _, count in bars)
+        told = sum(count for _, count in bars)
+        return {"bars": bars, "most": most, "told": told, "until": _when(3600.0 * last + 3600.0)}
+
+
+def is_watch(path: Path) -> bool:
+    """Whether a folder holds the run of a watch. Raises InputError where it holds none."""
+    return Run(path).settings.command == "watch"
+
+
+def _part(part: str, **more: Any) -> Markup:
+    return Markup(environment().get_template("watch.html.jinja").render(part=part, **more))
+
+
+def _digest(html: str) -> str:
+    return hashlib.blake2b(html.encode(), digest_size=8).hexdigest()
+
+
+def _line(raw: bytes) -> dict[str, Any] | None:
+    """A line with the number of its hour; None where it is none of a watch."""
+    try:
+        line = json.loads(raw)
+        found = datetime.fromisoformat(line["found_at"])
+        texts = [*(line[name] for name in _TEXTS), line.get("story", "")]
+        texts += [sentence for name in ("added", "removed") for sentence in line.get(name, ())]
+        texts += [line.get("from", ""), line.get("title_before", "")]
+        texts += [reason for reason, _ in line.get("why", ())]
+        if not all(isinstance(text, str) for text in texts):
+            return None
+        if not line["url"].startswith(("http://", "https://")):
+            return None
+        return {**line, "score": float(line.get("score", 0.0)), "hour": _hour(found)}
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def _hour(found: datetime) -> int:
+    return int(found.replace(tzinfo=found.tzinfo or UTC).timestamp() // 3600)
+
+
+def _when(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
