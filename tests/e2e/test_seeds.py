@@ -65,13 +65,15 @@ def test_bytes_and_time_are_budgets_that_hold_across_parts_of_a_run(
         if asked.path == "/robots.txt":
             return MISSING
         at = int(asked.path[1:] or 0)
-        return reply(f"<p>kiln {at:<80}</p><a href='/{at + 1}'>on</a>".ljust(200))
+        links = "".join(f"<a href='/{3 * at + more}'>on</a>" for more in (1, 2, 3))
+        return reply(f"<p>kiln {at:<80}</p>{links}".ljust(200))
 
     server = Loopback(answer)
 
     def crawled(*more: str) -> tuple[int, str]:
         options = [
-            *("--topic", "kiln", "--delay", "0", "--out", str(tmp_path / more[0]), "--json"),
+            *("--topic", "kiln", "--delay", "0", "--json"),
+            *("--out", str(tmp_path / "".join((more[0], *more[2:])))),
             *("--connect-to", f"127.0.0.1:{server.port}", *more),
         ]
         run(["crawl", "http://a.example/", *options])
@@ -82,6 +84,10 @@ def test_bytes_and_time_are_budgets_that_hold_across_parts_of_a_run(
         for _ in range(2):
             assert crawled("--max-bytes", "900") == (5, "budget of 900 bytes reached")
         assert crawled("--max-bytes", "1100") == (6, "budget of 1100 bytes reached")
+        # What is in flight when the budget is used is not counted on top.
+        eight = ("--per-host", "8", "--traps")
+        for pages, size in ((20, "3900"), (20, "3900"), (33, "6500")):
+            assert crawled("--max-bytes", size, *eight)[0] == pages
         fetched, why = crawled("--max-time", "1s", "--pages", "99999", "--traps")
         assert why == "time is over: 1 s"
         asked = len(server.asked)

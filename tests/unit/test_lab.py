@@ -174,6 +174,15 @@ def test_under_a_budget_the_others_have_the_same_one(web: Path) -> None:
     assert 0.0 < plain["auc"] < best["auc"]
 
 
+def test_a_host_is_left_once_so_many_were_found_there(web: Path) -> None:
+    setup = CrawlSetup(str(web), ("label:pottery",), "breadth-first", scope="web")
+    whole = simulate_crawl(setup, compare=False)
+    few = simulate_crawl(replace(setup, found_per_host=2), compare=False)
+    assert whole["found"] > 9
+    assert few["found"] == 6, "of three hosts"
+    assert few["requests"] < whole["requests"]
+
+
 @pytest.mark.parametrize(
     "policy", ["breadth-first", "depth-first", "random", "best-first", "oracle"]
 )

@@ -43,6 +43,9 @@ def replay(
     delay: Annotated[float, typer.Option(min=0, help="Simulated delay of a host, s.")] = 0.0,
     scope: Annotated[str, typer.Option(help="site: the root's site only; web: all.")] = "site",
     absent: Annotated[str, typer.Option(help="Links not recorded: skip or answer.")] = "skip",
+    found_per_host: Annotated[
+        int | None, typer.Option(min=1, help="Leave a host once so many were found there.")
+    ] = None,
     free_look_ahead: Annotated[
         bool, typer.Option("--free-look-ahead", help="Don't count pages that were only looked at.")
     ] = False,
@@ -71,6 +74,7 @@ def replay(
         scope=scope,
         absent=absent == "answer",
         vectors=str(vectors) if vectors else None,
+        found_per_host=found_per_host,
         free_look_ahead=free_look_ahead,
     )
     prepared = prepare(setup)

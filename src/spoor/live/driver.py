@@ -202,6 +202,11 @@ class HttpDriver:
             self._wake.set()
 
     @property
+    def _ended_at_once(self) -> bool:
+        """Whether what came in meanwhile counts no more: it is asked for again."""
+        return self._stopped is not None and self._deadline <= self._clock()
+
+    @property
     def robots_requests(self) -> int:
         """Requests for robots.txt so far."""
         return 0 if self._fetcher is None else self._fetcher.requests
@@ -294,7 +299,7 @@ class HttpDriver:
         are no more where there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
-        while self._arrived:
+        while self._arrived and not self._ended_at_once:
             self._receive(*self._arrived.popleft())
         chosen: list[Fetch] = []
         other: NextStep | None = None

@@ -365,11 +365,12 @@ class LiveCrawl:
         return self._seconds_before + time.monotonic() - self._began
 
     def _stop_if_used(self, seconds: float = 0.0) -> bool:
-        """Stop where the budget of time or bytes is used."""
+        """End at once where the budget of time or bytes is used."""
         reason = self._rule.used(max(seconds, self._seconds()), self._bytes)
         if reason is not None and not self._rule_applied and self._driver is not None:
             self._rule_applied = True
-            self._driver.stop(reason)
+            # What is in flight is not counted on top: it is asked for again when the run goes on.
+            self._driver.abort(reason)
         return reason is not None
 
     def commit(self) -> None:

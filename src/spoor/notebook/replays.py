@@ -56,6 +56,7 @@ def replay(
     seed: int = 0,
     params: Mapping[str, Any] | None = None,
     model: str | Path | None = None,
+    found_per_host: int | None = None,
 ) -> Result:
     """Replay a policy over a recorded or generated web, as `spoor replay` does.
 
@@ -72,6 +73,7 @@ def replay(
         params=params or {},
         seed=seed,
         pages=pages,
+        found_per_host=found_per_host,
     )
     figures = simulate_crawl(setup, model=read(Path(model)) if model else None)
     return Result(policy, figures["fetched"], figures["found"], figures["curve"], figures)

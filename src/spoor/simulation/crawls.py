@@ -22,6 +22,8 @@ from spoor.protocols import KnownWorld, LookAhead
 from spoor.replay_driver import Replay
 from spoor.simulation.metrics import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.types import LinkId, State, Task, Topic, WebGraph
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
 from spoor.web.text import Vectors
 from spoor.worlds.folders import check_labels, open_scope
 
@@ -55,6 +57,8 @@ class CrawlSetup:
     absent: bool = False
     """Ask for linked pages that are not recorded, too."""
     vectors: str | None = None
+    found_per_host: int | None = None
+    """Leave a host once so many targets were found there, as `spoor crawl` does."""
     free_look_ahead: bool = False
     """Count the pages that a policy expands, not those that it only looked at, as Grigoriadis and
     Paliouras (2004) do. The same for every policy that does not look ahead."""
@@ -132,6 +136,7 @@ def simulate_crawl(
                 root=web.root,
                 scope=setup.scope,
                 pages=setup.pages,
+                found_per_host=setup.found_per_host,
             )
             oracle = area(_run(informed, web, None)[0], targets, fetches)
     # A policy that measures similarity names its word vectors, if it has any.
@@ -189,7 +194,10 @@ def _run(
         policy.expand = _recording(policy.expand, expanded)
         # One more than there is, so that the page looked at last is expanded, too.
         budget = web.reachable + 1
-    crawl = Crawl(policy, judge_of(setup.targets), frontier, pages=budget)
+    judge, most = judge_of(setup.targets), setup.found_per_host
+    scope = Scope("anywhere", nofollow=False)
+    hosts = CrawlFilter(scope, actions=True, found_per_host=most) if most else None
+    crawl = Crawl(policy, judge, frontier, pages=budget, link_filter=hosts)
     crawl.seed([web.root])
     urls = zip(web.graph.urls, web.graph.targets.tolist(), strict=True)
     targets = {url for url, is_target in urls if is_target}
