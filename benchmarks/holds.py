@@ -5,7 +5,8 @@
 For each kind of large or odd, but legal, reply a crawl of its own fetches it beside small pages,
 durable and with its WARC file, and its watch of the loop tells the longest hold; beside it stands
 the longest while only small pages were fetched. `--stacks` prints where the loop was while it was
-held. Prints a table; the machine's other work counts as well, so it is run on a quiet one.
+held. Prints a table, in wall time and in processor time of the crawl, in which the machine's other
+work does not count.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def stacks(seen: Counter[str], watched: int) -> Iterator[None]:
         thread.join()
 
 
-def longest_hold(place: Path, replies: dict[str, bytes], *, show: bool) -> float:
+def longest_hold(place: Path, replies: dict[str, bytes], *, show: bool) -> LoopWatch:
     small = [f"/p{n}" for n in range(SMALL)]
     special = [path for path in replies if path not in ("/robots.txt", "/sitemap.xml")]
 
@@ -172,7 +173,7 @@ def longest_hold(place: Path, replies: dict[str, bytes], *, show: bool) -> float
         folder.close()
     for where, times in seen.most_common(12):
         print(f"    {times * 5:5} ms  {where}")
-    return watch.longest
+    return watch
 
 
 def main() -> None:
@@ -182,13 +183,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--stacks", action="store_true")
     told = parser.parse_args()
-    print(f"{'reply':>30}  longest hold   load")
+    print(f"{'reply':>30}  longest hold  in CPU time   load")
     with tempfile.TemporaryDirectory() as place:
         for number, (name, made) in enumerate(KINDS.items()):
             if told.names and name not in told.names:
                 continue
-            hold = longest_hold(Path(place) / str(number), made(), show=told.stacks)
-            print(f"{name:>30}  {hold * 1000:9.0f} ms   {os.getloadavg()[0]:.1f}", flush=True)
+            watch = longest_hold(Path(place) / str(number), made(), show=told.stacks)
+            wall, cpu = 1000 * watch.longest, 1000 * watch.longest_cpu
+            print(f"{name:>30} {wall:9.0f} ms {cpu:9.0f} ms   {os.getloadavg()[0]:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import heapq
 import socket
 import threading
@@ -21,6 +22,7 @@ from spoor.crawl import Crawl
 from spoor.frontier import slow_hosts
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.garbage import few_collections
 from spoor.http.names import Names
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
@@ -335,6 +337,28 @@ def test_look_ups_have_a_bound_and_old_addresses_serve_meanwhile(
 
 
 @pytest.mark.server
+def test_no_collection_of_garbage_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a crawl makes a million objects, the young ones are collected in small numbers, and what
+    was there before is not visited: all threads wait meanwhile."""
+    before: list[list[int]] = [[] for _ in range(200_000)]
+    visited: list[int] = []
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            counts = [
+                len(gc.get_objects(generation)) for generation in range(info["generation"] + 1)
+            ]
+            visited.append(sum(counts))
+
+    with few_collections():
+        gc.callbacks.append(look)
+        kept: list[list[int]] = [[] for _ in range(300_000)]
+        gc.callbacks.remove(look)
+    assert len(before) + len(kept) == 500_000
+    assert 10 < len(visited) < 100
+    assert max(visited) <= 150_000
+
+
 def test_a_turn_of_the_crawl_does_not_hold_the_loop() -> None:
     """A judge that takes its time: the loop beats on, and its watch tells a hold where there is
     one."""

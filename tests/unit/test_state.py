@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import json
 import weakref
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from hypothesis.extra import numpy as arrays
 from spoor.errors import InputError
 from spoor.learn.state import (
     MAGIC,
+    SLICE,
+    _json,
     generator_state,
     link_row,
     pack,
@@ -79,6 +82,18 @@ def test_what_goes_in_comes_out(state: dict[str, Any]) -> None:
     assert same(unpack(data), state)
     assert pack(state) == data
     assert pack(unpack(data)) == data
+
+
+def test_a_large_state_is_encoded_in_parts() -> None:
+    state = {
+        "list": [[n, f"☃{n}"] for n in range(2 * SLICE + 1)],
+        "object": {f"k{n}": [n] * (n == 7) * 2 * SLICE for n in range(SLICE)},
+        "large": {f"k{n}": None for n in range(SLICE + 1)},
+        "nothing": [{}, [], "", 1.5, True, None],
+    }
+    parts = list(_json(state))
+    assert "".join(parts) == json.dumps(state, ensure_ascii=False)
+    assert max(map(len, parts)) < 20 * SLICE
 
 
 def test_what_is_turned_into_something_else() -> None:

@@ -12,7 +12,8 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
@@ -34,16 +35,44 @@ def pack(state: State) -> bytes:
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
     """
     arrays: list[np.ndarray[Any, Any]] = []
-    header = json.dumps(_plain(state, arrays), ensure_ascii=False).encode("utf-8", "surrogatepass")
     body = io.BytesIO()
-    body.write(len(header).to_bytes(8, "little"))
-    body.write(header)
-    del header  # as large as the state, like the two that follow
+    body.write(bytes(8))
+    for part in _json(_plain(state, arrays)):
+        body.write(part.encode("utf-8", "surrogatepass"))
+    body.getbuffer()[:8] = (body.tell() - 8).to_bytes(8, "little")
     for array in arrays:
         np.save(body, array, allow_pickle=False)
     with body.getbuffer() as content:
         packed = padded(zstandard.ZstdCompressor(level=3).compress(content), len(content))
     return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
+
+
+SLICE = 1_000
+"""Items of a list or an object that are encoded at once: no other thread runs meanwhile."""
+
+
+def _json(value: Any) -> Iterator[str]:
+    """The parts of what `json.dumps` gives."""
+    if isinstance(value, dict | list) and len(value) > SLICE:
+        is_dict = isinstance(value, dict)
+        items = iter(value.items() if is_dict else value)
+        before, closing = "{}" if is_dict else "[]"
+        while part := (dict if is_dict else list)(islice(items, SLICE)):
+            yield before + _ENCODER.encode(part)[1:-1]
+            before = ", "
+        yield closing
+    elif value and isinstance(value, dict):
+        before = "{"
+        for key, item in value.items():
+            yield f"{before}{_ENCODER.encode(key)}: "
+            yield from _json(item)
+            before = ", "
+        yield "}"
+    else:
+        yield _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
