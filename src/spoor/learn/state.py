@@ -54,10 +54,10 @@ SLICE = 1_000
 def _json(value: Any) -> Iterator[str]:
     """The parts of what `json.dumps` gives."""
     if isinstance(value, dict | list) and len(value) > SLICE:
-        is_dict = isinstance(value, dict)
-        items = iter(value.items() if is_dict else value)
-        before, closing = "{}" if is_dict else "[]"
-        while part := (dict if is_dict else list)(islice(items, SLICE)):
+        of: Any = dict if isinstance(value, dict) else list
+        items = iter(value.items() if isinstance(value, dict) else value)
+        before, closing = "{}" if of is dict else "[]"
+        while part := of(islice(items, SLICE)):
             yield before + _ENCODER.encode(part)[1:-1]
             before = ", "
         yield closing
