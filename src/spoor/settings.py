@@ -125,6 +125,14 @@ class Settings:
         None, CRAWL, "A parameter: name=value.", option="--param", commands=EVERYWHERE
     )
     model: str = setting("", CRAWL, "What `spoor train` wrote.", path=True, commands=SCRAPY)
+    worse_model: str = setting(
+        "tell",
+        CRAWL,
+        "Where a model orders links worse than breadth-first would: tell, let trail go on instead, "
+        "or off (nothing is compared).",
+        choices=("tell", "trail", "off"),
+        commands=SCRAPY,
+    )
     vectors: str = setting("", CRAWL, "Word vectors (GloVe, word2vec).", path=True, commands=SCRAPY)
     changes: str = setting(
         "found",

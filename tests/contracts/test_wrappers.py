@@ -22,6 +22,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import OPTIONAL, Frontier, Judge, LookAhead, Mergeable, Policy, World
 from spoor.runs.assemble_fleet import CheckedJudge
 from spoor.types import Task
+from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 from spoor.wrapping import Wrapper, members
@@ -40,6 +41,7 @@ Wrap = Callable[[Any], Any]
 WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "SitemapsFirst": (Policy, SitemapsFirst),
     "Fallback": (Policy, lambda policy: Fallback(policy, plain_policy)),
+    "Compared": (Policy, lambda policy: Compared(policy, "x")),
     "AllOf": (Judge, lambda judge: AllOf([Label("x"), judge])),
     "AnyOf": (Judge, lambda judge: AnyOf([judge, Label("x")])),
     "Not": (Judge, Not),

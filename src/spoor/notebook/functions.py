@@ -43,6 +43,7 @@ def run(
     policy: str = "trail",
     params: Mapping[str, Any] | None = None,
     model: str | PathLike[str] = "",
+    worse_model: Literal["tell", "trail", "off"] = "tell",
     vectors: str | PathLike[str] = "",
     pages: int | None = 1000,
     max_time: float = 0.0,
@@ -154,6 +155,9 @@ def run(
     `params`: A parameter: name=value.
 
     `model`: What `spoor train` wrote.
+
+    `worse_model`: Where a model orders links worse than breadth-first would: tell, let trail go on
+    instead, or off (nothing is compared).
 
     `vectors`: Word vectors (GloVe, word2vec).
 
@@ -301,6 +305,7 @@ def stream(
     policy: str = "trail",
     params: Mapping[str, Any] | None = None,
     model: str | PathLike[str] = "",
+    worse_model: Literal["tell", "trail", "off"] = "tell",
     vectors: str | PathLike[str] = "",
     pages: int | None = 1000,
     max_time: float = 0.0,

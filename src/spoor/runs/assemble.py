@@ -30,6 +30,7 @@ from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.text import Vectors
 from spoor.web.traps import Traps
+from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
 
@@ -183,10 +184,19 @@ def _make_crawl(
         raise InputError("--refresh runs in one process; leave out --shards")
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
-    safe = Fallback(
-        make_policy(settings, task), lambda: registry.build("policies", "best-first", plain)
-    )
-    policy: Policy = SitemapsFirst(safe) if settings.sitemaps or settings.refresh else safe
+
+    def safe(policy: Policy) -> Policy:
+        return Fallback(policy, lambda: registry.build("policies", "best-first", plain))
+
+    policy = safe(make_policy(settings, task))
+    if task.model is not None and settings.worse_model != "off":
+        make = (
+            (lambda: safe(registry.build("policies", "trail", plain)))
+            if (settings.worse_model == "trail")
+            else None
+        )
+        policy = Compared(policy, settings.policy, make)
+    policy = SitemapsFirst(policy) if settings.sitemaps or settings.refresh else policy
     crawl = Crawl(
         EarlierFirst(policy) if settings.refresh else policy,
         judge,

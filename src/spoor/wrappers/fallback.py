@@ -133,9 +133,7 @@ class Fallback(Wrapper):
         )
         self._chosen.clear()
         if self._links is not None:
-            for link in self._links.open():
-                for seen in self._links.in_links(link):
-                    self.policy.observe(_single(seen))
+            observe_open(self.policy, self._links)
         self._report(self._fault)
 
     def _take_over(self, fault: str) -> None:
@@ -144,6 +142,13 @@ class Fallback(Wrapper):
         self.hold(self.policy)
         if self._links is not None and isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self._links)
+
+
+def observe_open(policy: Policy, links: OpenLinks) -> None:
+    """Show a policy that comes late every open link, by its first in-links."""
+    for link in links.open():
+        for seen in links.in_links(link):
+            policy.observe(_single(seen))
 
 
 def _invalid(choice: object, offer: Offer) -> str:
