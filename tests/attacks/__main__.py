@@ -83,6 +83,14 @@ ATTACKS = (
         "a feed that is well-formed",
         [f"{A}/test_hostile_documents.py::test_a_feed_is_well_formed_whatever_a_title_holds"],
     ),
+    Attack(
+        "3",
+        "pages in a browser that ask for more",
+        "120 requests, 32 MiB",
+        [f"{A}/test_subrequests.py"],
+    ),
+    Attack("", "disks that fail, are slow, keep no locks", "nothing lost", [f"{A}/test_disk.py"]),
+    Attack("", "shards that die at every point", "nothing lost", ["drivers/test_shard_deaths.py"]),
     Attack("21", "an import that is ended", "nothing is left", [f"{A}/test_imports.py"]),
 )
 

@@ -48,8 +48,17 @@ class Hook(BaseHTTPRequestHandler):
     got: list[tuple[str, str]] = []  # noqa: RUF012  # one server a test
 
     def do_POST(self) -> None:
-        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         Hook.asked += 1
+        if self.path == "/odd":
+            if Hook.asked > 1:
+                self.send_response(204)
+                self.end_headers()
+                Hook.got.append((body.decode(), self.headers["Idempotency-Key"]))
+            else:
+                self.wfile.write(b"this is no HTTP\r\n\r\n")
+            return
+        told = json.loads(body)
         refused = Hook.asked % 3 == 0
         if not refused:
             Hook.got.append((told["id"], self.headers["Idempotency-Key"]))
@@ -100,6 +109,21 @@ def test_a_command_and_a_webhook_are_told_each_line_in_order(tmp_path: Path, hoo
     (tmp_path / "delivered.json").unlink()
     deliver(tmp_path, "", (hook,), size)
     assert [told for told, _ in Hook.got] == [*ids, *ids]
+
+
+def test_odd_answers_and_odd_lines_end_no_receiver(tmp_path: Path, hook: str) -> None:
+    lines = [b'{"id": "one"}\n', b'{"id": "a\\nb"}\n', b"[" * 5_000 + b"\n", b"{}\n"]
+    (tmp_path / "news.jsonl").write_bytes(b"".join(lines))
+    size = (tmp_path / "news.jsonl").stat().st_size
+    (said,) = deliver(tmp_path, "", (f"{hook}odd",), size)
+    assert "BadStatusLine" in said
+    assert [told for told, _ in Hook.got] == [told.decode() for told in lines]
+    assert Hook.got[0][1] == "one"
+    assert all(len(key) == 64 for _, key in Hook.got[1:])
+    for damaged in ('{"a": -1}', "[" * 100_000, '{"a": 1e999}', "[]"):
+        (tmp_path / "delivered.json").write_text(damaged)
+        with pytest.raises(InputError, match="is damaged"):
+            deliver(tmp_path, "", (f"{hook}odd",), size)
 
 
 def test_a_command_that_fails_holds_nothing_for_ever(tmp_path: Path) -> None:

@@ -79,11 +79,18 @@ class Subrequests:
             return await self._client.get(url, self._wall())
 
     def _keep(self, url: str, reply: Exchange) -> None:
-        if len(reply.body) > _LARGEST or "no-store" in reply.header("Cache-Control").lower():
+        if _weight(reply) > _LARGEST or "no-store" in reply.header("Cache-Control").lower():
             return
         before = self._kept.pop(url, None)
-        self._size += len(reply.body) - (0 if before is None else len(before.body))
+        self._size += _weight(reply) - (0 if before is None else _weight(before))
         self._kept[url] = reply
         while self._size > KEPT:
             _, oldest = self._kept.popitem(last=False)
-            self._size -= len(oldest.body)
+            self._size -= _weight(oldest)
+
+
+def _weight(reply: Exchange) -> int:
+    """Bytes that a reply holds, about: its headers may have more than its body."""
+    headers = sum(len(name) + len(value) for name, value in reply.headers.items())
+    packed = 0 if reply.raw is reply.body else len(reply.raw)
+    return 2_000 + len(reply.url) + len(reply.body) + packed + 2 * headers

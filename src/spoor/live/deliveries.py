@@ -7,6 +7,7 @@ told the line again, with the same `id`, by which it knows it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import subprocess
@@ -15,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +35,11 @@ RETRIES = (1.0, 5.0, 30.0, 120.0, 600.0)
 MOST_TRIES = 8
 """Of a line, by a command; a webhook is tried until it answers with 2xx."""
 
+DAMAGED = (ValueError, AttributeError, TypeError, LookupError, ArithmeticError, RecursionError)
+"""What reading a line or a file of a stranger may raise."""
+
 Tell = Callable[[bytes], None]
-"""Tells one line. Raises OSError or ValueError where that failed."""
+"""Tells one line. Raises OSError or one of DAMAGED where that failed."""
 
 
 class Receiver(NamedTuple):
@@ -95,13 +100,25 @@ def _webhook(url: str) -> Tell:
     def tell(told: bytes) -> None:
         headers = {
             "Content-Type": "application/json",
-            "Idempotency-Key": str(json.loads(told)["id"]),
+            "Idempotency-Key": _key(told),
         }
         request = urllib.request.Request(url, told, headers)
-        with _OPENER.open(request, timeout=WEBHOOK_SECONDS) as reply:
-            reply.read(1 << 16)
+        try:
+            with _OPENER.open(request, timeout=WEBHOOK_SECONDS) as reply:
+                reply.read(1)
+        except HTTPException as error:  # what answers speaks another language
+            raise ValueError(f"{type(error).__name__}: {error}"[:200]) from error
 
     return tell
+
+
+def _key(line: bytes) -> str:
+    """The `id` of a line, or another name for a line that is none of ours."""
+    with suppress(*DAMAGED):
+        found = json.loads(line)["id"]
+        if isinstance(found, str) and found.isascii() and found.isprintable():
+            return found
+    return hashlib.sha256(line).hexdigest()
 
 
 class Deliveries:
@@ -131,10 +148,13 @@ class Deliveries:
     def _read(self) -> dict[str, int]:
         try:
             found = json.loads(files.read_own(self._folder / files.DELIVERED))
-            return {str(name): int(offset) for name, offset in found.items()}
+            told = {str(name): int(offset) for name, offset in found.items()}
+            if any(offset < 0 for offset in told.values()):
+                raise ValueError("it names a place before the first line")
+            return told
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, AttributeError, TypeError) as error:
+        except (OSError, *DAMAGED) as error:
             path = self._folder / files.DELIVERED
             raise InputError(f"{path} is damaged; delete it to tell all lines again") from error
 
@@ -172,7 +192,7 @@ class Deliveries:
             line, end = found
             try:
                 receiver.tell(line)
-            except (OSError, ValueError) as error:
+            except (OSError, *DAMAGED) as error:
                 tries += 1
                 if not receiver.most_tries or tries < receiver.most_tries:
                     if tries == 1:

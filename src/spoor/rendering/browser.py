@@ -45,6 +45,8 @@ AT_A_TIME = 2
 """Pages that are rendered at a time."""
 MOST_REQUESTS = 60
 """Of one page."""
+MOST_HELD_BACK = 120
+"""Requests of one page that are held back before all are: each may cost a look at a robots.txt."""
 MOST_BYTES = 32 << 20
 """That these bring."""
 MEMORY = 1 << 30
@@ -400,7 +402,11 @@ async def _answer(route: Route, visit: _Visit) -> None:
     if kind in _LEFT_OUT:
         await route.abort("blockedbyclient")
         return
-    over = visit.requests >= MOST_REQUESTS or visit.received > MOST_BYTES
+    over = (
+        visit.requests >= MOST_REQUESTS
+        or visit.held_back >= MOST_HELD_BACK
+        or visit.received > MOST_BYTES
+    )
     if kind not in _LOADED or request.method not in _METHODS or over:
         visit.held_back += 1
         await route.abort("blockedbyclient")
