@@ -84,6 +84,20 @@ def test_numbers_in_urls_tell_by_their_length(one: str, other: str, same: bool) 
     assert sum(map(bool, words[0])) == 3, "kiln, a number, html"
 
 
+@pytest.mark.parametrize(
+    ("topic", "like"),
+    [("UTF-16", {"UTF": True, "12": False}), ("2024", {"2024": True, "kiln": False})],
+)
+def test_a_number_is_like_the_topic_only_where_the_topic_is_nothing_else(
+    topic: str, like: dict[str, bool]
+) -> None:
+    features = LinkFeatures(Topic(name=topic), 16)
+    links = [("http://a.example/x", "a.example", Anchor(text)) for text in like]
+    _, dense = features.rows(links, Page("http://a.example/"), 0, 0.0, 1)
+    column = [number.name for number in DENSE].index("anchor like the topic")
+    assert (dense[:, column] > 0).tolist() == list(like.values())
+
+
 def test_a_password_is_no_word() -> None:
     features = LinkFeatures(TOPIC, 16)
     page = Page("http://a.example/?token=hunter2", title="clay token=hunter2")

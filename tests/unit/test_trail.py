@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
+from spoor.policies.trail.columns import BY_HAND, DENSE
+from spoor.policies.trail.guard import Guard
+from spoor.policies.trail.prior import FILE, read, shipped
 from spoor.types import (
     Anchor,
     Failed,
@@ -117,6 +122,36 @@ def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
     policy._model.w[1:] = 3.0
     odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
     assert odds == pytest.approx(policy._rows.dense[rows] @ policy._guard.prior, abs=1e-3)
+
+
+def test_how_rare_relevant_pages_are_makes_the_learner_no_better_than_the_prior() -> None:
+    guard = Guard(np.array([-2.0], dtype=np.float32), on=True)
+    row, learner = np.ones((1, 1), dtype=np.float32), -2.0
+    for _ in range(200):  # The learner knows no more than that nothing is relevant.
+        guard.compare(np.array([learner], dtype=np.float32), row, 0.0)
+        learner = max(-4.0, learner - 0.05)
+    assert guard.trust < 0.97
+    assert guard.mix(np.ones(1, dtype=np.float32), row) == pytest.approx(
+        guard.trust - 2.0 * (1.0 - guard.trust), abs=1e-5
+    )
+
+
+def test_the_prior_that_ships_is_read_and_checked() -> None:
+    task = Task(np.random.default_rng(0), Topic(name="kiln"))
+    mean, variance = shipped()
+    assert Trail(task, shipped=True)._guard.prior == pytest.approx(mean)
+    assert Trail(task, shipped=False)._guard.prior == pytest.approx(BY_HAND.mean)
+    assert (variance > 0).all()
+    text = (files("spoor.policies.trail") / FILE).read_text("utf-8")
+    damages: tuple[dict[str, Any], ...] = (
+        {"features": "link-features 0"},
+        {"numbers": {}},
+        {"numbers": {name.name: {"mean": 1.0, "variance": 0.0} for name in DENSE}},
+        {"numbers": {name.name: {"mean": float("nan"), "variance": 1.0} for name in DENSE}},
+    )
+    for damage in damages:
+        with pytest.raises((ValueError, KeyError)):
+            read({**json.loads(text), **damage})
 
 
 def test_a_correction_moves_what_stands_in_the_same_place_at_once() -> None:

@@ -89,6 +89,19 @@ DENSE = (
 )
 
 
+class Prior(NamedTuple):
+    """Prior of the weights of the plain numbers, each (len(DENSE),)."""
+
+    mean: NDArray[np.float32]
+    variance: NDArray[np.float32]
+
+
+BY_HAND = Prior(
+    np.array([number.mean for number in DENSE], dtype=np.float32),
+    np.array([number.variance for number in DENSE], dtype=np.float32),
+)
+
+
 GROUP_COLUMNS = {START[field]: field for field in GROUPS}
 WORDS = START["list"]
 """So many first columns are of words and shapes."""
@@ -112,15 +125,10 @@ def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
     )
 
 
-def new_model(without: Sequence[str] = ()) -> MixedEffectsRegression:
+def new_model(without: Sequence[str] = (), prior: Prior = BY_HAND) -> MixedEffectsRegression:
     """A model over these columns that has learned nothing; InputError for an unknown field in
     `without`."""
     names = [field.name for field in FIELDS]
     if unknown := sorted(set(without) - set(names)):
         raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
-    return MixedEffectsRegression(
-        BITS,
-        variances(without),
-        np.array([dense.mean for dense in DENSE], dtype=np.float32),
-        np.array([dense.variance for dense in DENSE], dtype=np.float32),
-    )
+    return MixedEffectsRegression(BITS, variances(without), prior.mean, prior.variance)

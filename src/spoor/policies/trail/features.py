@@ -51,7 +51,7 @@ class LinkFeatures:
 
     def __init__(self, topic: Topic, bits: int, vectors: Vectors | None = None) -> None:
         self._size = (1 << bits) - 1
-        self._topic: Words = frozenset(_words(topic.text))
+        self._topic: Words = _telling_words(topic.text)
         self._topic_words = re.compile(
             "|".join(sorted(map(_beginning, self._topic))), re.IGNORECASE
         )
@@ -291,6 +291,13 @@ def _packed(*slots: int) -> bytes:
 def _words(text: str) -> list[str]:
     """Stems of a text; a password in it is no word, and never enters a model or report."""
     return stem([_plain(word) for word in tokens(masked(text)) if word not in STOP_WORDS])
+
+
+def _telling_words(topic: str) -> Words:
+    """Stems of the words of a topic. A number would be like every number as long as it, so it
+    counts only where there is nothing else."""
+    words = frozenset(_words(topic))
+    return frozenset(word for word in words if word.strip("#")) or words
 
 
 def _url_parts(path: str) -> list[str]:

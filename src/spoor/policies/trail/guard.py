@@ -18,7 +18,9 @@ Floats = NDArray[np.float32]
 class Guard:
     """Weighs the learner against the prior by how well each has predicted the rewards of late.
 
-    `prior`: dense weights before anything was learned, likeness to the topic and depth alone.
+    `prior`: dense weights before anything was learned, likeness to the topic and depth alone. The
+    prior learns one number beside the learner, how frequent relevant pages are: that alone changes
+    no order, and a learner that knows it would be believed or not for the wrong reason.
     """
 
     def __init__(self, prior: Floats, *, on: bool) -> None:
@@ -26,6 +28,8 @@ class Guard:
         self.on = on
         self.losses = [0.0, 0.0]
         """Discounted log-loss of the learner, and of the prior."""
+        self.level = [0.0, 1.0]
+        """Mean and variance of what is added to the prior's log-odds."""
 
     @property
     def trust(self) -> float:
@@ -45,7 +49,12 @@ class Guard:
     def compare(self, odds: Floats, dense: Floats, reward: float) -> None:
         """Take in how well the learner's log-odds of a page's rows, and the prior's, predicted its
         reward."""
-        predicted = (float(odds.max()), float((dense @ self.prior).max()))
-        for index, value in enumerate(predicted):
+        mean, variance = self.level
+        blind = float((dense @ self.prior).max()) + mean
+        for index, value in enumerate((float(odds.max()), blind)):
             loss = math.log1p(math.exp(-abs(value))) + max(value, 0.0) - reward * value
             self.losses[index] = FORGET * self.losses[index] + loss
+        chance = 1.0 / (1.0 + math.exp(-blind))
+        curvature = max(chance * (1.0 - chance), 0.01)
+        variance /= 1.0 + curvature * variance
+        self.level = [mean + variance * (reward - chance), variance]

@@ -23,6 +23,7 @@ from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.trained_model import weights_of
 from spoor.policies.trail.columns import (
     BITS,
+    BY_HAND,
     COLUMNS,
     DENSE,
     FIELDS,
@@ -38,6 +39,7 @@ from spoor.policies.trail.failures import Failures
 from spoor.policies.trail.features import LinkFeatures
 from spoor.policies.trail.groups import NEAR, Groups
 from spoor.policies.trail.guard import Guard
+from spoor.policies.trail.prior import shipped
 from spoor.policies.trail.rows import FetchedPage, LinkRows, load_pages, save_pages
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, Failed, InLinks, Judgement, LinkId, Outcome, State, Task
@@ -66,7 +68,8 @@ class Trail:
     are added to it. `grain`: values are rounded to it, since finer differences are noise and the
     order of discovery is not. `in_links`: how many in-links of a link are kept; None: 2, and with
     a model, which knows more words, 3. `telling`: a later one whose text or nearest words hold a
-    word of the topic takes the place of one that promises less. `capacity`: rows in memory; links
+    word of the topic takes the place of one that promises less. `shipped`: the prior is the one
+    that was learned over many webs, not the one by hand. `capacity`: rows in memory; links
     seen beyond it are valued once. `without` leaves out fields (for ablations), `credit` and
     `guard` the parts of these names.
 
@@ -86,6 +89,7 @@ class Trail:
     capacity: int = at_least(1, 500_000)
     credit: bool = True
     guard: bool = True
+    shipped: bool = True
     without: Sequence[str] = ()
 
     def __post_init__(self, task: Task) -> None:
@@ -96,7 +100,8 @@ class Trail:
         in_range("trail", in_links=(self._in_links, 1, math.inf))
         vectors = task.vectors if isinstance(task.vectors, Vectors) else None
         self._features = LinkFeatures(task.topic, BITS, vectors)
-        self._model = new_model(self.without)
+        prior = shipped() if self.shipped and weights is None else BY_HAND
+        self._model = new_model(self.without, prior)
         self._guard = Guard(self._model.a.copy(), on=self.guard)
         if weights is not None:
             self._model.load(weights)
@@ -423,6 +428,7 @@ class Trail:
             "done": save_pages(self._fetched),
             "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
+            "level": list(self._guard.level),
         }
 
     def load(self, state: State) -> None:
@@ -437,6 +443,7 @@ class Trail:
         self._fetched.clear()
         self._fetched.update(load_pages(state["done"]))
         self._guard.losses = list(state["surprise"])
+        self._guard.level = list(state.get("level", self._guard.level))
         self._newest = (NO_PARENT, [])
 
 
