@@ -13,6 +13,7 @@ from spoor.policies.host_bandit import HostBandit
 from spoor.policies.online_svm import OnlineSvm
 from spoor.policies.q_learning import QLearning
 from spoor.policies.tag_path_bandit import TagPathBandit
+from spoor.policies.trail.policy import Trail
 from spoor.protocols import UsesOpenLinks
 from spoor.types import (
     NO_PARENT,
@@ -120,3 +121,30 @@ def test_a_page_that_is_not_known_teaches_nothing(kind: type) -> None:
     fresh = taught(made(kind), FIRST)
     for key, value in fresh.save().items():
         assert str(policy.save()[key]) == str(value)
+
+
+def test_trail_revalues_the_links_of_pages_judged_anew_together_before_it_chooses() -> None:
+    policy = taught(made(Trail, grain=0), FIRST)
+    frontier = MemoryFrontier()
+    for at in range(len(FIRST)):  # numbered as the links that it learned of
+        frontier.add([Link(f"http://done.example/{at}")], NO_PARENT, 0.0, 0)
+    links = [
+        Link(f"http://a.example/{word}/{at}.html", Anchor(word, tag_path="html/body/a"))
+        for at, word in enumerate(WORDS)
+    ]
+    policy.observe(frontier.add(links, 0, 1.0, 1))
+    old = dict(waiting(policy))
+    for link in range(4):
+        policy.relearn(link, FIRST[link], NO if FIRST[link] is YES else YES)
+    again = made(Trail, grain=0)
+    again.load(policy.save())  # with what is still to be revalued
+    for one in (policy, again):
+        one.choose(frontier.offer(0.0))
+        for link, value in waiting(one):
+            assert value == one._values([link]).item()
+            assert value != old[link]
+
+
+def waiting(policy: Trail) -> list[tuple[int, float]]:
+    """The open links of a policy, and what they were worth when they were valued last."""
+    return [(link, policy._queue.value(link)) for link in policy._queue]

@@ -53,6 +53,8 @@ LOOKS = 5
 """In-links of a link that are looked at beyond those that are read anyway."""
 SURER = 0.01
 """Log-odds by which another in-link of a link has to promise more to take the place of one."""
+AT_ONCE = 4_096
+"""Links that are revalued at once, at most: some 4 MB."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
 
@@ -114,6 +116,10 @@ class Trail:
         self._groups = Groups()
         self._failures = Failures()
         self._fetched = BoundedDict[LinkId, FetchedPage](MEMORY)
+        self._stale_groups: list[int] = []
+        """Groups with pages that were judged anew since the last call but `relearn`."""
+        self._stale_links: list[LinkId] = []
+        """Open links of these pages."""
         self._newest: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
         """The page observed last, and the links that it was the first to show."""
 
@@ -123,6 +129,7 @@ class Trail:
     # -- the value of a link
 
     def observe(self, seen: InLinks) -> None:
+        self._settle()
         links, hosts, first = seen.links, seen.hosts, seen.first
         known = dict(zip(links, self._rows.known(links), strict=True))
         room, in_links = self._rows.room(), self._in_links
@@ -238,6 +245,7 @@ class Trail:
     # -- the choice
 
     def choose(self, offer: Offer) -> Choice:
+        self._settle()
         # Values in the queue may be old; the best one is checked before it is believed.
         for _ in range(CHECKS):
             link, old = self._queue.peek(offer)
@@ -298,6 +306,7 @@ class Trail:
     # -- learning
 
     def learn(self, outcome: Outcome) -> None:
+        self._settle()
         link = outcome.choice.link
         rows, parent = self._rows.of_link(link), self._rows.parent_of(link)
         slots, dense = self._rows.slots[rows], self._rows.dense[rows]
@@ -337,10 +346,22 @@ class Trail:
             self._model.correct(row, numbers, change, 1.0 / len(done.slots))
         done.worth += change
         self._groups.count(done.slots, now - was, tried=0.0)
-        self._refresh(done.slots[:, NEAR].T.ravel().tolist())
         children = [child for child in self._rows.children(link) if child in self._queue]
         self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = after.score
-        self._queue.change(np.array(children, dtype=np.int64), self._values(children))
+        self._stale_groups += done.slots[:, NEAR].T.ravel().tolist()
+        self._stale_links += children
+
+    def _settle(self) -> None:
+        """Revalue what the pages concern that were judged anew: hundreds come at once, and their
+        links are in the same places."""
+        if not self._stale_groups:
+            return
+        links = np.array(list(dict.fromkeys(self._stale_links)), dtype=np.int64)
+        for begin in range(0, len(links), AT_ONCE):
+            part = links[begin : begin + AT_ONCE]
+            self._queue.change(part, self._values_of(self._rows.of.take(part, axis=0)))
+        self._refresh(self._stale_groups)
+        self._stale_groups, self._stale_links = [], []
 
     def _leads_to(self, link: LinkId) -> float:
         """γ times the best chance among the links that this page was the first to show."""
@@ -361,7 +382,9 @@ class Trail:
     def _refresh(self, groups: Iterable[int]) -> None:
         """Revalue the links in the same places as the tried ones, and a few others in turn."""
         links = self._rows.once(self._groups.stale(groups, self._queue))
-        self._queue.change(links, self._values_of(self._rows.of.take(links, axis=0)))
+        for begin in range(0, len(links), AT_ONCE):
+            part = links[begin : begin + AT_ONCE]
+            self._queue.change(part, self._values_of(self._rows.of.take(part, axis=0)))
 
     # -- what shards share
 
@@ -429,6 +452,7 @@ class Trail:
             "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
             "level": list(self._guard.level),
+            **({"stale": [self._stale_groups, self._stale_links]} if self._stale_groups else {}),
         }
 
     def load(self, state: State) -> None:
@@ -444,6 +468,7 @@ class Trail:
         self._fetched.update(load_pages(state["done"]))
         self._guard.losses = list(state["surprise"])
         self._guard.level = list(state.get("level", self._guard.level))
+        self._stale_groups, self._stale_links = map(list, state.get("stale", ([], [])))
         self._newest = (NO_PARENT, [])
 
 
