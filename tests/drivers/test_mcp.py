@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from loopback import ADDRESS, Asked, Loopback, beside, free_ports, page, reply
 from spoor.cli.main import run as run_spoor
+from spoor.errors import InputError
 from spoor.integrations.mcp import AgentCrawls, AgentLimits, make_server
+from spoor.live.background import Progress
 from spoor.settings import Settings
 
 pytestmark = pytest.mark.server
@@ -200,6 +203,18 @@ def test_no_prompt_lifts_a_limit(site: Loopback, tmp_path: Path) -> None:
         assert asked == {"a.example"}
 
     asyncio.run(work())
+
+    # Crawls that go on at once share the bytes, too.
+    shared = AgentCrawls(tmp_path / "shared", AgentLimits(bytes=1_500))
+    for number, taken in enumerate((900, 500), start=7):
+        going = SimpleNamespace(progress=Progress(bytes=taken), is_over=False)
+        shared._crawls[f"crawl-{number}"] = going  # type: ignore[assignment]
+        shared._granted[f"crawl-{number}"] = 1
+    assert shared._bytes_but("crawl-1") == 1_400
+    shared._crawls["crawl-7"].progress = Progress(bytes=1_000)
+    assert shared._bytes_but("crawl-8") == 1_000
+    with pytest.raises(InputError, match="the 1500 bytes of this server are used up"):
+        shared.begin("kiln", [SEED], 1)
 
     async def pages() -> None:
         async with Client(make_server(crawls(site, tmp_path / "more", pages=5))) as client:

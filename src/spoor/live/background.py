@@ -41,6 +41,8 @@ class Limits:
     """Of all bodies, decompressed; it stops at the page that goes beyond."""
     seconds: float | None = None
     """By the clock of the machine."""
+    used: Callable[[], int] | None = None
+    """How many of the bytes others have taken, who share them. Called in the crawl's thread."""
 
 
 class BackgroundCrawl:
@@ -157,7 +159,8 @@ class BackgroundCrawl:
         self._bytes += step.reply.size
         self._note(fetch.url)
         limit = self._limits.bytes
-        if limit is not None and self._bytes > limit:
+        used = self._bytes if self._limits.used is None else self._bytes + self._limits.used()
+        if limit is not None and used > limit:
             self.cancel(f"limit of {limit} bytes reached")
         self._tell()
 

@@ -232,14 +232,19 @@ class AgentCrawls:
         granted = min(pages, self._left())
         if granted < 1:
             raise InputError(f"the {self.limits.pages} pages of this server are used up")
-        if self._used_bytes >= self.limits.bytes:
+        if self._bytes_but(name) >= self.limits.bytes:
             raise InputError(f"the {self.limits.bytes} bytes of this server are used up")
         self._crawls[name] = BackgroundCrawl(
             self.folder / name,
             replace(settings, pages=before + granted),
-            limits=Limits(self.limits.bytes - self._used_bytes, self.limits.seconds),
+            limits=Limits(self.limits.bytes, self.limits.seconds, lambda: self._bytes_but(name)),
         )
         self._granted[name], self._before[name] = granted, before
+
+    def _bytes_but(self, name: str) -> int:
+        """Bytes that all crawls but this one have taken. From any thread."""
+        going = [other for other in list(self._granted) if other != name]
+        return self._used_bytes + sum(self._crawls[other].progress.bytes for other in going)
 
     def _left(self) -> int:
         return self.limits.pages - self._used_pages - sum(self._granted.values())
