@@ -372,6 +372,7 @@ class Settings:
         LIMITS,
         "Take for documents, too, what is sent in their place: challenges, log-ins, walls of "
         "consent, 'not found' with status 200.",
+        commands=EVERYWHERE,
     )
     verify_tls: bool = setting(True, LIMITS, "Verify certificates.")
     files: Mapping[str, str] = setting(

@@ -419,6 +419,29 @@ def test_what_a_url_does_not_name_goes_past_the_crawl() -> None:
     assert told["stats"]["dupefilter/filtered"] == 1
 
 
+def test_what_is_sent_in_place_of_a_document_is_a_failure() -> None:
+    """The spider gets it; the crawl neither judges it nor learns from it as a page."""
+    spider = """
+        class Mine(Walk):
+            def parse(self, response):
+                visit = response.meta["spoor"]
+                told["seen"].append([response.url, visit.judgement is None,
+                                     visit.refused and visit.refused.name])
+                yield from response.follow_all(self.links.extract_links(response))
+    """
+    soft = page("Page not found")
+    with served(
+        {"/": page("Kiwi", "/a one kiwi", "/b another kiwi"), "/a": page("Kiwi bird"), "/b": soft}
+    ) as site:
+        told = run_scrapy(site, spider)
+        taken = run_scrapy(site, spider, SPOOR_REFUSALS=True)
+    refused = {url[len(site.root) :]: why for url, _, why in told["seen"]}
+    assert refused == {"/": None, "/a": None, "/b": "missing"}
+    assert [none for *_, none, _ in told["seen"]].count(True) == 1
+    assert (told["stats"]["spoor/pages"], told["stats"]["spoor/failed"]) == (2, 1)
+    assert taken["stats"]["spoor/pages"] == 3
+
+
 def test_a_judge_of_the_project_and_what_comes_of_its_fault() -> None:
     spider = """
         class Mine(Walk):

@@ -37,7 +37,7 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from spoor.errors import InputError, PluginError
-from spoor.integrations.scrapy.components import ComponentsOwner
+from spoor.integrations.scrapy.components import ComponentsOwner, read_settings
 from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
@@ -46,6 +46,7 @@ from spoor.integrations.scrapy.visits import (
     Visit,
     failure_of,
     page_of,
+    refusal_of,
 )
 from spoor.orderer import Orderer, Parts, links_of
 from spoor.types import (
@@ -99,6 +100,7 @@ class Scheduler(BaseScheduler):
         self.crawl = self._orderer.crawl
         self._filter = components.link_filter
         self._name = components.name
+        self._refusals = read_settings(settings).refusals
         self._joiner = Joiner()
         self._folder = job_dir(settings)
         self._flights: dict[int, Flight] = {}
@@ -234,8 +236,10 @@ class Scheduler(BaseScheduler):
         except ValueError:
             return
         page = page_of(response, url, self._now(), self._joiner)
-        judgement = self._guard(self._orderer.judge, page) if 200 <= response.status < 300 else None
-        visit = replace(visit, page=page, judgement=judgement)
+        refused = None if self._refusals else refusal_of(response, page)
+        there = 200 <= response.status < 300 and refused is None
+        judgement = self._guard(self._orderer.judge, page) if there else None
+        visit = replace(visit, page=page, judgement=judgement, refused=refused)
         request.meta[VISIT] = visit
         if flight is not None:
             flight.visit = visit

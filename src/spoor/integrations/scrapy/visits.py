@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from multidict import CIMultiDict
 from scrapy.exceptions import IgnoreRequest
 
 from spoor.documents.errors import UnreadableError
 from spoor.isolate import parse_page
 from spoor.types import Choice, Failed, Judgement, Page
+from spoor.web.refusals import Refusal, refusal
 from spoor.web.urls import Joiner
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ class Visit:
     page: Page | None = None
     """The parsed response; None before it arrives."""
     judgement: Judgement | None = None
-    """The judgement; None without a document (a status that is not 2xx)."""
+    """The judgement; None without a document (a status that is not 2xx, or `refused`)."""
+    refused: Refusal | None = None
+    """Why a page with status 200 is none: a challenge, a log-in, a wall of consent, a soft 404."""
 
 
 @dataclass(slots=True)
@@ -79,10 +83,22 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
         return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
 
 
+def refusal_of(response: Response, page: Page) -> Refusal | None:
+    """Why the page of a response was sent in place of a document; None for a document."""
+    if response.status != 200 or "not-html" in page.flags:
+        return None
+    headers = CIMultiDict(
+        (str(name), str(value)) for name, value in response.headers.to_unicode_dict().items()
+    )
+    return refusal(page, headers, response.body)
+
+
 def failure_of(flight: Flight, seconds: float) -> Failed:
     """Why there is no document."""
     page = flight.visit.page if flight.visit is not None else None
     error = flight.failure
+    if flight.visit is not None and (why := flight.visit.refused) is not None:
+        return Failed(flight.ticket, why.kind, why.reason, 200, seconds=seconds)
     if page is not None:
         kind = "absent" if page.status in (404, 410) else "http"
         return Failed(flight.ticket, kind, f"status {page.status}", page.status, seconds=seconds)
