@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spoor.cli.main import run
 from spoor.errors import InputError
+from spoor.lab.cells import file_of
+from spoor.lab.duel.arena import with_said
 from spoor.lab.duel.dataset import page_key, read
-from spoor.lab.duel.score import score_file
+from spoor.lab.duel.score import Request, request_of, score_file
+from spoor.lab.experiment import find
+from spoor.lab.kinds.duel import KIND, Cell
+from spoor.lab.pages import Grid, markdown
+from spoor.lab.reports.duel import against, golden, losses, means
+from spoor.lab.reports.report import page_of_results
+from spoor.lab.results import Results
 
+Row = dict[str, Any]
 COMMITTED = Path(__file__).parents[2] / "benchmarks" / "duel" / "dataset"
 TASKS = """
 format = 1
@@ -49,7 +59,7 @@ def test_a_log_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
                 row("/robots.txt", status=404, bytes=1),  # a helper: costs nothing
                 row("/", bytes=10, relevant=True),  # 1, not right, said to be
                 row("/glaze", status=301),  # a helper
-                row("/glaze/index.html#top", bytes=10, relevant=True),  # 2: right
+                row("/glaze/index.html?DbPAR=1#top", bytes=10, relevant=True),  # 2: right
                 row("/style.css"),  # an asset
                 row("/glaze/a.html", method="HEAD"),  # 3: a HEAD finds nothing
                 row("/glaze/a.html", status=404),  # 4: a failure finds nothing
@@ -134,3 +144,115 @@ def test_the_committed_data_set_can_be_read() -> None:
     reported = {name for task in dataset.tasks if task.half == "reported" for name in task.sites}
     tuned = {name for task in dataset.tasks if task.half == "development" for name in task.sites}
     assert not reported & tuned
+
+
+# ---------------------------------------------------------------- crawls
+
+
+def test_a_line_of_the_server_is_read_and_gets_what_the_rival_says() -> None:
+    line = (
+        '{"url":"http://kilns.example.org/a%20b.html","method":"GET","status":200,"bytes":77,'
+        '"type":"text/html; charset=utf-8","at":1795380171.710,"agent":"x \\"y\\" 1"}'
+    )
+    request = request_of(line, "log")
+    assert request == Request("http://kilns.example.org/a%20b.html", bytes=77)
+    log = [request, Request("http://kilns.example.org/c")]
+    assert with_said(log, [{"url": "http://kilns.example.org/c", "markdown": 3}]) == log
+    said = with_said(log, [{"url": "http://kilns.example.org/a b.html#x", "relevant": True}])
+    assert [one.relevant for one in said] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "kind"),
+    [
+        ("http://a.example/robots.txt", 404, "helper"),
+        ("http://a.example/wp-sitemap.xml", 404, "helper"),
+        ("http://a.example/sitemap_index.xml.gz", 200, "helper"),
+        ("http://a.example/docs", 302, "helper"),
+        ("http://a.example/logo.SVG?v=2", 200, "asset"),
+        ("http://a.example/missing.html", 404, "page"),
+        ("http://a.example/paper.pdf", 200, "page"),
+        ("http://a.example/robots.txt.html", 200, "page"),
+    ],
+)
+def test_the_kind_of_a_request(url: str, status: int, kind: str) -> None:
+    assert Request(url, status=status).kind == kind
+
+
+def test_a_cell_stands_for_its_rival_and_not_for_our_code(tmp_path: Path) -> None:
+    cell = Cell("minet", "kilns.glaze", 300, 60.0, 0, "1", "2")
+    other = Cell("minet", "kilns.glaze", 300, 60.0, 0, "1", "3")
+    assert KIND.names_code
+    assert file_of(KIND, cell, tmp_path) != file_of(KIND, other, tmp_path)
+    assert find("duel")[0].kind == "duel"
+
+
+# ---------------------------------------------------------------- the report
+
+
+def crawl(rival: str, task: str, recall: tuple[float, float, float, float], **more: object) -> Row:
+    """A row as a cell leaves it: recall within 12, 30, 100 and 300."""
+    row = {
+        "contender": rival.title(),
+        "rival": rival,
+        "version": "1",
+        "settings": "all",
+        "how_told": "",
+        "half": "reported",
+        "kind": "ordinary",
+        "wish": f"the {task}",
+        "task": task,
+        "budget": 300,
+        "seed": 0,
+        "targets": 4,
+        "found": round(4 * recall[3]),
+        "recall": dict(zip(("12", "30", "100", "300"), recall, strict=True)),
+        "requests_to_half": 20,
+        "told": None,
+        "precision": None,
+        "said_recall": None,
+        "pages": 300,
+        "failures": 1,
+        "helpers": 2,
+        "bytes": 10,
+        "markdown": None,
+        "ended": "by itself",
+        "cpu_seconds": 1.0,
+        "peak_mb": 9,
+    }
+    return {**row, **more}
+
+
+def test_the_report_by_hand() -> None:
+    told = {"told": 4, "precision": 0.5, "said_recall": 0.75}
+    rows = [
+        crawl("spoor", "a", (0.0, 0.25, 0.5, 0.5), **told),
+        crawl("spoor", "b", (0.25, 0.5, 1.0, 1.0), requests_to_half=None, **told),
+        crawl("rival", "a", (0.25, 0.25, 0.25, 1.0)),
+        crawl("rival", "b", (0.0, 0.0, 0.5, 1.0)),
+    ]
+    assert losses(rows, {"a": "a hub found late"}) == [
+        ["a", "the a", "300", "Rival", "1.000", "0.500", "a hub found late"]
+    ]
+    lines = list(against(rows))
+    assert [line[0] for line in lines] == ["12", "30", "100", "300"]
+    assert [line[2] for line in lines] == ["+0.000", "+0.250", "+0.375", "-0.250"]
+    assert [line[4] for line in lines] == ["1 : 0 : 1", "1 : 1 : 0", "2 : 0 : 0", "0 : 1 : 1"]
+    grid = means(rows)
+    ours = dict(zip(grid.head, grid.rows[0], strict=True))
+    assert (ours["recall at 100"], ours["recall at 1,000"]) == ("0.750", "–")
+    assert ours["requests to half, median"] == "not reached"
+    assert (ours["told: precision"], ours["requests a right page"]) == ("0.500", "100.0")
+    gold = [
+        crawl("spoor", name, (0, share, 1, 1), kind="gold") for name, share in (("c", 1), ("d", 0))
+    ]
+    assert golden(gold).rows == [["Spoor", "2", "0.000", "0.500", "1.000"]]
+
+    settings = {"settings": {"absent": {"Ache": "no jar"}}}
+    made = {"spoor": "1", "code": "2"}
+    page = page_of_results(Results("duel", "duel", "The duel", "", [*rows, *gold], made, settings))
+    headings = [line for line in markdown(page).split("\n") if line.startswith("#")]
+    assert headings[:3] == ["# The duel", "## Sites that nobody tuned on", "### Where Spoor loses"]
+    assert any(
+        isinstance(block, Grid) and ["Ache", "no jar"] in block.rows for block in page.blocks
+    )

@@ -75,9 +75,10 @@ class Dataset:
 
 
 def page_key(url: str) -> str:
-    """What two spellings of the URL of one page have in common: `canonical`, without a fragment,
-    and without `index.html` at its end. Raises ValueError for what is no URL."""
-    key = canonical(url).partition("#")[0]
+    """What two spellings of the URL of one page have in common: `canonical`, without fragment and
+    query (the sites are files), and without `index.html` at its end. Raises ValueError for what is
+    no URL."""
+    key = canonical(url).partition("#")[0].partition("?")[0]
     return key.removesuffix("index.html") if key.endswith("/index.html") else key
 
 

@@ -11,6 +11,7 @@ for our code, unless the rival is Spoor.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -103,6 +104,13 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
     return list(dict.fromkeys(cells))
 
 
+def facts(experiment: Experiment) -> Row:
+    """The version of the data set, and how many tasks each half of it has."""
+    dataset = read(rivals.home() / DATA)
+    halves = Counter(task.half for task in dataset.tasks)
+    return {"dataset": dataset.version, "tasks": dict(halves)}
+
+
 def run(cells: Sequence[Cell], out: Path) -> Iterator[Row]:
     """The figures of each cell."""
     home = rivals.home()
@@ -162,4 +170,4 @@ def _strings(value: Any, where: str) -> list[str]:
     return value
 
 
-KIND = Kind("duel", plan, run, names_code=True)
+KIND = Kind("duel", plan, run, facts=facts, names_code=True)

@@ -53,9 +53,10 @@ def blocks(results: Results) -> Iterator[Block]:
 
 
 def summary(results: Results) -> Iterator[Block]:
-    """Means."""
+    """Means of the tasks with several right pages."""
+    several = [row for row in results.rows if row["kind"] != "gold"]
     for half in HALVES:
-        rows = [row for row in results.rows if row["half"] == half]
+        rows = [row for row in several if row["half"] == half]
         if rows:
             yield means(rows)
 
@@ -72,6 +73,10 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
     causes = results.settings.get("settings", {}).get("causes", {})
     several = [row for row in rows if row["kind"] != "gold"]
     yield Heading(TITLES[half])
+    here, there = len({row["task"] for row in rows}), results.more.get("tasks", {}).get(half)
+    if there and here < there:
+        version = results.more.get("dataset", "")
+        yield Prose(f"{here} of the {there} tasks that the data set (version {version}) has.")
     lines = losses(several, causes)
     if lines:
         yield Heading("Where Spoor loses", 3)
