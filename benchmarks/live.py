@@ -11,6 +11,9 @@ left out, in turn, so often as `--runs` says; medians. `--peers` makes an enviro
 `build/peers` first (it wants other versions than we do); without it Crawlee is left out. `--alone`
 leaves out both peers. Prints one JSON object.
 
+`--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
+last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web.
+
 Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB; durable ≤ 3.5 ms a page
 and ≤ 1.25 × the same in memory.
 """
@@ -27,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,6 +64,20 @@ def measure(work):
     urls = sorted(set(pages))
     print("RESULT " + json.dumps({"pages": len(urls), "wall": wall, "cpu": cpu, "mb": peak,
         "set": __import__("hashlib").sha256("\\n".join(urls).encode()).hexdigest()[:12]}))
+"""
+
+BY_STAGE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "benchmarks")!r})
+from stages import Stages
+_measure = measure
+def measure(work):
+    stages = Stages()
+    def watched():
+        pages = work()
+        print("STAGES " + json.dumps(stages.end()))
+        return pages
+    _measure(watched)
 """
 
 SPOOR = """
@@ -114,6 +131,29 @@ def work():
     return pages
 measure(work)
 folder.close()
+"""
+
+REPLAY = """
+import sys
+from pathlib import Path
+import numpy as np
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.garbage import few_collections
+from spoor.judges.keywords import Keywords
+from spoor.replay_driver import Replay
+from spoor.types import Task, Topic
+from spoor.worlds.recorded import RecordedWorld
+world, policy = RecordedWorld(Path(sys.argv[1])), sys.argv[2]
+def work():
+    task = Task(np.random.default_rng(0), Topic(name="iterator"))
+    crawl = Crawl(registry.build("policies", policy, task), Keywords(["iterator"]),
+        MemoryFrontier())
+    crawl.seed(world.roots())
+    with few_collections():
+        return [outcome.page.url for outcome in Replay(crawl, world) if outcome.page]
+measure(work)
 """
 
 SCRAPY = """
@@ -191,6 +231,26 @@ measure(work)
 """
 
 
+PROFILE = """# Where the CPU of a page goes
+
+Milliseconds of CPU a page with `{policy}`, by the stage of the program in which its threads were:
+waiting does not count, and a stage inside another one counts for itself. Written by
+`benchmarks/live.py FOLDER --profile docs/cpu.md --web WEB`; what the watch takes is taken out
+(`benchmarks/stages.py` says which functions are a stage). The live crawls are of Debian's
+`cppreference-doc-en-html`, with nginx on another core, in memory with the judge `keywords`, and
+durable with the default judge, state, journal and archive; the replay is of the same site,
+recorded, with the judge `keywords`.
+
+{table}
+
+`text` is the walk over the tree that lexbor made (`parse`); `links` is its part for the targets,
+places and words of links. `request` and `receive` are aiohttp's work for us, `driver` the tasks of
+ours, and `loop` what is left: the event loop, its sockets and timers (in a replay, the loop of its
+driver). `judge anew` is the feedback of the default judge and the verdicts that it changes; what
+the policy relearns by them is in `learn`.
+"""
+
+
 @contextmanager
 def nginx(folder: str, core: int) -> Iterator[int]:
     """Serve a folder; yields the port. Ends the process that it began."""
@@ -217,9 +277,13 @@ def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[
     """One crawl in a process of its own."""
     command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    result: dict[str, Any] = {}
     for line in done.stdout.splitlines():
+        if line.startswith("STAGES "):
+            stages, whole = json.loads(line.removeprefix("STAGES "))
+            result |= {"stages": stages, "whole": whole}
         if line.startswith("RESULT "):
-            result: dict[str, Any] = json.loads(line.removeprefix("RESULT "))
+            result |= json.loads(line.removeprefix("RESULT "))
             return result
     raise SystemExit(f"{arguments}: no result\n{done.stderr[-2000:]}")
 
@@ -234,6 +298,8 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--profile", type=Path)
+    parser.add_argument("--web", type=Path, help="a recorded web, for the profile of a replay")
     told = parser.parse_args()
     if shutil.which("nginx") is None:
         raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
@@ -241,7 +307,7 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
         pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "ada-url"]
         subprocess.run(pip, check=True)
-    cores = sorted(os.sched_getaffinity(0))
+    cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
         **{f"spoor {name}": (sys.executable, SPOOR, [name]) for name in told.policies},
         **{f"spoor {name} durable": (sys.executable, DURABLE, [name]) for name in told.policies},
@@ -253,10 +319,44 @@ def main() -> None:
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
     with nginx(told.folder, cores[-1]) as port:
         start = f"http://127.0.0.1:{port}/{told.start}"
+        if told.profile is not None:
+            columns = {
+                "in memory": run(sys.executable, BY_STAGE + SPOOR, [start, policy], cores[0]),
+                "durable": run(sys.executable, BY_STAGE + DURABLE, [start, policy], cores[0]),
+            }
+            if told.web is not None:
+                web = [str(told.web), policy]
+                columns["replay"] = run(sys.executable, BY_STAGE + REPLAY, web, cores[0])
+            told.profile.write_text(PROFILE.format(policy=policy, table=table(columns)))
+            return
         for _ in range(told.runs):
             for name, (python, code, arguments) in contenders.items():
                 results[name].append(run(python, code, [start, *arguments], cores[0]))
     print(json.dumps({name: summary(rows) for name, rows in results.items()}, indent=1))
+
+
+def table(columns: Mapping[str, Mapping[str, Any]]) -> str:
+    """Milliseconds a page by stage, a column for each crawl: of each its `stages` in seconds, its
+    `pages`, `whole` and `mb`."""
+    lines = [
+        " | ".join(["| stage", *columns, ""]).rstrip(),
+        "| --- |" + " --: |" * len(columns),
+    ]
+
+    def line(name: str, cells: Iterable[str]) -> None:
+        lines.append(" | ".join([f"| {name}", *cells, ""]).rstrip())
+
+    for stage in dict.fromkeys(stage for one in columns.values() for stage in one["stages"]):
+        cells = [1000 * one["stages"].get(stage, 0.0) / one["pages"] for one in columns.values()]
+        if any(cells):
+            line(stage, [f"{cell:.2f}" if cell >= 0.005 else "" for cell in cells])
+    every = columns.values()
+    sums = [1000 * sum(one["stages"].values()) / one["pages"] for one in every]
+    line("**sum**", [f"**{cell:.2f}**" for cell in sums])
+    line("the process", [f"{1000 * one['whole'] / one['pages']:.2f}" for one in every])
+    line("pages", [f"{one['pages']:,}" for one in every])
+    line("memory at most, MB", [f"{one['mb']:.0f}" for one in every])
+    return "\n".join(lines)
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
