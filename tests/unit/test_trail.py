@@ -181,6 +181,7 @@ def test_a_correction_reaches_the_links_of_the_page_itself() -> None:
     again = policy.weigh(child)
     assert again is not None
     assert again.why[0][1] > weighed.why[0][1], "its parent is relevant after all"
+    policy._settle()  # As every call but `relearn` does first.
     assert policy._queue.value(child) == again.why[0][1]
 
 
