@@ -102,6 +102,19 @@ class Setting:
             words += f" from {self.ge:g} " + ("on" if self.le is None else f"to {self.le:g}")
         return words
 
+    def arguments(self, value: Any) -> list[str]:
+        """The options of the command line that give it a value; none where it has that anyway, and
+        where the command line cannot give it."""
+        if self.inner or value is None or value == self.default or (not value and not self.default):
+            return []
+        if self.kind is bool:
+            return [self.flag if value else f"--no-{self.name.replace('_', '-')}"]
+        if self.kind is tuple:
+            return [f"{self.flag}={one}" for one in value]
+        if self.kind is dict:  # TOML takes what JSON writes
+            return [f"{self.flag}={name}={json.dumps(one)}" for name, one in value.items()]
+        return [f"{self.flag}={value}"]
+
     def parsed(self, value: Any) -> Any:
         """A text read as a value of the type of the setting; what cannot be read stays as it is."""
         if not isinstance(value, str) or self.kind is str:

@@ -78,7 +78,7 @@ def check_page(out: Path, lines: list[dict[str, Any]]) -> None:
     damaged = ["[]", script, '{"id": 1}', "no JSON", json.dumps({**lines[-1], "added": [1]})]
     with (out / "news.jsonl").open("a") as file:
         file.writelines(f"{line}\n" for line in [*damaged, json.dumps(hostile)])
-    shown = WatchPage(out)
+    shown = WatchPage(out, "token")
     page = shown.page("nonce")
     assert f"{len(lines)} told" in page.replace(",", "") or f"{len(lines) + 1} told" in page
     assert lines[-1]["title"] in page

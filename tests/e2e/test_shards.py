@@ -252,7 +252,7 @@ def look_and_label(
     one, other = until(irrelevant, process)
 
     hours = count(0, 3600)
-    page = LivePage(out, "token", lambda: time.time() + next(hours))
+    page = LivePage(out, "token", lambda: time.time() + next(hours), wait=100.0)
     assert page.news({})["running"]
     assert "within a second" in asked("label", str(out), one, "yes")
     with reading(out) as db:

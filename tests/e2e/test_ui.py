@@ -11,10 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -23,9 +20,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from browsing import Tab, ask, chromium, shown
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
-from spoor.http.world_server import serving
 from spoor.runs import snapshot as snapshot_module
 from spoor.runs.database import reading
 from spoor.runs.lock import is_running
@@ -38,13 +35,11 @@ from spoor.views.link_rates import link_rates
 from spoor.views.live_page import LivePage
 from spoor.views.report import Reporter, left, report_of, write_report
 from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
-from spoor.views.server import Ui
 from spoor.views.snippets import snippet
 from spoor.views.sums import wilson
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 
 def filler(seed: str) -> str:
@@ -105,33 +100,6 @@ def mine(stopped: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""
     shutil.copytree(stopped, tmp_path / "run")
     return tmp_path / "run"
-
-
-@contextmanager
-def shown(path: Path) -> Iterator[Ui]:
-    page = Ui(path)
-    with beside(lambda: serving(page)):
-        yield page
-
-
-def ask(
-    url: str, form: dict[str, str] | None = None, **headers: str
-) -> tuple[int, str, dict[str, str]]:
-    """Status, body and headers of a reply, whatever the status; redirects are not followed."""
-    data = None if form is None else urlencode(form).encode()
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    request = urllib.request.Request(url, data, named)
-
-    class Stay(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: object, **__: object) -> None:
-            return None
-
-    try:
-        with urllib.request.build_opener(Stay).open(request, timeout=100) as got:
-            return got.status, got.read().decode(), dict(got.headers)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode(), dict(error.headers)
 
 
 def files(path: Path) -> dict[str, bytes]:
@@ -339,7 +307,7 @@ def test_a_run_in_shards_is_read_whole(web: Loopback, tmp_path: Path) -> None:
     assert all(report.snippets[page.number] for page in report.best), "archives are found"
     assert len(list(Run(out).pages())) == 14
     assert run(["export", str(out), "--out", str(tmp_path / "a.warc.gz")]) == 0
-    page = LivePage(out, "token")
+    page = LivePage(out, "token", wait=100.0)
     (boat, *_) = (row for row in Reporter(out).report(None, recent=True).recent if not row.relevant)
     assert "Noted as wanted" in page.label(boat.number, True)
     assert (out / "labels.jsonl").exists(), "those of all shards"
@@ -533,49 +501,8 @@ def test_what_cannot_be_shown_is_told(
 @pytest.fixture(scope="module")
 def browser(stopped: Path) -> Iterator[Any]:
     """After the crawl: Playwright keeps a loop running in this thread."""
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as made:
         yield made
-        made.close()
-
-
-class Tab:
-    """A page in a browser, with what went wrong and what was asked for."""
-
-    def __init__(self, browser: Any, url: str, **how: Any) -> None:
-        self.page = browser.new_page(**how)
-        self.page.set_default_timeout(100_000)
-        self.wrong: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", self._said)
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(url)
-
-    def _said(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.wrong.append(message.text)
-
-    def js(self, code: str) -> Any:
-        return self.page.evaluate(code)
-
-    def until(self, condition: str) -> None:
-        """Waits for it. (Playwright's own way of waiting needs what our policy forbids.)"""
-        for _ in range(2000):
-            if self.js(condition):
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"never: {condition}")
-
-    def queue(self) -> list[str]:
-        found: list[str] = self.js(
-            "[...document.querySelectorAll('#next .pages > li')]"
-            ".map(li => li.querySelector('.url').textContent)"
-        )
-        return found
 
 
 CONTRAST = """

@@ -287,10 +287,10 @@ def test_a_reader_reads_without_leaving_the_report(pots: Path) -> None:
     assert "Cone six is enough for stoneware." in report
     assert "return kiln.heat(1222)" in report
     assert '<th scope="row">html</th>' in report
-    live = LivePage(pots, "token")
+    live = LivePage(pots, "token", wait=100.0)
     numbers = {one.url: one.row.number for one in Run(pots).documents(everything=True)}
     assert f'href="document?page={numbers[GUIDE]}"' in live.page("nonce")
-    served = Ui(pots)
+    served = Ui(pots, wait=100.0)
     with beside(lambda: serving(served)):
         for name, kind in (("document", "text/html"), ("file", "application/octet-stream")):
             address = f"{served.url}{name}?page={numbers[f'{SEED}0']}"

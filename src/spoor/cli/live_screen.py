@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from operator import itemgetter
 from typing import Self
 
 from rich.console import Console, Group
@@ -16,6 +17,7 @@ from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import in_time, shown
 from spoor.learn.harvest_estimate import Estimate, in_words
+from spoor.politeness import pace_in_words
 from spoor.protocols import Frontier, HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
@@ -165,13 +167,11 @@ def slow_host(frontier: Frontier) -> str:
     """The host that sets the pace, since it has most of the open links and a delay; or empty."""
     if not isinstance(frontier, HostClocks):
         return ""
-    rows = [(links, name) for name, links, *_ in frontier.hosts()]
-    links, name = max(rows, default=(0, ""))
+    name, links = max(
+        ((name, n) for name, n, *_ in frontier.hosts()), key=itemgetter(1), default=("", 0)
+    )
     delay = frontier.delay(name) if links else 0.0
-    if not delay or 2 * links < frontier.open_count:
-        return ""
-    many = f"{links:,} of {frontier.open_count:,} open links"
-    return f"{shown(name)} sets the pace: {many}, one request in {delay:g} s"
+    return pace_in_words([(name, links, delay)], frontier.open_count)
 
 
 def _hosts(frontier: HostClocks) -> str:

@@ -36,7 +36,8 @@ COMMANDS = {
         "Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was "
         "chosen or waits."
     ),
-    "ui": "Show RUN, or all runs of a folder, as a page on this machine, until Ctrl-C.",
+    "ui": "Show RUN, or a control room for a folder of runs, on this machine, until Ctrl-C.",
+    "stop": "End RUN as Ctrl-C in its terminal does: what is in flight comes in; it can go on.",
     "show": "Print the document URL of RUN as Markdown.",
     "search": "Find the documents of RUN that hold WORDS, best first.",
     "export": "Write the relevant documents of RUN to a file or folder for another program.",

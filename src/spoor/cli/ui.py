@@ -1,5 +1,5 @@
 """`spoor ui`: the report of a run, kept up to date while it runs, with buttons to label pages; or a
-table of the runs in a folder."""
+control room for the runs in a folder."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import contextlib
 import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spoor.runs.files import RUNS
+
+if TYPE_CHECKING:
+    from spoor.views.server import Ui
 
 
 def add(app: typer.Typer) -> None:
@@ -31,15 +34,23 @@ def ui(
         bool, typer.Option("--open/--no-open", help="Open it in the browser, at a terminal.")
     ] = True,
 ) -> None:
-    """Show RUN, or all runs of a folder, as a page on this machine, until Ctrl-C."""
+    """Show RUN, or a control room for a folder of runs, on this machine, until Ctrl-C."""
     asyncio.run(_serve(run, port, for_seconds, browser))
 
 
 async def _serve(run: Path, port: int, seconds: float | None, browser: bool) -> None:
-    from spoor.http.world_server import serving
     from spoor.views.server import Ui
 
     page = Ui(run)
+    try:
+        await _show(page, port, seconds, browser)
+    finally:
+        page.close()
+
+
+async def _show(page: Ui, port: int, seconds: float | None, browser: bool) -> None:
+    from spoor.http.world_server import serving
+
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

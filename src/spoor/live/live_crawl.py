@@ -49,6 +49,7 @@ from spoor.runs.earlier import revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
+from spoor.runs.stop_request import take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
@@ -307,9 +308,12 @@ class LiveCrawl:
         return reason
 
     async def _listen(self, driver: HttpDriver) -> None:
-        """Once a second, take in the labels that people gave."""
+        """Once a second, take in the labels that people gave, and their wish that it ends."""
         while True:
             try:
+                if take_request(self.folder.path):
+                    driver.stop("interrupted")
+                    self.on_interrupt()
                 if self.folder.has_labels():
                     await driver.apart(self._take_labels)
             except Exception as error:

@@ -27,6 +27,7 @@ from spoor.live.news import NewsFiles
 from spoor.protocols import KeepsAnswers
 from spoor.runs import files
 from spoor.runs.journal import Journal
+from spoor.runs.stop_request import stop_on_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome
@@ -154,9 +155,18 @@ class Watch:
 
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)
+
+        def interrupt() -> None:
+            driver.stop("interrupted")
+            self.on_interrupt()
+
+        listening = asyncio.create_task(stop_on_request(self.folder.path, interrupt))
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, driver.stop, "time is over")
-        return (await driver.run()).reason
+        try:
+            return (await driver.run()).reason
+        finally:
+            listening.cancel()
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         self.folder.describe(fetch, step)

@@ -68,6 +68,9 @@ DELIVERED = "delivered.json"
 EARLIER = "earlier.state"
 """The pages of the earlier run that a crawl visits again."""
 
+STOP = "stop"
+"""There while whoever looks on wants the run to end (`spoor.runs.stop_request`)."""
+
 SEARCH = "search.db"
 """Words of the documents, for `spoor search` (SQLite); made when it is first asked for."""
 
@@ -99,6 +102,7 @@ _OWN = (
     DIGEST_HTML,
     DELIVERED,
     EARLIER,
+    STOP,
     SEARCH,
     SHARDS,
     REPORT,
@@ -158,16 +162,16 @@ def read_own(file: Path) -> str:
     return data.decode()
 
 
-def new_run(prefix: str = "") -> Path:
-    """A new folder `runs/TIME` for a run, with a number behind it where another run has that
-    second."""
+def new_run(prefix: str = "", under: Path = Path(RUNS)) -> Path:
+    """A new folder `runs/TIME` for a run, or one `under` another, with a number behind it where
+    another run has that second."""
     name = time.strftime(f"{prefix}%Y-%m-%d-%H%M%S")
     for number in range(1, 10_000):
-        path = Path(RUNS, name if number == 1 else f"{name}-{number}")
+        path = Path(under, name if number == 1 else f"{name}-{number}")
         with suppress(FileExistsError):
             path.mkdir(parents=True)
             return path
-    raise SpoorError("runs has too many runs of one second")
+    raise SpoorError(f"{under} has too many runs of one second")
 
 
 @contextmanager

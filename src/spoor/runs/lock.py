@@ -43,6 +43,8 @@ class Lock:
             raise InputError(
                 f"cannot lock {self._path} ({error.strerror}); choose an --out on a local disk"
             ) from error
+        with suppress(OSError):  # it was asked of whoever held it before
+            os.unlink(self._path / files.STOP)
 
     def _take(self, opened: int) -> None:
         try:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from spoor.display import masked, printable, shown
 from spoor.runs.rows import Why
-from spoor.views.line_chart import GREY, line_chart
+from spoor.views.line_chart import GREY, Points, line_chart
 
 if TYPE_CHECKING:
     from spoor.views.preview import Preview
@@ -41,6 +41,9 @@ FEATURES = 8
 """Most features of each learned group."""
 
 GROUPS = 24
+
+HOSTS = 100
+"""Hosts that are shown at once."""
 
 _PLAIN = ("numbers",)
 """Groups whose features are clear without the name of the group."""
@@ -86,19 +89,22 @@ def _learned(report: RunReport) -> dict[str, object]:
     return {"groups": groups[:GROUPS], "told": in_words(learned), "FEATURES": FEATURES}
 
 
-_MORE = {"harvest": _harvest, "learned": _learned}
+def _hosts(report: RunReport) -> dict[str, object]:
+    return {"HOSTS": HOSTS}
+
+
+_MORE = {"harvest": _harvest, "learned": _learned, "hosts": _hosts}
 
 
 def picture(report: RunReport, size: tuple[float, float]) -> str:
     """The curves of a report as SVG, in the text colour of the page around it."""
-    svg = line_chart(
-        report.lines,
-        x="pages fetched",
-        y="relevant pages found",
-        size=size,
-        until=report.budget,
-        level=None if report.left is None else report.left.total,
-    )
+    level = None if report.left is None else report.left.total
+    return picture_of(report.lines, size, until=report.budget, level=level)
+
+
+def picture_of(lines: Mapping[str, Points], size: tuple[float, float], **more: Any) -> str:
+    """Curves of relevant pages against pages as SVG; `more`: as for `line_chart`."""
+    svg = line_chart(lines, x="pages fetched", y="relevant pages found", size=size, **more)
     svg = svg.replace(GREY, "currentColor")
     return svg.replace("<svg ", '<svg role="img" aria-labelledby="harvest-caption" ', 1)
 
@@ -148,6 +154,7 @@ def environment() -> Environment:
     made.filters["count"] = lambda value: f"{value:,}"
     made.filters["lines"] = _lines
     made.filters["bytes"] = in_bytes
+    made.filters["raw"] = lambda text: Markup(escape(text))
     made.filters["link"] = lambda url: url if url.startswith(("http://", "https://")) else "#"
     return made
 

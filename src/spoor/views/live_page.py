@@ -1,26 +1,45 @@
-"""The page that `spoor ui` shows: the report of a run, kept up to date."""
+"""The page that `spoor ui` shows of a crawl: its report, kept up to date."""
 
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from spoor.errors import InputError
-from spoor.files import safe_name
+from spoor.files import safe_name, write_whole
+from spoor.runs import files
 from spoor.runs.documents import RunDocument
-from spoor.runs.snapshot import AHEAD, NEXT, Snapshot
-from spoor.views.html import document_page, environment, sections
+from spoor.runs.reader import Run
+from spoor.runs.rows import PageRow
+from spoor.runs.snapshot import AHEAD, NEXT, Snapshot, settings_of
+from spoor.views.html import HOSTS, document_page, environment, render, sections
 from spoor.views.preview import ON_ITS_PAGE, preview
-from spoor.views.report import Reporter, RunReport, write_report
+from spoor.views.report import Reporter, RunReport
+from spoor.views.sums import Sums
 
 SHARE = 0.2
 """Largest share of a processor for updating the page."""
+
+WAIT = 0.5
+"""Seconds that a request waits for an update; what is not done by then is shown later."""
+
+ROWS = 10_000
+"""Rows that are read at once, and after which a long run is shown as far as it was read."""
+
+ON_A_PAGE = 50
+"""Pages of a run that are listed at once."""
+
+
+Parts = Mapping[str, tuple[str, Markup, str]]
+"""Section → heading, HTML, and a digest by which a browser knows whether it has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,65 +47,159 @@ class Live:
     """What the page shows in addition to the report."""
 
     nonce: str
+    token: str
     running: bool
     says: str
+    home: str
+    """Address of the list of runs, from this page; empty where there is none."""
+    run: str
+    """Name of its folder."""
+    is_crawl: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What was made of the run last."""
+
+    title: str
+    lead: str = ""
+    report: RunReport | None = None
+    parts: Parts = field(default_factory=dict)
+    running: bool = False
+    says: str = "Opening the run"
+    since: float | None = None
+    """When the crawl noted what it learned, in Unix seconds; None where that is not told."""
+
+
+def with_digests(parts: Iterable[tuple[str, str, Markup]]) -> Parts:
+    """Sections of (name, heading, HTML), with digests."""
+    return {
+        name: (heading, html, hashlib.blake2b(html.encode(), digest_size=8).hexdigest())
+        for name, heading, html in parts
+    }
+
+
+def live_html(report: object, parts: Parts, live: Live) -> str:
+    """A page that is kept up to date, with the `title` and the `lead` of a report."""
+    page = environment().get_template("report.html.jinja")
+    return page.render(
+        report=report,
+        sections=[(name, heading, html) for name, (heading, html, _) in parts.items()],
+        live=live,
+        digests={name: digest for name, (*_, digest) in parts.items()},
+    )
+
+
+def news(running: bool, says: str, parts: Parts, have: Mapping[str, str]) -> Mapping[str, Any]:
+    """The same as JSON values; HTML only for sections whose digest is not the one in `have`."""
+    rows = []
+    for name, (heading, html, digest) in parts.items():
+        row = {"id": name, "heading": heading, "digest": digest}
+        rows.append(row if have.get(name) == digest else {**row, "html": str(html)})
+    return {"running": running, "says": says, "sections": rows}
 
 
 class LivePage:
-    """The page of one run; it reads the run's folder and writes only labels.
+    """The page of one crawl; it reads the run's folder and writes only labels.
 
-    `clock` gives Unix seconds. Raises InputError as `Reporter` does.
+    It is updated in a thread of its own, as far as requests ask for it, and closed by `close`.
+    `wait`: seconds that a request waits for that. `clock` gives Unix seconds. Raises InputError
+    where there is no crawl, or it cannot be read.
     """
 
-    def __init__(self, path: Path, token: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path,
+        token: str,
+        clock: Callable[[], float] = time.time,
+        *,
+        wait: float = WAIT,
+        rows: int = ROWS,
+        home: str = "",
+    ) -> None:
+        self._path = path
         self._token = token
         self._clock = clock
-        self._reporter = Reporter(path)
-        self._run = self._reporter.run
-        self._known: Snapshot | None = None
-        self._made: dict[str, tuple[str, Markup, str]] = {}
-        """Section → heading, HTML, digest."""
-        self._report: RunReport | None = None
-        self._revision: tuple[int, ...] = ()
-        self._running = False
+        self._wait = wait
+        self._rows = rows
+        self._home = home
+        settings_of(path)
+        self._run = Run(path)
+        if not self._run.in_shards:
+            self._run.revision()  # its database is one
+        self._shown = _Shown(f"Crawl in {path.name}", running=self._run.is_running)
+        self._unwritten = False
+        """A label changed what the report says."""
+        self._thread: threading.Thread | None = None
+        self._fault: Exception | None = None
+        self._closing = False
         self._next = 0.0
+        # What follows belongs to the thread.
+        self._reporter: Reporter | None = None
+        self._known: Snapshot | None = None
+        self._revision: tuple[int, ...] = ()
 
     def page(self, nonce: str) -> str:
         """The page as HTML; its script carries the nonce."""
         self._update()
-        page = environment().get_template("report.html.jinja")
-        return page.render(
-            report=self._report,
-            sections=[(name, heading, html) for name, (heading, html, _) in self._made.items()],
-            live=Live(nonce, self._running, self._state()),
-            digests={name: digest for name, (*_, digest) in self._made.items()},
-        )
+        shown = self._shown
+        live = Live(nonce, self._token, shown.running, self._says(), self._home, self._path.name)
+        return live_html(shown, shown.parts, live)
 
     def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
         """The state and all sections as JSON values; HTML only for sections whose digest is not the
         one in `have` (section → digest)."""
         self._update()
-        parts = []
-        for name, (heading, html, digest) in self._made.items():
-            part = {"id": name, "heading": heading, "digest": digest}
-            parts.append(part if have.get(name) == digest else {**part, "html": str(html)})
-        return {"running": self._running, "says": self._state(), "sections": parts}
+        return news(self._shown.running, self._says(), self._shown.parts, have)
 
     def label(self, number: int, relevant: bool) -> str:
         """Label the page with this number; returns a sentence for the user."""
-        pages = self._run.numbered([number])
-        if not pages:
-            raise InputError(f"this run has no page {number}")
-        label = self._run.label(pages[0].url, relevant)
-        if not label.running:
-            write_report(self._run.path)
-        self._next = 0.0
+        label = self._run.label(self._row(number).url, relevant)
+        self._next, self._unwritten = 0.0, not label.running
+        self._update()
         noted = f"Noted as {'wanted' if relevant else 'not wanted'}"
         if not label.learned:
             return f"{noted}; the policy does not learn from it."
         if label.running:
             return f"{noted}: the crawl learns it within a second."
         return f"{noted}: the policy learns it, and the crawl goes by it when it goes on."
+
+    def listed(self, after: int, *, everything: bool, nonce: str) -> str:
+        """A page that lists the pages found, or `everything`, from the one after number `after`
+        on."""
+        rows = list(islice(self._run.pages(relevant=not everything, after=after), ON_A_PAGE + 1))
+        return (
+            environment()
+            .get_template("pages.html.jinja")
+            .render(
+                report=self._shown,
+                rows=rows[:ON_A_PAGE],
+                labels=self._run.labels(),
+                after=rows[ON_A_PAGE - 1].seq if len(rows) > ON_A_PAGE else None,
+                begin=after,
+                everything=everything,
+                token=self._token,
+                nonce=nonce,
+            )
+        )
+
+    def hosts(self, page: int) -> str:
+        """A page that lists the hosts, `HOSTS` at a time; `page` counts from 1."""
+        self._update()
+        every = self._shown.report.hosts if self._shown.report else ()
+        pages = max(1, -(-len(every) // HOSTS))
+        page = min(max(1, page), pages)
+        return (
+            environment()
+            .get_template("all_hosts.html.jinja")
+            .render(
+                report=self._shown,
+                rows=every[(page - 1) * HOSTS : page * HOSTS],
+                count=len(every),
+                page=page,
+                pages=pages,
+            )
+        )
 
     def document(self, number: int) -> str:
         """The text of the document with this number, as a page. Raises InputError where there is
@@ -105,35 +218,82 @@ class LivePage:
         name = safe_name(document.title or document.url, 60).encode("ascii", "ignore").decode()
         return f"{name.strip('-') or 'page'}-{number}.{document.kind or 'bin'}", document.bytes
 
+    def close(self) -> None:
+        """End its thread."""
+        self._closing = True
+        if self._thread is not None:
+            self._thread.join()
+
     def _document(self, number: int) -> RunDocument:
+        return self._run.document_of(self._row(number))
+
+    def _row(self, number: int) -> PageRow:
         pages = self._run.numbered([number])
         if not pages:
             raise InputError(f"this run has no page {number}")
-        return self._run.document_of(pages[0])
+        return pages[0]
+
+    # -- updates, at most as often as `SHARE` allows
 
     def _update(self) -> None:
-        """Update changed sections, at most as often as `SHARE` allows."""
-        if self._clock() < self._next:
-            return
-        began = time.process_time()
-        self._running = self._run.is_running
-        revision = self._reporter.refresh()
-        if revision != self._revision:
-            if revision[-2:] != self._revision[-2:]:
-                self._known = self._run.snapshot(AHEAD * NEXT)
-            self._report = self._reporter.report(self._known, recent=True)
-            self._made = {
-                name: (heading, html, hashlib.blake2b(html.encode(), digest_size=8).hexdigest())
-                for name, heading, html in sections(self._report, self._token)
-            }
-            self._revision = revision
-        self._next = self._clock() + (time.process_time() - began) / SHARE
+        """Wait for an update as long as a request may; whatever is not done by then goes on."""
+        if self._thread is None or not self._thread.is_alive():
+            if self._clock() < self._next:
+                return
+            self._thread = threading.Thread(target=self._work, name="live page", daemon=True)
+            self._thread.start()
+        self._thread.join(self._wait)
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
 
-    def _state(self) -> str:
-        known, sums = self._known, self._reporter.sums
-        state = "Running" if self._running else "Not running"
-        line = f"{state}: {sums.pages:,} pages, {sum(sums.relevant):,} relevant"
-        if self._running and known is not None:
-            age = max(0.0, self._clock() - known.time)
-            line += f"; next links and weights of {age:.0f} s ago"
-        return line
+    def _work(self) -> None:
+        began = time.thread_time()
+        try:
+            self._renew()
+        except Exception as error:  # told by the next request
+            self._fault = error
+        self._next = self._clock() + (time.thread_time() - began) / SHARE
+
+    def _renew(self) -> None:
+        """Read new rows and show them; a long run is shown while it is read for the first time."""
+        if self._reporter is None:
+            self._reporter = Reporter(self._path, self._rows)
+        reporter, sums = self._reporter, self._reporter.sums
+        running, revision, is_new = reporter.run.is_running, reporter.refresh(), not self._revision
+        while not sums.complete:
+            if self._closing and not self._unwritten:
+                return
+            if is_new:
+                self._show(reporter.report(None, recent=True, quick=True), running, sums)
+            revision = reporter.refresh()
+        if revision != self._revision or running != self._shown.running:
+            if is_new and sums.pages > self._rows:
+                self._show(reporter.report(None, recent=True, quick=True), running, sums)
+            if revision[3:] != self._revision[3:]:
+                self._known = reporter.run.snapshot(AHEAD * NEXT)
+            self._show(reporter.report(self._known, recent=True), running, sums)
+            self._revision = revision
+        if self._unwritten and not running:
+            self._unwritten = False
+            write_whole(self._path / files.REPORT, render(reporter.report(self._known)))
+
+    def _show(self, report: RunReport, running: bool, sums: Sums) -> None:
+        says = f"{sums.pages:,} pages, {sum(sums.relevant):,} relevant"
+        if not sums.complete:
+            says = f"Reading the run: {says} so far"
+        elif running:
+            rate = [] if report.rate is None else [f"{report.rate:.1f} pages a second"]
+            says = "; ".join([f"Running: {says}", *rate, *filter(None, [report.pace])])
+        else:
+            says = f"Not running: {says}"
+        since = self._known.time if running and self._known is not None else None
+        parts = with_digests(sections(report, self._token))
+        self._shown = _Shown(report.title, report.lead, report, parts, running, says, since)
+
+    def _says(self) -> str:
+        shown = self._shown
+        if shown.since is None:
+            return shown.says
+        age = max(0.0, self._clock() - shown.since)
+        return f"{shown.says}; next links and weights of {age:.0f} s ago"

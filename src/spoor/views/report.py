@@ -14,6 +14,7 @@ from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.politeness import pace_in_words
 from spoor.runs import files
 from spoor.runs.reader import Run, policy_learns
 from spoor.runs.renders import RenderTotals, render_totals
@@ -27,7 +28,6 @@ from spoor.views.snippets import Snippet, Snippets
 from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
 RECENT = 20
-HOSTS = 100
 FAILURES = 30
 _TOLD_APART = frozenset((*REFUSED, "unreadable"))
 DIRECTORIES = 12
@@ -83,8 +83,11 @@ class RunReport:
     """Which links paid."""
     directories: Sequence[Directory] = ()
     hosts: Sequence[Host] = ()
-    more_hosts: int = 0
-    """Number of hosts that are not in the report."""
+    """All hosts, those with most pages first."""
+    pace: str = ""
+    """Which host sets the pace of a run that goes on."""
+    rate: float | None = None
+    """Pages a second, over the latest ones; None where nothing goes on."""
     shards: Mapping[str, Any] | None = None
     """The state of the shards of a run in shards (`Run.shard_status`)."""
     refused: Sequence[Failure] = ()
@@ -98,10 +101,11 @@ class RunReport:
 class Reporter:
     """Makes the report of a run repeatedly; each time it reads only new rows.
 
-    Raises InputError, at once or later, if there is no crawl or it cannot be read.
+    `rows`: most that are read at once (`Sums`). Raises InputError, at once or later, if there is no
+    crawl or it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rows: int | None = None) -> None:
         self.run = run = Run(path)
         settings = settings_of(path)
         try:
@@ -114,15 +118,18 @@ class Reporter:
         self._snippets = Snippets(run, topic)
         self._previews = Previews(run)
         self._kinds = Kinds(run)
-        self.sums = Sums(run)
+        self.sums = Sums(run, rows)
         self._paid, self._paid_at = LinkRates(), (0, 0)
 
     def refresh(self) -> tuple[int, ...]:
         """Read new rows; returns numbers that change with every change."""
         return self.sums.refresh()
 
-    def report(self, known: Snapshot | None, *, recent: bool = False) -> RunReport:
-        """The report of all rows read so far, and of the last checkpoint."""
+    def report(
+        self, known: Snapshot | None, *, recent: bool = False, quick: bool = False
+    ) -> RunReport:
+        """The report of all rows read so far, and of the last checkpoint; a `quick` one without
+        what is read out of the archive."""
         run, sums, settings = self.run, self.sums, self.run.settings
         with run.at_once():
             budget, stopped, advice = run.budget(), run.noted("stopped"), run.noted("advice")
@@ -130,6 +137,7 @@ class Reporter:
             latest = run.latest(RECENT) if recent else []
             if known is not None:
                 known = run.still_open(known)
+        rate = _rate_of(latest) if recent and run.is_running else None
         clocks = {} if known is None else known.hosts
         hosts = sorted(
             (_with_clock(host, clocks.get(host.name)) for host in sums.hosts.values()),
@@ -141,7 +149,7 @@ class Reporter:
         return RunReport(
             title=f"Crawl for “{self._topic}”",
             lead=f"Policy {settings.policy}, from {seeds}{ended}",
-            numbers=[*_numbers(sums, known, budget), *_rendered(render_totals(run.path))],
+            numbers=[*_numbers(sums, known, budget, rate), *_rendered(render_totals(run.path))],
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
             wish=self._wish,
@@ -149,17 +157,18 @@ class Reporter:
             left=left(sums.relevant, known),
             best=best,
             recent=latest,
-            snippets={page.number: self._snippets.of(page) for page in best},
+            snippets={page.number: () if quick else self._snippets.of(page) for page in best},
             previews=self._texts(best) if not recent else {},
-            kinds=self._kinds.refresh(),
+            kinds=() if quick else self._kinds.refresh(),
             labels=sums.labels,
             learns=policy_learns(settings.policy),
             snapshot=known,
             since=0 if known is None else max(0, sums.pages - known.pages),
-            paid=self._link_rates(),
+            paid=LinkRates() if quick else self._link_rates(),
             directories=[row for row in directories[:DIRECTORIES] if row.pages >= MIN_PAGES],
-            hosts=hosts[:HOSTS],
-            more_hosts=max(0, len(hosts) - HOSTS),
+            hosts=hosts,
+            pace=_pace(known) if rate is not None else "",
+            rate=rate,
             shards=run.shard_status(),
             refused=[row for row in failures if row.kind in REFUSED][:FAILURES],
             failures=[row for row in failures if row.kind not in _TOLD_APART][:FAILURES],
@@ -208,7 +217,23 @@ def _with_clock(host: Host, clock: HostClock | None) -> Host:
     return host if clock is None else replace(host, delay=clock.delay, open_links=clock.open_links)
 
 
-def _numbers(sums: Sums, known: Snapshot | None, budget: int) -> list[tuple[str, str]]:
+def _rate_of(latest: Sequence[PageRow]) -> float | None:
+    """Pages a second over the latest pages, newest first; None where there are too few."""
+    seconds = latest[0].time - latest[-1].time if latest else 0.0
+    return (len(latest) - 1) / seconds if seconds > 0 else None
+
+
+def _pace(known: Snapshot | None) -> str:
+    """Which host sets the pace, by the last checkpoint; empty where none does."""
+    if known is None or known.open_links is None:
+        return ""
+    rows = ((name, host.open_links, host.delay) for name, host in known.hosts.items())
+    return pace_in_words(rows, known.open_links)
+
+
+def _numbers(
+    sums: Sums, known: Snapshot | None, budget: int, rate: float | None
+) -> list[tuple[str, str]]:
     """The figures of the summary."""
     pages, relevant = sums.pages, sum(sums.relevant)
     failed = sum(host.failed for host in sums.hosts.values())
@@ -219,9 +244,11 @@ def _numbers(sums: Sums, known: Snapshot | None, budget: int) -> list[tuple[str,
         ("failed", f"{failed:,}"),
         ("hosts", f"{len(sums.hosts):,}"),
     ]
+    if rate is not None:
+        numbers.insert(1, ("pages a second", f"{rate:.1f}"))
     if known is not None:
         requests = pages + sum(failure.times for failure in sums.failures.values())
-        numbers[3:3] = [("requests", f"{max(known.requests, requests):,}")]
+        numbers[-2:-2] = [("requests", f"{max(known.requests, requests):,}")]
         if known.open_links is not None:
             numbers.append(("open links", f"{known.open_links:,}"))
     return numbers

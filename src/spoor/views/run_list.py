@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -50,9 +51,22 @@ def run_names(folder: Path) -> list[str]:
                     settings = Path(entry.path) / files.SETTINGS
                     if settings.exists():
                         found.append((-max(_changed(settings), _changed(entry)), entry.name))
+    except FileNotFoundError:
+        return []
     except OSError as error:
         raise InputError(f"cannot list the runs in {folder}: {error.strerror}") from error
     return [name for _, name in sorted(found)]
+
+
+def has_run(folder: Path, name: str) -> bool:
+    """Whether a run of this name lies in a folder, itself and no link to one elsewhere; at the cost
+    of one look, however many there are."""
+    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+        return False
+    try:
+        return stat.S_ISDIR(os.lstat(folder / name).st_mode) and files.is_run(folder / name)
+    except (OSError, InputError):
+        return False
 
 
 def _changed(path: os.PathLike[str]) -> float:
@@ -68,8 +82,10 @@ def run_row(folder: Path, name: str) -> RunRow:
         settings = run.settings
         sought = settings.topic or settings.topic_file or ", ".join(settings.want)
         if settings.command != "crawl":
-            sought = sought or ", ".join(settings.seeds[:3])
-            return RunRow(name, sought, state="a watch", address=address)
+            state = "a watch, running" if run.is_running else "a watch"
+            return RunRow(
+                name, sought or ", ".join(settings.seeds[:3]), state=state, address=address
+            )
         with run.at_once():
             latest, ended, budget = run.latest(1), run.noted("stopped"), run.budget()
         state = "running" if run.is_running else ended or "stopped"

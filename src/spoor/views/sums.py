@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from statistics import NormalDist
 
 from spoor.runs.reader import Run
@@ -88,8 +88,13 @@ class Failure:
 class Sums:
     """Sums over the pages and failures of a run, as far as they were read."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, rows: int | None = None) -> None:
         self.run = run
+        self._rows = None if run.in_shards else rows
+        """Most rows of pages, and of failures, that are read at once; those of shards all are: rows
+        of before come in between."""
+        self.complete = True
+        """Whether all rows were read that were there."""
         self._clear()
         self._judged_anew = 0, 0
         self.labels: dict[str, bool] = {}
@@ -110,8 +115,8 @@ class Sums:
         """A heap of (score, -seq, number) of the best relevant pages."""
 
     def refresh(self) -> tuple[int, ...]:
-        """Add new rows. Returns numbers that change with every change: pages, relevant pages,
-        failures, and the revision of the run."""
+        """Add new rows, at most as many as are read at once. Returns numbers that change with every
+        change: pages, relevant pages, failures, and the revision of the run."""
         with self.run.at_once():
             revision = self.run.revision()
             # A new label, or the judge itself, may change the verdict on a page that was read; rows
@@ -121,17 +126,20 @@ class Sums:
                 self._clear()
             elif self.run.in_shards:
                 self._clear()
-            rows = self.run.outcomes(self._last)
+            rows = islice(self.run.outcomes(self._last), self._rows)
+            pages, failed = self.pages, 0
             for seq, number, url, host, score, relevant, seconds, flags in rows:
                 self._add(seq, number, url, host, score, relevant, seconds or 0.0, str(flags))
-            for row in self.run.failures(self.failed):
+            for row in islice(self.run.failures(self.failed), self._rows):
                 self.failed = row.seq
+                failed += 1
                 key = row.kind, row.reason
                 self.failures.setdefault(key, Failure(*key, row.url)).times += 1
                 if row.kind == "unreadable" and len(self.unreadable) < UNREADABLE:
                     self.unreadable.append(Failure(*key, row.url, 1))
                 if row.kind not in REFUSED:
                     self.hosts.setdefault(row.host, Host(row.host)).failed += 1
+        self.complete = self._rows not in (self.pages - pages, failed)
         return self.pages, sum(self.relevant), self.failed, *revision
 
     def _add(

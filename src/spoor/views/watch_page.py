@@ -3,7 +3,6 @@ asked for nothing, and which silence is unusual."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -16,7 +15,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from spoor.errors import InputError
 from spoor.formats.digest import stories, story_item
 from spoor.live.sources import Source, Sources
 from spoor.runs import files
@@ -24,7 +22,7 @@ from spoor.runs.reader import Run
 from spoor.runs.recovery import telling
 from spoor.runs.snapshot import last_checkpoint
 from spoor.views.html import environment
-from spoor.views.live_page import SHARE, Live
+from spoor.views.live_page import SHARE, Live, Parts, live_html, news, with_digests
 
 NEWEST = 300
 """Lines that are shown."""
@@ -52,10 +50,15 @@ class WatchPage:
     """The page of one watch; it only reads the run's folder. As `spoor.views.live_page.LivePage` to
     whoever serves it; a watch has no pages to label or to open.
 
-    `clock` gives Unix seconds. Raises InputError where there is no watch, or it cannot be read.
+    `home`: address of the list of runs. `clock` gives Unix seconds. Raises InputError where there
+    is no watch, or it cannot be read.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, token: str, clock: Callable[[], float] = time.time, *, home: str = ""
+    ) -> None:
+        self._token = token
+        self._home = home
         self._run = Run(path)
         self._run.revision()  # raises
         self._clock = clock
@@ -65,8 +68,7 @@ class WatchPage:
         self._silences: list[str] = []
         self._checkpoint = -1
         self._size = -1
-        self._made: dict[str, tuple[str, Markup, str]] = {}
-        """Section → heading, HTML, digest."""
+        self._made: Parts = {}
         self._next = 0.0
 
     def page(self, nonce: str) -> str:
@@ -77,34 +79,25 @@ class WatchPage:
         lead = f"A watch of {', '.join(settings.seeds[:3])}"
         if len(settings.seeds) > 3:
             lead += f" and {len(settings.seeds) - 3:,} more"
-        page = environment().get_template("report.html.jinja")
-        return page.render(
-            report=SimpleNamespace(title=wanted or "Everything that is new", lead=lead),
-            sections=[(name, heading, html) for name, (heading, html, _) in self._made.items()],
-            live=Live(nonce, self._run.is_running, self._says()),
-            digests={name: digest for name, (*_, digest) in self._made.items()},
+        live = Live(
+            nonce,
+            self._token,
+            self._run.is_running,
+            self._says(),
+            self._home,
+            self._run.path.name,
+            is_crawl=False,
         )
+        title = wanted or "Everything that is new"
+        return live_html(SimpleNamespace(title=title, lead=lead), self._made, live)
 
     def news(self, have: Mapping[str, str]) -> Mapping[str, Any]:
         """As that of a crawl's page."""
         self._update()
-        parts = []
-        for name, (heading, html, digest) in self._made.items():
-            part = {"id": name, "heading": heading, "digest": digest}
-            parts.append(part if have.get(name) == digest else {**part, "html": str(html)})
-        return {"running": self._run.is_running, "says": self._says(), "sections": parts}
+        return news(self._run.is_running, self._says(), self._made, have)
 
-    def label(self, number: int, relevant: bool) -> str:
-        """A watch takes no labels. Raises InputError."""
-        raise InputError("a watch takes no labels")
-
-    def document(self, number: int) -> str:
-        """A watch shows no documents. Raises InputError."""
-        raise InputError("a watch shows no documents; open them at their sites")
-
-    def file(self, number: int) -> tuple[str, bytes]:
-        """As `document`."""
-        raise InputError(self.document(number))
+    def close(self) -> None:
+        """Nothing is open."""
 
     def _says(self) -> str:
         state = "Running" if self._run.is_running else "Not running"
@@ -126,11 +119,9 @@ class WatchPage:
             self._checkpoint, self._size = generation, size
             self._read_news()
             self._read_sources()
-            self._made = {
-                name: (_HEADINGS[name], html, _digest(html))
-                for name, html in self._sections()
-                if html.strip()
-            }
+            self._made = with_digests(
+                (name, _HEADINGS[name], html) for name, html in self._sections() if html.strip()
+            )
         self._next = self._clock() + (time.process_time() - began) / SHARE
 
     def _news_size(self) -> int:
@@ -209,10 +200,6 @@ def is_watch(path: Path) -> bool:
 
 def _part(part: str, **more: Any) -> Markup:
     return Markup(environment().get_template("watch.html.jinja").render(part=part, **more))
-
-
-def _digest(html: str) -> str:
-    return hashlib.blake2b(html.encode(), digest_size=8).hexdigest()
 
 
 def _line(raw: bytes) -> dict[str, Any] | None:

@@ -31,6 +31,7 @@ from spoor.live.metrics import Exporter, exporters, shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
+from spoor.runs.stop_request import take_request
 from spoor.settings import Settings
 from spoor.sharding.coordinator import MERGE_PAGES, Coordinator, Report
 from spoor.types import LeftOut
@@ -214,6 +215,8 @@ class _Driver:
             if now - written > STATUS_SECONDS:
                 written = now
                 self._write_status()
+                if take_request(self._path) and self._coordinator.reason is None:
+                    self._coordinator.stop("interrupted")
                 if self.head and not listens(self.head):
                     raise HeadDiedError(
                         "paused: Ray is gone (its head died); give the same command to go on"

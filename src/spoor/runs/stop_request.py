@@ -1,0 +1,47 @@
+"""Asks a run to end that another process holds, on this machine or another that shares its folder.
+
+A file in the run's folder says so; the process that holds the folder looks for it once a second,
+takes it away and ends as Ctrl-C would end it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.runs import files
+from spoor.runs.lock import is_running
+
+LISTEN_SECONDS = 1.0
+"""Between two looks."""
+
+
+def request_stop(path: Path) -> None:
+    """Ask a run to end. Raises InputError where there is none, or no process holds it."""
+    if not files.is_run(path):
+        raise InputError(f"{path} is no run: it has no {files.SETTINGS}")
+    if not is_running(path):
+        raise InputError(f"{path} is not running")
+    try:
+        os.close(files.open_own(path / files.STOP, os.O_WRONLY | os.O_CREAT))
+    except OSError as error:
+        raise InputError(f"cannot write {path / files.STOP}: {error.strerror}") from error
+
+
+def take_request(path: Path) -> bool:
+    """Whether somebody asked a run to end; the request is gone then. For its own process."""
+    with suppress(OSError):
+        os.unlink(path / files.STOP)
+        return True
+    return False
+
+
+async def stop_on_request(path: Path, stop: Callable[[], None]) -> None:
+    """Call `stop` once somebody asks for it. To be cancelled."""
+    while not take_request(path):
+        await asyncio.sleep(LISTEN_SECONDS)
+    stop()

@@ -1,0 +1,121 @@
+"""Starts commands of Spoor as processes of their own, which outlive whoever started them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from spoor.errors import InputError
+from spoor.runs import files
+from spoor.runs.lock import is_running
+
+BEGIN_SECONDS = 60.0
+"""In which a run has to begin."""
+TRY_SECONDS = 90.0
+"""In which pages are fetched and judged."""
+_LOOK_SECONDS = 0.05
+_MOST_OUTPUT = 1 << 20
+
+
+class Commands:
+    """Commands that were started, so that none is left as a zombie."""
+
+    def __init__(self) -> None:
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def begin_run(
+        self,
+        arguments: Sequence[str],
+        path: Path,
+        folder: Path,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Begin the run `path`, or go on with it, by a command that sees files from `folder`; comes
+        back once it is going, or is over. Raises InputError with its message where it refused."""
+        with tempfile.TemporaryFile() as output:
+            before = _last_change(path)
+            process = self._start(
+                [*arguments[:1], f"--out={path.absolute()}", "--json"],
+                arguments[1:],
+                folder,
+                output,
+            )
+            for _ in range(int(BEGIN_SECONDS / _LOOK_SECONDS)):
+                ended = process.poll()
+                if ended is not None and ended != 0 and not _has_begun(path, before):
+                    raise InputError(_last_line(output) or f"the command ended with {ended}")
+                if ended is not None or (is_running(path) and _has_begun(path, before)):
+                    return
+                sleep(_LOOK_SECONDS)
+
+    def answer(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """What a command says with `--json`. Raises InputError with its message where it refused,
+        or did not end."""
+        with tempfile.TemporaryFile() as output:
+            process = self._start([*arguments[:2], "--json"], arguments[2:], Path(), output)
+            try:
+                process.wait(TRY_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise InputError(f"no answer came in {TRY_SECONDS:.0f} s") from None
+            line = _last_line(output)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise InputError(line or f"the command ended with {process.returncode}") from None
+        return answer if isinstance(answer, dict) else {}
+
+    def _start(
+        self, head: Sequence[str], rest: Sequence[str], folder: Path, output: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        self._started = [one for one in self._started if one.poll() is None]
+        # In a session of its own: Ctrl-C in our terminal is not meant for it. What it prints goes
+        # into a file without a name, which ends with it. Nothing is imported from its folder (-P).
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "spoor", *head, *rest],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        """Forget them: those that are going go on."""
+        for process in self._started:
+            if process.poll() is None:
+                process.returncode = 0  # or Python would warn of a process that nobody waits for
+        self._started.clear()
+
+
+def _has_begun(path: Path, before: float) -> bool:
+    return files.is_run(path) and _last_change(path) > before
+
+
+def _last_change(path: Path) -> float:
+    """When the database of a run was changed, in Unix seconds; 0 where there is none."""
+    times = [0.0]
+    for name in (files.DATABASE, f"{files.DATABASE}-wal", files.SHARDS):
+        try:
+            times.append(os.stat(path / name).st_mtime)
+        except OSError:
+            continue
+    return max(times)
+
+
+def _last_line(output: IO[bytes]) -> str:
+    """Of what a command printed: its message, or its JSON."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _MOST_OUTPUT))
+    lines = output.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1].removeprefix("spoor: ") if lines else ""
