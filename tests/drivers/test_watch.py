@@ -15,7 +15,6 @@ import pytest
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
-from spoor.errors import InputError
 from spoor.formats.feeds import rss
 from spoor.live.changes import json_line
 from spoor.runs.reader import Run
@@ -88,8 +87,6 @@ def check_page(out: Path, lines: list[dict[str, Any]]) -> None:
     assert headings == ["Summary", "Timeline", "Sources by what they brought", "What was told"]
     digests = {part["id"]: part["digest"] for part in shown.news({})["sections"]}
     assert not any("html" in part for part in shown.news(digests)["sections"])
-    with pytest.raises(InputError, match="takes no labels"):
-        shown.label(1, True)
     assert Ui(out).url.startswith("http://127.0.0.1")
     with (out / "news.jsonl").open("r+b") as whole:
         whole.truncate(sum(len(json_line(line)) for line in lines))

@@ -17,7 +17,16 @@ from spoor.views.html import environment
 from spoor.views.settings_form import Form, arguments
 
 REACHING = (
-    *("topic_file", "model", "vectors", "second_opinion", "on_new", "webhook", "chromium"),
+    *(
+        "refresh",
+        "topic_file",
+        "model",
+        "vectors",
+        "second_opinion",
+        "on_new",
+        "webhook",
+        "chromium",
+    ),
     *("cookies", "netrc", "sign_key", "proxy", "connect_to", "allow_private", "cluster"),
     *("metrics", "otel"),
 )
