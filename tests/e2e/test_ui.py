@@ -601,7 +601,9 @@ def test_the_pages_speak_to_all(browser: Any, stopped: Path) -> None:
             assert tab.page.locator("table:not(:has(caption))").count() == 0
             assert tab.page.locator("th:not([scope])").count() == 0
             assert tab.page.locator("svg[role=img]").first.get_attribute("aria-labelledby")
-            names = tab.js("[...document.querySelectorAll('form.label button')].map(b => b.ariaLabel)")
+            names = tab.js(
+                "[...document.querySelectorAll('form.label button')].map(b => b.ariaLabel)"
+            )
             assert all(": " in name for name in names)
             tab.page.keyboard.press("Tab")
             assert tab.js("document.activeElement.className") == "skip"
