@@ -284,9 +284,10 @@ class RunWriter:
 
     def used(self) -> tuple[float, int]:
         """Seconds that the run went on, and bytes of its documents, as committed so far."""
-        query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
-        (size,) = self._db.execute(query, (earlier.FIRST_TICKET,)).fetchone()
-        return float(noted(self._db, "seconds") or 0.0), int(size)
+        with telling(self.path):  # a sum may overflow
+            query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
+            (size,) = self._db.execute(query, (earlier.FIRST_TICKET,)).fetchone()
+            return float(noted(self._db, "seconds") or 0.0), int(size)
 
     def judged(self) -> list[tuple[str, str, float, bool]]:
         """(URL, title, score, relevant) of each page committed so far, in order."""
