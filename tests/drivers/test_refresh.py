@@ -233,10 +233,9 @@ def test_from_python_and_what_is_refused(
         spoor.run(f"{SITE}/", "clay", pages=5, out=tmp_path / "1", **told)
         spoor.run((), refresh=str(tmp_path / "1"), out=tmp_path / "2", pages=3, **told)
         assert Run(tmp_path / "2").settings.topic == "clay"
-        assert {page.url for page in Run(tmp_path / "2").pages()} >= {
-            f"{SITE}/",
-            f"{SITE}{NAMES[0]}",
-        }
+        one, two = ({page.url for page in Run(tmp_path / name).pages()} for name in "12")
+        assert len(one) == 5
+        assert one <= two
     refused = {
         ("crawl",): "say where to begin",
         ("crawl", "--refresh", str(tmp_path)): "is no folder of a run",

@@ -26,7 +26,7 @@ from spoor.runs import files, snapshot
 from spoor.runs.assemble import located
 from spoor.runs.database import reading
 from spoor.runs.recovery import telling
-from spoor.runs.rows import PageRow
+from spoor.runs.rows import FIRST_TICKET, PageRow
 from spoor.runs.schema import read_settings
 from spoor.setting import CRAWL, POLITENESS
 from spoor.settings import Settings, described
@@ -34,9 +34,6 @@ from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import heuristically_fresh_for
 from spoor.web.revisits import Revisits, hash_of
-
-FIRST_TICKET = 1 << 40
-"""Of the rows that were copied: a crawl has none so high."""
 
 _OWN = ("seeds", "refresh", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""

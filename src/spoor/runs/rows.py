@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
 
+FIRST_TICKET = 1 << 40
+"""Of the rows that were copied from an earlier run: a crawl has none so high."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageRow:

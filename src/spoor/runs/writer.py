@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import VERSION
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
-from spoor.runs import earlier, files
+from spoor.runs import files
 from spoor.runs.database import noted, validators_of
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
@@ -43,6 +43,7 @@ from spoor.runs.recovery import (
     write_mark,
 )
 from spoor.runs.renders import RenderRow
+from spoor.runs.rows import FIRST_TICKET
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.runs.schema import (
     ADDED,
@@ -196,8 +197,11 @@ class RunWriter:
 
     def _create(self) -> None:
         refresh = self.settings.refresh
-        if refresh and earlier.left_over(self.path):
-            earlier.remove_left_over(self.path)
+        if refresh:
+            from spoor.runs import earlier  # which reads whole states
+
+            if earlier.left_over(self.path):
+                earlier.remove_left_over(self.path)
         refuse_leftovers(self.path)
         begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
         self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
@@ -280,13 +284,13 @@ class RunWriter:
         """Whether each page committed so far was judged relevant, in order; those that stand there
         from an earlier run left out, as in `used`."""
         query = "SELECT relevant FROM pages WHERE ticket < ? ORDER BY seq"
-        return [bool(row[0]) for row in self._db.execute(query, (earlier.FIRST_TICKET,))]
+        return [bool(row[0]) for row in self._db.execute(query, (FIRST_TICKET,))]
 
     def used(self) -> tuple[float, int]:
         """Seconds that the run went on, and bytes of its documents, as committed so far."""
         with telling(self.path):  # a sum may overflow
             query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
-            (size,) = self._db.execute(query, (earlier.FIRST_TICKET,)).fetchone()
+            (size,) = self._db.execute(query, (FIRST_TICKET,)).fetchone()
             return float(noted(self._db, "seconds") or 0.0), int(size)
 
     def judged(self) -> list[tuple[str, str, float, bool]]:
@@ -356,6 +360,8 @@ class RunWriter:
                 self._rows.freshness[exchange.url] = until
         revisit = None
         if self.revisits is not None:
+            from spoor.runs import earlier
+
             revisit = earlier.revisit_of(self.path, self._db, self.revisits, exchange)
         self.unchanged = revisit is not None
         self._body = exchange.document if self.settings.save_files else b""
@@ -444,6 +450,8 @@ class RunWriter:
         there is none."""
         if self.revisits is None:
             return None
+        from spoor.runs import earlier
+
         return earlier.told(self._db, len(self.revisits), unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
