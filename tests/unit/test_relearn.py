@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from spoor.frontier.memory import MemoryFrontier
+from spoor.learn.mixed_effects_regression import MixedEffectsRegression
 from spoor.policies.host_bandit import HostBandit
 from spoor.policies.online_svm import OnlineSvm
 from spoor.policies.q_learning import QLearning
@@ -148,3 +149,33 @@ def test_trail_revalues_the_links_of_pages_judged_anew_together_before_it_choose
 def waiting(policy: Trail) -> list[tuple[int, float]]:
     """The open links of a policy, and what they were worth when they were valued last."""
     return [(link, policy._queue.value(link)) for link in policy._queue]
+
+
+def test_trail_takes_many_corrections_at_once_without_overshooting() -> None:
+    """A default judge calls the first pages relevant, and most of them not after a few more."""
+    first, after = [YES] * 12, [YES, NO, NO] * 4
+    policy = taught(made(Trail), first)
+    for link, (before, now) in enumerate(zip(first, after, strict=True)):
+        if before != now:
+            policy.relearn(link, before, now)
+    policy._settle()
+    told_at_once = taught(made(Trail), after)
+    pages = [policy._fetched[link] for link in range(len(first))]
+    odds, true = (
+        np.array([one._model.odds(page.slots, page.dense)[0] for page in pages])
+        for one in (policy, told_at_once)
+    )
+    wanted = np.array([verdict.relevant for verdict in after])
+    assert odds[wanted].min() > odds[~wanted].max()
+    assert np.abs(odds - true).max() < 1.5
+
+
+def test_a_corrected_row_moves_to_where_its_answer_is_most_probable() -> None:
+    model = MixedEffectsRegression(4, np.ones(1, "f4"), np.zeros(1, "f4"), np.full(1, 3.0, "f4"))
+    slots, dense = np.array([5], dtype=np.int32), np.ones(1, dtype=np.float32)
+    model.correct(slots, dense, 0.0)
+    # The root of t = 4 (0 − 1 / (1 + e^−t)): a variance of 1 + 3, no surprise before.
+    t = float(model.odds(slots[None], dense[None])[0])
+    assert t == pytest.approx(-1.0 * 4 / (1 + np.exp(-t)), abs=1e-5)
+    assert (float(model.w[5]), float(model.a[0])) == pytest.approx((t / 4, 3 * t / 4), abs=1e-6)
+    assert model.h[5] == 0.0, "no more is known than before"

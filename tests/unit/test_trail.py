@@ -191,10 +191,19 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     url = step(crawl, good=True)
     weights = policy._model.w.copy()
     crawl.relabel(url, GOOD, BAD)
+    policy._settle()
     moved = np.abs(policy._model.w - weights).max()
     crawl.relabel(url, BAD, GOOD)
+    policy._settle()
     assert moved > 0.05
+    # All pages are learned anew, each with what it is worth now: its own credit has no turn apart.
     assert np.abs(policy._model.w - weights).max() < 0.35 * moved
+    again = policy._model.w.copy()
+    crawl.relabel(url, GOOD, BAD)
+    policy._settle()
+    crawl.relabel(url, BAD, GOOD)
+    policy._settle()
+    assert np.abs(policy._model.w - again).max() < 1e-6
     counts = policy._groups.tried.copy()
     assert counts.any()
     assert all(tried >= reward >= 0 for tried, reward in counts.tolist())

@@ -168,3 +168,16 @@ def apply_updates(
     model.a = ((initial.dense_weighted_mean + total.dense_weighted_mean) / dense_precision).astype(
         np.float32
     )
+
+
+def initial_model(
+    model: MixedEffectsRegression, initial: InitialPosterior, received: PosteriorUpdate | None
+) -> None:
+    """Set a model to its initial posterior and what it `received`: it forgets its own examples."""
+    held = np.flatnonzero(model.h[1:]) + 1
+    model.h[held] = model.w[held] = 0.0
+    model.h[initial.slots], model.w[initial.slots] = initial.precision, initial.mean
+    model.b = (1.0 / initial.dense_precision).astype(np.float32)
+    model.a = (initial.dense_weighted_mean / initial.dense_precision).astype(np.float32)
+    if received is not None:
+        apply_updates(model, initial, received, combine([], len(model.a)))

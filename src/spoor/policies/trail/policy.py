@@ -17,6 +17,7 @@ from spoor.learn.posterior_updates import (
     PosteriorUpdate,
     apply_updates,
     combine,
+    initial_model,
     own_update,
 )
 from spoor.learn.priority_queue import PriorityQueue
@@ -55,6 +56,9 @@ SURER = 0.01
 """Log-odds by which another in-link of a link has to promise more to take the place of one."""
 AT_ONCE = 4_096
 """Links that are revalued at once, at most: some 4 MB."""
+REFIT = 512
+"""Fetched pages up to which all of them are learned anew when some were judged anew: exact, some
+.1 ms a page, and a judge that learns as well changes its mind most in the beginning."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
 
@@ -120,6 +124,8 @@ class Trail:
         """Groups with pages that were judged anew since the last call but `relearn`."""
         self._stale_links: list[LinkId] = []
         """Open links of these pages."""
+        self._corrected: list[LinkId] = []
+        """Those of these pages that are worth something else now."""
         self._newest: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
         """The page observed last, and the links that it was the first to show."""
 
@@ -260,6 +266,7 @@ class Trail:
 
     def weigh(self, link: LinkId) -> Choice | None:
         """What an open link is worth now, in log-odds, and why."""
+        self._settle()
         if link not in self._queue:
             return None
         known = self._rows.of_link(link)
@@ -342,9 +349,9 @@ class Trail:
             return
         was, now = (min(1.0, max(0.0, judgement.reward)) for judgement in (before, after))
         change = max(now, 0.0 if done.worth == was else done.worth) - done.worth
-        for row, numbers in zip(done.slots, done.dense, strict=True):
-            self._model.correct(row, numbers, change, 1.0 / len(done.slots))
         done.worth += change
+        if change:
+            self._corrected.append(link)
         self._groups.count(done.slots, now - was, tried=0.0)
         children = [child for child in self._rows.children(link) if child in self._queue]
         self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = after.score
@@ -356,6 +363,15 @@ class Trail:
         links are in the same places."""
         if not self._stale_groups:
             return
+        if len(self._fetched) <= REFIT and self._corrected:
+            initial_model(self._model, self._initial, self._received)
+            for page in self._fetched.values():
+                self._update(page.slots, page.dense, page.worth)
+        else:
+            for page in map(self._fetched.__getitem__, self._corrected):
+                for row, numbers in zip(page.slots, page.dense, strict=True):
+                    self._model.correct(row, numbers, page.worth, 1.0 / len(page.slots))
+        self._corrected = []
         links = np.array(list(dict.fromkeys(self._stale_links)), dtype=np.int64)
         for begin in range(0, len(links), AT_ONCE):
             part = links[begin : begin + AT_ONCE]
@@ -437,6 +453,7 @@ class Trail:
 
     def save(self) -> State:
         links, counts, rows = self._rows.all()
+        stale = [self._stale_groups, self._stale_links, self._corrected]
         return {
             "model": self._model.save(),
             "received": None if self._received is None else self._received.save(),
@@ -452,7 +469,7 @@ class Trail:
             "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
             "level": list(self._guard.level),
-            **({"stale": [self._stale_groups, self._stale_links]} if self._stale_groups else {}),
+            **({"stale": stale} if stale[0] else {}),
         }
 
     def load(self, state: State) -> None:
@@ -468,7 +485,8 @@ class Trail:
         self._fetched.update(load_pages(state["done"]))
         self._guard.losses = list(state["surprise"])
         self._guard.level = list(state.get("level", self._guard.level))
-        self._stale_groups, self._stale_links = map(list, state.get("stale", ([], [])))
+        stale = map(list, state.get("stale", ([], [], [])))
+        self._stale_groups, self._stale_links, self._corrected = stale
         self._newest = (NO_PARENT, [])
 
 
