@@ -218,6 +218,8 @@ def test_urls() -> None:
         ("image/*", "image/png", True),
         ("image/*", "text/html", False),
         ("*/pdf", "application/pdf", True),
+        ("PDF", "application/pdf", True),
+        ("pdf", "text/html", False),
     ],
 )
 def test_media_types(pattern: str, media: str, fits: bool) -> None:
@@ -226,7 +228,7 @@ def test_media_types(pattern: str, media: str, fits: bool) -> None:
 
 def test_a_media_type_needs_a_slash() -> None:
     with pytest.raises(InputError, match="has no '/'"):
-        MediaType("pdf")
+        MediaType("pottery")
 
 
 def test_functions() -> None:
@@ -424,7 +426,7 @@ def test_specifications(tmp_path: Path) -> None:
         (["label"], "is of no known kind"),
         (["label: "], "says nothing after the colon"),
         (["url:("], "bad regular expression"),
-        (["type:pdf"], "has no '/'"),
+        (["type:glaze"], "has no '/'"),
         (["text:!"], "no keyword has a letter"),
         (["topic:nowhere.toml"], r"cannot read topic file nowhere\.toml"),
         (["label:x", "urk:x"], "did you mean 'url'"),

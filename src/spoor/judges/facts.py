@@ -3,6 +3,7 @@ result of a Python function."""
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
@@ -79,11 +80,15 @@ class TextPattern:
 
 
 class MediaType:
-    """Relevant: documents whose media type matches a pattern as in `application/pdf`, `image/*`."""
+    """Relevant: documents whose media type matches a pattern as in `application/pdf`, `image/*`, or
+    is that of an ending as in `pdf`."""
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = pattern.strip().lower()
-        if "/" not in self._pattern:
+        wanted = pattern.strip().lower()
+        # Python's own table: those of systems differ.
+        known = mimetypes.MimeTypes().types_map[True].get(f".{wanted}", "")
+        self._pattern = wanted if "/" in wanted else known
+        if not self._pattern:
             raise InputError(f"media type {pattern!r} has no '/'; write it as in 'application/pdf'")
 
     def judge(self, page: Page) -> Judgement:
