@@ -14,10 +14,12 @@ from kills import CountedWeb, check_run, digest, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import live_crawl as run_module
+from spoor.policies.trail.policy import Trail
 from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
+from spoor.wrappers.fallback import Fallback
 
 PAGES = 150
 
@@ -81,8 +83,11 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
 
 
 def _weights(crawl: Crawl) -> list[float]:
-    saved = crawl.policy.save()["policy"]
-    return [float(number) for number in saved["model"]["a"]]
+    # What was judged anew is learned once something is asked of it.
+    assert isinstance(crawl.policy, Fallback)
+    assert isinstance(crawl.policy.policy, Trail)
+    crawl.policy.policy._settle()
+    return [float(number) for number in crawl.policy.policy.save()["model"]["a"]]
 
 
 def test_the_same_said_twice_changes_nothing_more(web: CountedWeb, tmp_path: Path) -> None:

@@ -280,9 +280,10 @@ def look_and_label(
     def sections() -> dict[str, dict[str, Any]]:
         return {part["id"]: part for part in page.news({})["sections"]}
 
-    first = sections()
-    assert "on their way" in first["shards"]["html"]
-    assert one in first["best"]["html"]
+    def stands(text: str, section: str) -> bool:
+        return text in sections().get(section, {"html": ""})["html"]
+
+    until(lambda: stands("on their way", "shards") and stands(one, "best"), process)
     digest = until(lambda: sections().get("next"), process)["digest"]
     until(lambda: sections().get("next", {"digest": digest})["digest"] != digest, process)
 

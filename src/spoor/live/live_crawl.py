@@ -300,6 +300,8 @@ class LiveCrawl:
         self.folder.note("stopped", reason)
         self.folder.note("seconds", f"{self._seconds():.3f}")
         if reason != "aborted":
+            if self.folder.has_labels():  # given in the last second
+                self._take_labels()
             self.journal.revise(self.now())
             self.journal.commit()
             self._advise()
