@@ -73,6 +73,8 @@ class Setting:
     """It is written nowhere: a run that goes on must be given it again."""
     path: bool = False
     """A text that names a file."""
+    reaches: bool = False
+    """It names a program, a folder or another machine, as a `path` names a file."""
     time: str = ""
     """Seconds, written with a unit; this is the default."""
     in_scrapy: Any = ...

@@ -76,6 +76,7 @@ class Settings:
         "",
         CRAWL,
         "Visit what the run in this folder has again, and keep it up to date in a new one.",
+        reaches=True,
     )
     hints: bool = setting(
         True,
@@ -105,6 +106,7 @@ class Settings:
         CRAWL,
         "Encoder folder or module:function that is asked about pages near the threshold.",
         commands=EVERYWHERE,
+        reaches=True,
     )
     second_asks: int = setting(
         200, CRAWL, "Most questions of --second-opinion.", ge=0, commands=EVERYWHERE
@@ -152,12 +154,14 @@ class Settings:
         PROCESS,
         "Command that gets each line as JSON on its standard input; no shell.",
         commands=("watch",),
+        reaches=True,
     )
     webhook: tuple[str, ...] = setting(
         (),
         PROCESS,
         "URL that each line is sent to as JSON, until it is taken.",
         commands=("watch",),
+        reaches=True,
     )
     recheck: float = setting(
         1_800.0,
@@ -256,10 +260,18 @@ class Settings:
     sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
-        (), POLITENESS, "A host whose loopback or private address may be connected to.", form=HOST
+        (),
+        POLITENESS,
+        "A host whose loopback or private address may be connected to.",
+        form=HOST,
+        reaches=True,
     )
     connect_to: str = setting(
-        "", POLITENESS, "ADDRESS:PORT that every host stands for (a served web).", form=ENDPOINT
+        "",
+        POLITENESS,
+        "ADDRESS:PORT that every host stands for (a served web).",
+        form=ENDPOINT,
+        reaches=True,
     )
     contact: str = setting(
         "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE
@@ -271,7 +283,9 @@ class Settings:
         "Render pages in Chromium (extra `render`): where that pays, all, or none.",
         choices=("auto", "always", "never"),
     )
-    chromium: str = setting("", PROCESS, "The Chromium that renders; one on PATH by default.")
+    chromium: str = setting(
+        "", PROCESS, "The Chromium that renders; one on PATH by default.", reaches=True
+    )
     noai: bool = setting(
         False, POLITENESS, "Leave out pages that ask for it (noai, TDMRep).", commands=("crawl",)
     )
@@ -295,6 +309,7 @@ class Settings:
         POLITENESS,
         "URL of a proxy; direct: none. Without it HTTP_PROXY, HTTPS_PROXY, NO_PROXY.",
         form=PROXY,
+        reaches=True,
     )
     sign_key: str = setting(
         "", POLITENESS, "Sign requests (Web Bot Auth) by this Ed25519 key.", path=True
@@ -307,13 +322,15 @@ class Settings:
         False, PROCESS, "Save the relevant documents as they came, too, under files/."
     )
     metrics: str = setting(
-        "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs."
+        "", PROCESS, "Serve Prometheus metrics at this ADDRESS:PORT while it runs.", reaches=True
     )
     otel: bool = setting(
-        False, PROCESS, "Send OpenTelemetry traces and metrics (OTEL_… say where)."
+        False, PROCESS, "Send OpenTelemetry traces and metrics (OTEL_… say where).", reaches=True
     )
     shards: int = setting(0, PROCESS, "Crawl in so many processes, on Ray; 0: in this one.", ge=0)
-    cluster: str = setting("", PROCESS, "Address of the Ray cluster that they run on.")
+    cluster: str = setting(
+        "", PROCESS, "Address of the Ray cluster that they run on.", reaches=True
+    )
     backoff: float = setting(
         5.0,
         CRAWL,

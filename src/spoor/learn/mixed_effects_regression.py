@@ -11,10 +11,11 @@ little is known of it (Gelman and Hill 2007, ch. 12).
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from spoor.learn.hashed_linear import logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class MixedEffectsRegression:
         """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""
         v = 1.0 / (self.prior + self.h[slots])
         vb = self.b * dense
-        p = 1.0 / (1.0 + math.exp(-float(self.w[slots].sum() + dense @ self.a)))
+        p = logistic(float(self.w[slots].sum() + dense @ self.a))
         # The curvature of the loss; bounded below, or a sure mistake would teach nothing.
         q = weight * max(p * (1.0 - p), 0.01)
         gain = weight * (y - p) / (1.0 + q * float(v.sum() + vb @ dense))
@@ -91,13 +92,13 @@ class MixedEffectsRegression:
         """Take in that a row which was learned has another y, which it is now.
 
         The precision of a Gaussian does not depend on y, so only the mean moves: to where the row,
-        with this y, is most probable beside all that is known. That is exact, since many rows may
-        be corrected at once: a linear step for each would move together as far as their number.
+        with this y, is most probable beside all that is known. Many rows may be corrected at once,
+        and a linear step for each would go too far together.
         """
         v = 1.0 / (self.prior + self.h[slots])
         vb = self.b * dense
         before = float(self.w[slots].sum() + dense @ self.a)
-        step = np.float32(_mode(before, weight * float(v.sum() + vb @ dense), y) * weight)
+        step = np.float32(_surprise(before, weight * float(v.sum() + vb @ dense), y) * weight)
         self.w[slots] += v * step
         self.a += vb * step
         self.w[0] = 0.0
@@ -126,19 +127,15 @@ class MixedEffectsRegression:
         self.b = np.array(state["b"], dtype=np.float32)
 
 
-def _mode(odds: float, spread: float, y: float) -> float:
+def _surprise(odds: float, spread: float, y: float) -> float:
     """y − logistic(t) at the root of t = odds + spread · (y − logistic(t)): the surprise that is
     left where log-odds of this mean and variance are most probable after y. By bisection, since the
     right side falls with t: 1e-9 of the spread is the error."""
     low, high = odds - spread, odds + spread
     for _ in range(30):
         middle = 0.5 * (low + high)
-        if middle < odds + spread * (y - _logistic(middle)):
+        if middle < odds + spread * (y - logistic(middle)):
             low = middle
         else:
             high = middle
-    return y - _logistic(0.5 * (low + high))
-
-
-def _logistic(t: float) -> float:
-    return 1.0 / (1.0 + math.exp(-max(-500.0, t)))
+    return y - logistic(0.5 * (low + high))

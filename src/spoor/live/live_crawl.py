@@ -49,7 +49,7 @@ from spoor.runs.earlier import revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
-from spoor.runs.stop_request import take_request
+from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
@@ -64,10 +64,6 @@ ESTIMATE_EVERY = 10
 FIRST_ADVICE = 20
 """Pages after which the user is first advised on the topic; then whenever there are twice as
 many, and at the end."""
-
-
-LISTEN_SECONDS = 1.0
-"""How often a run looks for labels that a person gave."""
 
 COMMIT_SECONDS = 0.025
 """Between two commits: what arrives meanwhile shares one, and one wait for the disk."""

@@ -188,14 +188,14 @@ def _make_crawl(
     def safe(policy: Policy) -> Policy:
         return Fallback(policy, lambda: registry.build("policies", "best-first", plain))
 
+    def trail() -> Policy:
+        return safe(registry.build("policies", "trail", plain))
+
     policy = safe(make_policy(settings, task))
     if task.model is not None and settings.worse_model != "off":
-        make = (
-            (lambda: safe(registry.build("policies", "trail", plain)))
-            if (settings.worse_model == "trail")
-            else None
+        policy = Compared(
+            policy, settings.policy, trail if settings.worse_model == "trail" else None
         )
-        policy = Compared(policy, settings.policy, make)
     policy = SitemapsFirst(policy) if settings.sitemaps or settings.refresh else policy
     crawl = Crawl(
         EarlierFirst(policy) if settings.refresh else policy,

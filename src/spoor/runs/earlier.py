@@ -164,13 +164,13 @@ def _newest(rows: Iterable[PageRow]) -> Iterator[PageRow]:
 def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:
     """URL → until when it needs no new visit, by its own word."""
     until: dict[str, float] = {}
-    for part in files.shards(earlier) or [earlier]:
-        with reading(part) as db, suppress(sqlite3.OperationalError):
-            until.update(db.execute("SELECT url, until FROM freshness").fetchall())
     modified: dict[str, str] = {}
     for part in files.shards(earlier) or [earlier]:
-        with reading(part) as db, suppress(sqlite3.OperationalError):
-            modified.update(db.execute("SELECT url, last_modified FROM validators").fetchall())
+        with reading(part) as db:
+            with suppress(sqlite3.OperationalError):  # made by an earlier version
+                until.update(db.execute("SELECT url, until FROM freshness").fetchall())
+            with suppress(sqlite3.OperationalError):
+                modified.update(db.execute("SELECT url, last_modified FROM validators").fetchall())
     for row in rows:
         if row.url not in until and (date := modified.get(row.url)):
             until[row.url] = row.time + heuristically_fresh_for(date, row.time)

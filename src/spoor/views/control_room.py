@@ -22,6 +22,7 @@ from spoor.views.settings_form import (
     fields,
     groups,
     settings_of_form,
+    value_of,
 )
 
 TRIED = ("prefer", "delay", "contact", "allow_private", "connect_to")
@@ -88,8 +89,8 @@ class ControlRoom:
     def try_words(self, form: Form) -> Mapping[str, Any]:
         """What `spoor topic test` says of the pages that the form names. Raises InputError."""
         command = command_of(form)
-        values, known = fields(command, form), described(Settings)
-        text = {field.name: field.text.strip() for field in values}
+        known = described(Settings)
+        text = {field.name: field.text.strip() for field in fields(command, form)}
         topic = text["topic"] or text["topic_file"]
         if not topic:
             raise InputError("give a “topic” in words to try, or a topic file")
@@ -101,12 +102,8 @@ class ControlRoom:
         options = []
         for name in TRIED:
             one = known[name]
-            lines = [line.strip() for line in text.get(name, "").splitlines()]
-            given = (
-                tuple(filter(None, lines)) if one.kind is tuple else one.parsed(text.get(name, ""))
-            )
-            checked = one.checked(given or one.default, name.replace("_", " "))
-            options += one.arguments(checked)
+            given = value_of(one, form.get(name, ()))
+            options += one.arguments(one.checked(given, name.replace("_", " ")))
         return self._commands.answer(["topic", "test", *options, "--", topic, *pages[:MOST_TRIED]])
 
     def begin(self, form: Form) -> str:

@@ -16,23 +16,6 @@ from spoor.views.commands import Commands
 from spoor.views.html import environment
 from spoor.views.settings_form import Form, arguments
 
-REACHING = (
-    *(
-        "refresh",
-        "topic_file",
-        "model",
-        "vectors",
-        "second_opinion",
-        "on_new",
-        "webhook",
-        "chromium",
-    ),
-    *("cookies", "netrc", "sign_key", "proxy", "connect_to", "allow_private", "cluster"),
-    *("metrics", "otel"),
-)
-"""Settings that name a program, a file or another machine. A run may come from a stranger: its user
-is shown them first."""
-
 
 def page(path: Path, token: str, wrong: str = "") -> str:
     """The page as HTML. Raises InputError where the run cannot be read."""
@@ -78,9 +61,10 @@ def go_on(path: Path, form: Form, commands: Commands) -> None:
 
 
 def _reaching(settings: Settings) -> Iterator[str]:
-    """`option value` of what reaches beyond the run's folder."""
+    """`option value` of what names a program, a file or another machine. A run may come from a
+    stranger: its user is shown them first."""
     for name, one in Settings.of_command(settings.command).items():
         value = getattr(settings, name)
         files = (text for text in (value if name == "want" else ()) if text.startswith("topic:"))
-        if name in REACHING or any(files) or (name == "topic" and "." in value):
+        if one.path or one.reaches or any(files) or (name == "topic" and "." in value):
             yield from one.arguments(value)

@@ -76,7 +76,7 @@ def groups(fields_: Sequence[Field]) -> list[tuple[Group, list[Field]]]:
 def settings_of_form(command: str, form: Form, *, seeded: bool = False) -> Settings:
     """The settings of a form, with its field `seeds`, which may be empty where the run is `seeded`
     otherwise. Raises InputError as `Settings.of` and `with_inputs` do."""
-    values = {one.name: _value(one, form.get(one.name, ())) for one in _settings(command)}
+    values = {one.name: value_of(one, form.get(one.name, ())) for one in _settings(command)}
     settings = Settings.of(values, command, lambda name: f"“{name.replace('_', ' ')}”")
     given = [line.strip() for text in form.get("seeds", ()) for line in text.split()]
     if not given and not seeded:
@@ -110,7 +110,7 @@ def _text(one: Setting, value: Any) -> str:
     return f"{value:g}" if one.kind is float else str(value)
 
 
-def _value(one: Setting, given: Sequence[str]) -> Any:
+def value_of(one: Setting, given: Sequence[str]) -> Any:
     """A value, of what stands in a field; an empty one means the default."""
     text = "\n".join(given).strip()
     if one.kind is bool:

@@ -19,7 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.learn.saved import PAIRS, VALUE, Saved, attributes
-from spoor.protocols import Explains, FallsBack, LookAhead, Mergeable, Offer, OpenLinks, Policy
+from spoor.protocols import (
+    Explains,
+    FallsBack,
+    LookAhead,
+    Mergeable,
+    Offer,
+    OpenLinks,
+    Policy,
+    UsesOpenLinks,
+)
 from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.wrappers.fallback import observe_open
 from spoor.wrapping import Wrapper
@@ -107,7 +116,7 @@ class Compared(Saved, Wrapper):
 
     def attach(self, links: OpenLinks) -> None:
         self._links = links
-        if hasattr(self.policy, "attach"):
+        if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(links)
 
     def observe(self, seen: InLinks) -> None:
@@ -187,7 +196,7 @@ class Compared(Saved, Wrapper):
         self.hold(self.policy)
         if isinstance(self.policy, FallsBack):
             self.policy.report_fault(self._report)
-        if self._links is not None and hasattr(self.policy, "attach"):
+        if self._links is not None and isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self._links)
 
     def pass_expand(self, fetched: Sequence[LinkId]) -> LinkId:

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.learn.hashed_linear import logistic
+
 FORGET = 0.98
 """Discount of old losses, a page."""
 HEAD_START = 2.0
@@ -54,7 +56,7 @@ class Guard:
         for index, value in enumerate((float(odds.max()), blind)):
             loss = math.log1p(math.exp(-abs(value))) + max(value, 0.0) - reward * value
             self.losses[index] = FORGET * self.losses[index] + loss
-        chance = 1.0 / (1.0 + math.exp(-blind))
+        chance = logistic(blind)
         curvature = max(chance * (1.0 - chance), 0.01)
         variance /= 1.0 + curvature * variance
         self.level = [mean + variance * (reward - chance), variance]

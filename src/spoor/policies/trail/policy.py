@@ -368,7 +368,7 @@ class Trail:
             for page in self._fetched.values():
                 self._update(page.slots, page.dense, page.worth)
         else:
-            for page in map(self._fetched.__getitem__, self._corrected):
+            for page in map(self._fetched.__getitem__, dict.fromkeys(self._corrected)):
                 for row, numbers in zip(page.slots, page.dense, strict=True):
                     self._model.correct(row, numbers, page.worth, 1.0 / len(page.slots))
         self._corrected = []
