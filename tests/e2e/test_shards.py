@@ -62,7 +62,7 @@ def state(folder: Path) -> dict[str, Any]:
 def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with served(PAGES, hosts=8) as web:
-        told = crawl(web, out, 2, "--pages", "60")
+        told = crawl(web, out, 2, "--pages", "60", "--max-time", "1h", "--max-bytes", "9999999")
         assert (told["fetched"], told["shards"]) == (60, 2)
         assert told["stopped_because"] == "budget of 60 pages reached"
         assert sum(one["pages"] for one in told["each"]) == 60

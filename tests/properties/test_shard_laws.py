@@ -16,6 +16,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.sharding import commands
+from spoor.sharding.byte_budget import ByteBudget
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.sharding.page_budget import PageBudget
@@ -27,7 +28,47 @@ from spoor.web.urls import shard_of
 SETTINGS = settings(max_examples=60)
 
 
-# ---------------------------------------------------------------- the budget of pages
+# ---------------------------------------------------------------- the budgets
+
+
+@given(budget=st.integers(1, 3_000), shards=st.integers(1, 5), seed=st.integers(0, 10_000))
+@SETTINGS
+def test_a_byte_budget_ends_with_the_one_document_that_reaches_it(
+    budget: int, shards: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    byte_budget = ByteBudget(budget, shards)
+    used, grant, wanted = [0] * shards, [0] * shards, [0] * shards
+    idle = {at for at in range(1, shards) if rng.random() < 0.3}
+    sizes: list[int] = []
+
+    def tell(shard: int) -> None:
+        byte_budget.report(shard, grant=grant[shard], used=used[shard], wanted=wanted[shard])
+
+    for at in range(shards):
+        tell(at)
+    for _ in range(2_000):
+        if byte_budget.used >= budget:
+            break
+        shard = int(rng.integers(shards))
+        if rng.random() < 0.03:  # its process died with what it had been told last
+            byte_budget.offer(shard)
+            grant[shard], wanted[shard] = used[shard], 0
+            tell(shard)
+            continue
+        grant[shard] = max(byte_budget.offer(shard), used[shard])
+        if rng.random() < 0.5:  # it reports before it goes on
+            tell(shard)
+        for _ in range(0 if shard in idle else int(rng.integers(4))):
+            size = wanted[shard] or int(rng.integers(1, 400))
+            wanted[shard] = 0
+            if used[shard] + size > grant[shard]:
+                wanted[shard] = size
+                break
+            used[shard] += size
+            sizes.append(size)
+        tell(shard)
+    assert sum(sizes[:-1]) < budget <= sum(sizes)
 
 
 @given(

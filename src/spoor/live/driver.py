@@ -114,6 +114,7 @@ class HttpDriver:
     (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
     `kept_cookies` is the file of the cookies that sites set.
     `renders` has pages rendered in a browser, by requests that are like the crawl's own.
+    `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class HttpDriver:
         validators: Callable[[str], Validators | None] = lambda url: None,
         kept_cookies: Path | None = None,
         renders: Renders | None = None,
+        admits: Callable[[LiveReply], bool] = lambda reply: True,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -142,6 +144,7 @@ class HttpDriver:
         self._validators = validators
         self._kept_cookies = kept_cookies
         self._renders = renders
+        self._admits = admits
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
@@ -300,6 +303,9 @@ class HttpDriver:
         self._in_turn = threading.current_thread()
         self._hosts.apply()
         while self._arrived and not self._ended_at_once:
+            if not self._admits(self._arrived[0][1]):
+                free = 0
+                break
             self._receive(*self._arrived.popleft())
         chosen: list[Fetch] = []
         other: NextStep | None = None

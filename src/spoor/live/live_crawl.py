@@ -52,7 +52,7 @@ from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
+from spoor.types import Deferred, Failed, Fetch, Fetched, LiveReply, Outcome, State
 from spoor.web.exchange import Exchange
 
 CHECKPOINT_SHARE = 0.02
@@ -108,6 +108,9 @@ class LiveCrawl:
         self._pages_before = 0
         self._seconds_before, self._bytes = folder.used()
         """Seconds that the run went on in processes before, and bytes of its documents."""
+        self._byte_grant = self._bytes if folder.settings.max_bytes and engine.outbox else None
+        """Bytes of documents that a shard may have taken in at most."""
+        self._byte_wanted = 0
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failure = ""
@@ -267,9 +270,34 @@ class LiveCrawl:
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
             renders=self.renders,
+            admits=self._admits,
             **({"validators": self.folder.validators} if self.folder.revisits is not None else {}),
         )
         return self._driver
+
+    def grant_bytes(self, grant: int) -> None:
+        """A shard may take in documents of so many bytes in all."""
+        self._byte_grant = grant
+
+    def used_time(self, seconds: float) -> None:
+        """The run went on for so many seconds until now, by the clock of a shard's coordinator."""
+        self._seconds_before = seconds - (time.monotonic() - self._began)
+
+    @property
+    def bytes(self) -> dict[str, int]:
+        """What a shard tells of its share of the byte budget."""
+        grant = max(self._byte_grant or 0, self._bytes)
+        return {"grant": grant, "used": self._bytes, "wanted": self._byte_wanted}
+
+    def _admits(self, reply: LiveReply) -> bool:
+        """Whether the byte grant of a shard has room for a reply, or there is none."""
+        self._byte_wanted = 0
+        if self._byte_grant is None or not isinstance(reply, Fetched) or not reply.size:
+            return True
+        if self._bytes + reply.size <= self._byte_grant:
+            return True
+        self._byte_wanted = reply.size
+        return False
 
     def _knows(self, url: str) -> bool:
         return self.crawl.frontier.find(url) is not None
@@ -377,7 +405,7 @@ class LiveCrawl:
 
     def commit(self) -> None:
         """Make all that was done durable."""
-        if self._rule.settings.max_time:
+        if self.folder.settings.max_time:
             self.folder.note("seconds", f"{self._seconds():.3f}")
         now = time.monotonic()
         # A young run has more to show, and less to save.

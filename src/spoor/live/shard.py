@@ -82,6 +82,7 @@ class Shard:
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report, with `notes` for the user."""
         self.worker.outbox.seal()
+        self._time_over = asyncio.get_running_loop().call_soon(lambda: None)
         self._ending = asyncio.get_running_loop().create_task(self.run.serve(self._driver))
         return {
             **self._report(None),
@@ -111,7 +112,13 @@ class Shard:
         """Execute an order durably, and report. Raises what the crawl ended with, if it did."""
         report = await self._apart(lambda: self._turn(order))
         if order["stop"] is not None:
-            self._driver.stop(order["stop"])
+            (self._driver.abort if order["at_once"] else self._driver.stop)(order["stop"])
+        if order.get("seconds") is not None:
+            # By its own clock, so that no shard is told too late that the time is over.
+            self._time_over.cancel()
+            left = self.run.folder.settings.max_time - order["seconds"]
+            loop = asyncio.get_running_loop()
+            self._time_over = loop.call_later(left, self._driver.abort, "time is over")
         self._driver.wake()
         return report
 
@@ -120,6 +127,10 @@ class Shard:
         # Between two turns of the driver all steps that were taken are committed.
         self.worker.outbox.seal()
         durable = self.worker.execute(order, self.run.now())
+        if order.get("seconds") is not None:
+            self.run.used_time(order["seconds"])
+        if order["bytes"] is not None:
+            self.run.grant_bytes(order["bytes"])
         self.run.folder.failpoint("order executed")
         if durable:
             self._commit()
@@ -135,6 +146,7 @@ class Shard:
             await self._ending
             return {**self._report(None), "summary": self.run.summary("")}
         finally:
+            self._time_over.cancel()
             self.run.folder.close()
 
     def _commit(self) -> None:
@@ -151,6 +163,7 @@ class Shard:
             own = self.worker.outbox.owns_host
             self._counted, self._hosts = now, sum(own(name) for name, *_ in frontier.hosts())
         report["hosts"] = self._hosts
+        report["bytes"] = self.run.bytes
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
         report["fault"] = self.run.fault

@@ -178,8 +178,6 @@ def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:
 def _make_crawl(
     settings: Settings, judge: Judge, subject: TopicFile | None, outbox: Outbox | None = None
 ) -> Crawl:
-    if settings.shards and (settings.max_time or settings.max_bytes):
-        raise InputError("--max-time and --max-bytes do not hold in shards yet; give --pages")
     if settings.refresh and (settings.shards or outbox is not None):
         raise InputError("--refresh runs in one process; leave out --shards")
     task = task_of(settings, subject)

@@ -48,6 +48,16 @@ def numbers(path: Path) -> list[int]:
     return [files.shard_number(folder) for folder in files.shards(path)]
 
 
+def seconds(path: Path) -> float:
+    """For how long a run went on so far, as its shards have noted."""
+    known = [0.0]
+    for folder in filter(has_begun, files.shards(path)):
+        with telling(folder), closing(connect(folder / files.DATABASE)) as db:
+            row = db.execute("SELECT value FROM meta WHERE name = 'seconds'").fetchone()
+            known.append(float(row[0]) if row else 0.0)
+    return max(known)
+
+
 def connect(file: Path) -> sqlite3.Connection:
     """A database to look at only, whoever writes it."""
     db = sqlite3.connect(_uri(file), uri=True)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from spoor.sharding.byte_budget import ByteBudget
 from spoor.sharding.page_budget import PageBudget
 
 Order = dict[str, Any]
@@ -158,8 +159,8 @@ class Traffic:
 
 
 class Coordinator:
-    """The coordinator of `shards` shards with a common budget of `pages`. `retired`: shards of an
-    earlier division of the hosts, which own none now.
+    """The coordinator of `shards` shards with a common budget of `pages`, and of `max_bytes` of
+    documents (0: none). `retired`: shards of an earlier division of the hosts, which own none now.
 
     Models are merged after `merge_pages` more pages of all shards (0: never), later less and less
     often, since they change less and are larger. No page is fetched before all links that were on
@@ -176,10 +177,12 @@ class Coordinator:
         rule: Rule = never,
         found: int | None = None,
         window: int = 200,
+        max_bytes: int = 0,
     ) -> None:
         self.members = {number: Member(number) for number in range(shards)}
         self.members |= {number: Member(number, retired=True) for number in retired}
         self.page_budget = PageBudget(pages, len(self.members))
+        self.byte_budget = ByteBudget(max_bytes, len(self.members)) if max_bytes else None
         self.traffic = Traffic()
         self.learns_alone = False
         """The policy cannot share its model: each shard learns by itself."""
@@ -198,6 +201,7 @@ class Coordinator:
         """Shards that shared their model since the last merge."""
         self._settled = False
         self._reason: str | None = None
+        self._at_once = False
 
     # -- orders and reports
 
@@ -238,6 +242,7 @@ class Coordinator:
         member.stopping = ending is not None
         return {
             "grant": self.page_budget.offer(shard),
+            "bytes": None if self.byte_budget is None else self.byte_budget.offer(shard),
             "links": links,
             "delivered": {
                 other.number: other.last_report["expects"].get(shard, 0)
@@ -253,6 +258,7 @@ class Coordinator:
             "share_model": share_model,
             "models": models,
             "stop": ending,
+            "at_once": self._at_once,
         }
 
     def _ending(self, member: Member) -> str | None:
@@ -270,6 +276,8 @@ class Coordinator:
             used=report["pages"] + report["in_flight"],
             wants_more=bool(report["open"]) and not member.retired,
         )
+        if self.byte_budget is not None:
+            self.byte_budget.report(shard, **report["bytes"])
         expects = report["expects"]
         member.queue = deque(
             chunk for chunk in member.queue if chunk.end > expects.get(chunk.source, 0)
@@ -365,10 +373,10 @@ class Coordinator:
         """All shards have ended."""
         return all(member.ended for member in self.members.values())
 
-    def stop(self, reason: str) -> None:
-        """End the crawl; the first reason counts."""
+    def stop(self, reason: str, *, at_once: bool = False) -> None:
+        """End the crawl; the first reason counts. `at_once`: what is in flight counts no more."""
         if self._reason is None:
-            self._reason = reason
+            self._reason, self._at_once = reason, at_once
 
     def _all_reported(self) -> bool:
         return all(member.last_report for member in self.members.values())
@@ -386,6 +394,8 @@ class Coordinator:
         reason = self._rule(self.relevant, self.recent)
         if reason is not None:
             self.stop(reason)
+        elif self.byte_budget is not None and self.byte_budget.used >= self.byte_budget.budget:
+            self.stop(f"budget of {self.byte_budget.budget} bytes reached", at_once=True)
         elif self.fetched >= self._pages:
             self.stop(f"budget of {self._pages} pages reached")
         elif self._all_reported() and all(member.idle for member in self.members.values()):

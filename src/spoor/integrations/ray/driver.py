@@ -7,6 +7,7 @@ shards report everything to a new coordinator.
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,6 +103,7 @@ def crawl(
             rule=lambda found, recent: driver.reason(found, recent),
             found=settings.found,
             window=settings.window,
+            max_bytes=settings.max_bytes,
         )
         exporting = exporters(
             lambda: shard_metrics(coordinator, time.monotonic()), settings.metrics, settings.otel
@@ -171,6 +173,10 @@ class _Driver:
         self._progress = progress
         self._exporters = exporting
         self._began = time.monotonic()
+        self._crawled = run_in_shards.seconds(path) if settings.max_time else 0.0
+        """Seconds that the run went on in earlier parts."""
+        self._joined = 0.0
+        """When all shards were open: none fetches a page before."""
         self._before: int | None = None
         self._pending: dict[Any, tuple[int, str]] = {}
         self._next = dict.fromkeys(coordinator.members, 0.0)
@@ -191,12 +197,14 @@ class _Driver:
         shown = written = 0.0
         while not self._coordinator.over:
             now = time.monotonic()
+            if (over := self._rule.used(self._seconds(), 0)) is not None:
+                self._coordinator.stop(over, at_once=True)
             for shard, time_due in self._next.items():
                 if time_due <= now:
                     self._send_order(shard)
                     self._next[shard] = float("inf")
             soonest = min(self._next.values())
-            wait = min(max(0.001, soonest - now), TURN_SECONDS)
+            wait = min(max(0.001, soonest - now), TURN_SECONDS, max(0.001, self._left()))
             ready = []
             if self._pending:
                 ready, _ = self._ray.wait(
@@ -225,6 +233,15 @@ class _Driver:
         self._write_status()
         if self._fault is not None:
             raise self._fault
+
+    def _seconds(self) -> float:
+        """For which the run went on, in all its parts."""
+        return self._crawled + (time.monotonic() - self._joined if self._joined else 0.0)
+
+    def _left(self) -> float:
+        """Seconds until its time is over."""
+        most = self._settings.max_time
+        return max(0.0, most - self._seconds()) if most else math.inf
 
     def reason(self, found: int, recent: Sequence[bool]) -> str | None:
         """Why to end now, by the rules of the run."""
@@ -261,7 +278,9 @@ class _Driver:
         elif member.stopping:
             self._pending[actor.end.remote()] = (shard, "end")
         else:
-            self._pending[actor.turn.remote(self._coordinator.order(shard))] = (shard, "turn")
+            order = self._coordinator.order(shard)
+            order["seconds"] = self._seconds() if self._settings.max_time else None
+            self._pending[actor.turn.remote(order)] = (shard, "turn")
 
     def _receive(self, reference: Any) -> None:
         shard, call = self._pending.pop(reference)
@@ -292,6 +311,7 @@ class _Driver:
             self._coordinator.joined(shard, report, now)
             if self._before is None and len(self._last) == len(self._coordinator.members):
                 self._before = self._coordinator.fetched
+                self._joined = now
         else:
             self._coordinator.report(shard, report, now)
         if report["fault"] and report["fault"] not in self._progress.messages:
@@ -300,6 +320,7 @@ class _Driver:
             self._progress.messages.append(LEARNS_ALONE)
         member.ended = call == "end"
         starved = report["open"] and report["in_flight"] + report["pages"] >= report["grant"]
+        starved = starved or report["bytes"]["wanted"]
         soon = call == "open" or member.stopping or (starved and self._coordinator.reason is None)
         self._next[shard] = now + (TURN_SECONDS / 5 if soon else TURN_SECONDS)
 
