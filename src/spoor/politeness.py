@@ -291,6 +291,10 @@ class RequestLimits:
 
 PATIENCE = 2.0
 """Seconds of a request after which it counts as slow."""
+FIRST_PATIENCE = 0.5
+"""The same for a host that has not answered in time yet."""
+PLACES = 8
+"""Places of slow requests for each slot: one costs a connection on which nothing comes."""
 FIRST_CHANCE = 1.5
 """Seconds that a host has for its first answer where others wait; twice as many after each request
 that it did not answer in them."""
@@ -314,19 +318,21 @@ class _Request:
 class RequestSlots:
     """Which requests in flight hold one of `limit` slots.
 
-    A request that is slow holds none: one that is older than `patience` seconds, or that waits for
-    the address of its host. So hosts that never answer keep no other waiting. There are up to
-    `limit` slow ones besides. Once half of these places are taken, requests to hosts that never
-    answered in time are among them from the start; once all are, the slow request is given up that
-    had its time (`FIRST_CHANCE`), and its host is left alone for a while that grows with what it
-    cost. Where no place is wanted, a slow host has all the time of the settings.
+    A request that is slow holds none: one that is older than `patience` seconds, or
+    `first_patience` where its host has not answered in time yet, or that waits for the address of
+    its host. So hosts that never answer keep no other waiting. There are `PLACES` slow ones for
+    each slot at most. Once half of these places are taken, requests to hosts that have not answered
+    in time are among them from the start; once three quarters are, the slow request is given up
+    that had its time (`FIRST_CHANCE`), and its host is left alone for a while that grows with what
+    it cost. Where no place is wanted, a slow host has all the time of the settings.
 
-    Pure: times are seconds by any clock that never goes back. Each call takes O(limit) at most.
+    Pure: times are seconds by any clock that never goes back. A call takes time in the order of the
+    requests in flight at most.
     """
 
-    def __init__(self, limit: int, *, patience: float | None = None) -> None:
+    def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._patience = PATIENCE if patience is None else patience
+        self.places = PLACES * limit
         self._requests: dict[int, _Request] = {}
         self._answered: set[str] = set()
         """Hosts whose last answer came in time."""
@@ -348,13 +354,16 @@ class RequestSlots:
         self._slow += not request.slow
         request.slow = True
 
+    def _patience(self, request: _Request) -> float:
+        return PATIENCE if request.host in self._answered else FIRST_PATIENCE
+
     @property
     def _crowded(self) -> bool:
-        return 2 * self._slow >= self.limit
+        return 2 * self._slow >= self.places
 
     @property
     def _full(self) -> bool:
-        return 4 * self._slow >= 3 * self.limit
+        return 4 * self._slow >= 3 * self.places
 
     def look_up(self, ticket: int, now: float) -> None:
         """It waits for the address of its host; `found` is due."""
@@ -390,7 +399,7 @@ class RequestSlots:
         self._slow -= request.slow
         host, waited = request.host, request.waited
         misses = self._misses.get(host, 0)
-        if answered and waited <= self._patience:
+        if answered and waited <= PATIENCE:
             self._answered.add(host)
             if misses > 1:
                 self._misses[host] = misses - 1
@@ -406,10 +415,10 @@ class RequestSlots:
     def free(self, now: float) -> int:
         """How many requests may begin."""
         for request in self._requests.values():
-            if not request.slow and now - request.since > self._patience:
+            if not request.slow and now - request.since > self._patience(request):
                 self._make_slow(request)
         total = len(self._requests)
-        return min(self.limit - (total - self._slow), 2 * self.limit - total)
+        return min(self.limit - (total - self._slow), self.limit + self.places - total)
 
     def overdue(self, now: float) -> list[int]:
         """Requests to give up, so that others have a chance: where three quarters of the places of
@@ -417,7 +426,7 @@ class RequestSlots:
         free."""
         if not self._full:
             return []
-        spare = self._slow - self.limit // 2
+        spare = self._slow - self.places // 2
         over = [
             (self._until(request) - now, ticket)
             for ticket, request in self._requests.items()
@@ -433,7 +442,7 @@ class RequestSlots:
     def next_change(self, now: float) -> float | None:
         """When to ask again, if nothing happens before; None for never."""
         times = [
-            request.since + self._patience
+            request.since + self._patience(request)
             for request in self._requests.values()
             if not request.slow
         ]

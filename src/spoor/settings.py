@@ -213,7 +213,10 @@ class Settings:
         0, POLITENESS, "Requests to an address at a time; 0: no limit.", ge=0, commands=("crawl",)
     )
     in_flight: int = setting(
-        16, POLITENESS, "Requests in flight; as many may wait for slow hosts.", ge=1
+        16,
+        POLITENESS,
+        "Requests in flight; 8 times as many may wait for hosts that do not answer.",
+        ge=1,
     )
     frontier: str = setting(
         "auto",

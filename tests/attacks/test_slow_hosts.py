@@ -54,7 +54,7 @@ def pages_of_good_hosts(
     """Pages that good hosts, which answer in .3 s, give in a minute beside so many that take
     `answer` seconds, all of whose links are known. `first`: theirs were found first."""
     frontier = MemoryFrontier(delay=1.0, per_host=per_host)
-    frontier.bound_slow_hosts(slots)
+    frontier.bound_slow_hosts(politeness.PLACES * slots)
     crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
     good = [f"http://good{host}.example/{n}" for n in range(200) for host in range(GOOD)]
     others = [f"http://{BAD}{host}.example/{n}" for n in range(3) for host in range(bad)]
@@ -82,18 +82,17 @@ def pages_of_good_hosts(
             end(next(fetch for _, _, fetch in ends if fetch.ticket == ticket), answered=False)
             ends = [entry for entry in ends if entry[2].ticket != ticket]
             heapq.heapify(ends)
-        free, until = limits.free(now), None
-        while free > 0:
+        until = None
+        while limits.free(now) > 0:
             step = crawl.next(now)
             if not isinstance(step, Fetch):
                 until = step.until if isinstance(step, Sleep) else None
                 break
-            free -= 1
             limits.begin(step.ticket, step.host, now)
             limits.send(step.ticket, now)
             slow = step.host.startswith(BAD)
             heapq.heappush(ends, (now + (answer if slow else 0.3), next(number), step))
-        assert len(ends) <= 2 * slots
+        assert len(ends) <= (1 + politeness.PLACES) * slots
         times = [time for time in (until, limits.next_change(now)) if time is not None]
         times += [ends[0][0]] if ends else []
         now = max(now + 1e-6, min(times))
@@ -207,7 +206,7 @@ def crawled(server: Loopback, seeds: list[str], enough: int, **settings: Any) ->
 
     frontier = MemoryFrontier(delay=0.0, per_host=1)
     one = Settings(delay=0.0, in_flight=4, timeout=300.0, **settings)
-    frontier.bound_slow_hosts(one.in_flight)
+    frontier.bound_slow_hosts(politeness.PLACES * one.in_flight)
     engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
     engine.seed(seeds)
     driver = HttpDriver(engine, one, on_step=step)
@@ -223,13 +222,16 @@ def crawled(server: Loopback, seeds: list[str], enough: int, **settings: Any) ->
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(politeness, "PATIENCE", 0.2)
+    monkeypatch.setattr(politeness, "FIRST_PATIENCE", 0.2)
     monkeypatch.setattr(politeness, "FIRST_CHANCE", 0.3)
     monkeypatch.setattr(slow_hosts, "PATIENCE", 0.2)
 
 
 @pytest.mark.server
-def test_good_pages_come_in_beside_hosts_that_never_answer(impatient: None) -> None:
-    """Four slots; the first twenty hosts hold each request for ever."""
+@pytest.mark.parametrize("hosts", [20, 40])
+def test_good_pages_come_in_beside_hosts_that_never_answer(impatient: None, hosts: int) -> None:
+    """Four slots; so many hosts, which come first, hold each request for ever. Twenty are more than
+    half of the places of slow ones, and less than three quarters."""
 
     over = asyncio.Event()
 
@@ -248,7 +250,7 @@ def test_good_pages_come_in_beside_hosts_that_never_answer(impatient: None) -> N
 
     async def served() -> list[str]:
         async with server.serving():
-            seeds = [f"http://{BAD}{n}.example/" for n in range(20)] + ["http://good.example/"]
+            seeds = [f"http://{BAD}{n}.example/" for n in range(hosts)] + ["http://good.example/"]
             got = await asyncio.to_thread(
                 crawled, server, seeds, 25, connect_to=f"{ADDRESS}:{server.port}"
             )

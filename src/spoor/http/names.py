@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-_LOOK_UPS = 128
+_LOOK_UPS = 256
 """Look-ups at a time: the system gives one up after 10 seconds for each name server."""
 _KEEP = 300.0
 _STALE = 24 * 3600.0

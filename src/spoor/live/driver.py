@@ -295,6 +295,8 @@ class HttpDriver:
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
                 task.add_done_callback(self._request_ended)
+            if answer is None and self._slots.free(self._time()) > 0:
+                self._next_turn()  # some of the chosen hold no slot
             await self._rest(until)
 
     def _turn(self, free: int) -> tuple[list[Fetch], NextStep | None]:

@@ -27,6 +27,7 @@ from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.stop_rule import StopRule
+from spoor.politeness import PLACES
 from spoor.protocols import (
     BoundsSlowHosts,
     Engine,
@@ -180,7 +181,7 @@ class LiveCrawl:
         assert isinstance(frontier, HostClocks)
         frontier.configure(delay=settings.delay, per_host=settings.per_host)
         if isinstance(frontier, BoundsSlowHosts):
-            frontier.bound_slow_hosts(settings.in_flight)
+            frontier.bound_slow_hosts(PLACES * settings.in_flight)
         outbox = self.crawl.outbox
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
         if self.folder.revisits is not None:
