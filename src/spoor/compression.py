@@ -2,32 +2,62 @@
 
 A frame unpacks to no more than `MOST_BYTES` and `MOST_RATIO` times its size. What we pack more
 tightly ourselves gets zero bytes behind its frame (`padded`), which no reader looks at.
+
+`zstd` is the standard library's module, or before Python 3.14 the same from `backports`.
 """
 
 from __future__ import annotations
 
-import zstandard
+import sys
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+__all__ = ["MOST_BYTES", "MOST_RATIO", "compressor", "packed", "unpacked", "windows_up_to", "zstd"]
 
 MOST_BYTES = 1 << 24
 MOST_RATIO = 20
 
 
-def padded(packed: bytes, size: int) -> bytes:
-    """A frame of `size` bytes in such a length that `unpacked` takes it."""
-    least = -(-(size - MOST_BYTES) // MOST_RATIO)
-    return packed.ljust(least, b"\0")
+def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor:
+    """For `packed`; one makes any number of frames."""
+    return zstd.ZstdCompressor(
+        options={
+            zstd.CompressionParameter.compression_level: level,
+            zstd.CompressionParameter.checksum_flag: int(checksum),
+        }
+    )
 
 
-def unpacked(packed: bytes, decompressor: zstandard.ZstdDecompressor | None = None) -> bytes:
-    """The bytes in a frame. Raises ValueError where it is damaged, or holds too many. Whoever
-    unpacks many keeps a decompressor."""
-    most = MOST_BYTES + MOST_RATIO * len(packed)
+def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
+    """One frame of all this, in such a length that `unpacked` takes it."""
+    frame = compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+    least = -(-(memoryview(data).nbytes - MOST_BYTES) // MOST_RATIO)
+    return frame.ljust(least, b"\0")
+
+
+def unpacked(frame: bytes) -> bytes:
+    """The bytes in a frame. Raises ValueError where it is damaged, or holds too many."""
+    most = MOST_BYTES + MOST_RATIO * len(frame)
     try:
-        size = zstandard.frame_content_size(packed)
+        size = zstd.get_frame_info(frame).decompressed_size
+        if size is None:
+            raise ValueError("it does not say how many bytes it holds")
         if size > most:
             raise ValueError(f"it unpacks to more than {most:,} bytes")
-        if size < 0:
-            raise ValueError("it does not say how many bytes it holds")
-        return (decompressor or zstandard.ZstdDecompressor()).decompress(packed)
-    except zstandard.ZstdError as error:
+        decompressor = zstd.ZstdDecompressor()
+        # It may hold more than it says, which would come to light at its end only.
+        data = decompressor.decompress(frame, size + 1)
+    except zstd.ZstdError as error:
         raise ValueError(str(error)) from error
+    if len(data) != size or not decompressor.eof:
+        raise ValueError("its end is missing, or it holds another number of bytes than it says")
+    return data
+
+
+def windows_up_to(size: int) -> dict[int, int]:
+    """Options of a decompressor that refuses frames with a larger window, which is what it costs
+    in memory. Windows are powers of two."""
+    return {zstd.DecompressionParameter.window_log_max: size.bit_length() - 1}

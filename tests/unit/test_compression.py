@@ -7,26 +7,26 @@ import io
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor import compression
-from spoor.compression import MOST_BYTES, padded, unpacked
+from spoor.compression import MOST_BYTES, packed, unpacked, windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.learn.state import MAGIC, pack, unpack
 
 
-def frame(data: bytes, **settings: bool) -> bytes:
-    return zstandard.ZstdCompressor(**settings).compress(data)  # type: ignore[arg-type]
+def frame(data: bytes, **options: int) -> bytes:
+    named = {int(zstd.CompressionParameter[name]): value for name, value in options.items()}
+    return zstd.compress(data, options=named)
 
 
 def test_a_frame_of_a_stranger_is_not_unpacked_without_end() -> None:
     bomb = frame(bytes(2 * MOST_BYTES))
     with pytest.raises(ValueError, match="more than"):
         unpacked(bomb)
-    assert len(unpacked(padded(bomb, 2 * MOST_BYTES))) == 2 * MOST_BYTES
-    silent = frame(b"words" * 9, write_content_size=False)
+    assert len(unpacked(packed(bytes(2 * MOST_BYTES), compression.compressor()))) == 2 * MOST_BYTES
+    silent = frame(b"words" * 9, content_size_flag=0)
     for broken in (b"", b"x" * 50, bomb[:20], frame(b"words" * 9)[:-3], silent):
         with pytest.raises(ValueError, match=r"."):
             unpacked(broken)
@@ -34,7 +34,26 @@ def test_a_frame_of_a_stranger_is_not_unpacked_without_end() -> None:
 
 @given(st.binary(max_size=99))
 def test_what_is_packed_is_unpacked(data: bytes) -> None:
-    assert unpacked(padded(frame(data), len(data))) == data
+    assert unpacked(packed(data, compression.compressor())) == data
+
+
+def test_a_frame_that_holds_more_than_it_says_is_not_unpacked_further() -> None:
+    """Its first block says 20 bytes, its head 5; and one with 16 MiB of blocks behind such a head."""
+    whole = frame(b"words")
+    assert whole[4:6] == b"\x20\x05"  # one segment, of 5 bytes; then a raw block
+    more = (20 << 3 | 1).to_bytes(3, "little") + b"w" * 20
+    with pytest.raises(ValueError, match=r"."):
+        unpacked(whole[:6] + more)
+    repeated = ((1 << 17) << 3 | 2).to_bytes(3, "little") + b"w"  # 128 KiB of one letter
+    with pytest.raises(ValueError, match=r"."):
+        unpacked(whole[:6] + repeated * 128)
+
+
+def test_a_window_larger_than_allowed_is_refused() -> None:
+    wide = frame(bytes(range(256)) * 40_000, window_log=23, content_size_flag=0)
+    assert zstd.decompress(wide, options=windows_up_to(8 << 20))
+    with pytest.raises(zstd.ZstdError, match="memory"):
+        zstd.decompress(wide, options=windows_up_to((8 << 20) - 1))
 
 
 def sealed(head: bytes, arrays: bytes = b"") -> bytes:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
 from spoor.lab.kinds.fleets import run_fleet
 from spoor.simulation.fleets import new_documents
@@ -102,14 +102,14 @@ def test_saved_and_opened_it_is_the_same(tmp_path: Path, monkeypatch: pytest.Mon
     again = EvolvingWorld.open(tmp_path / "web")
     assert again.versions == world.versions
     assert (again.start, again.end, again.roots()) == (world.start, world.end, world.roots())
-    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstandard.compress(b"[" * 5_000))
+    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstd.compress(b"[" * 5_000))
     with pytest.raises(InputError, match="line 1: damaged"):
         EvolvingWorld.open(tmp_path / "web")
     (tmp_path / "web" / "versions.jsonl.zst").write_bytes(b"damaged")
     with pytest.raises(InputError, match="line 1: damaged"):
         EvolvingWorld.open(tmp_path / "web")
     line = b'{"time": 1, "url": "http://a/", "links": []}\n'
-    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstandard.compress(line * 9_000))
+    (tmp_path / "web" / "versions.jsonl.zst").write_bytes(zstd.compress(line * 9_000))
     monkeypatch.setattr("spoor.worlds.evolving.MAX_BYTES", 1 << 16)
     with pytest.raises(InputError, match="unpacks to over 200 times its size"):
         EvolvingWorld.open(tmp_path / "web")
@@ -388,7 +388,7 @@ def test_a_recorded_wiki() -> None:
 def _recording(folder: Path, **files: Sequence[object]) -> Path:
     for name, rows in files.items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{name}.jsonl.zst").write_bytes(zstandard.compress(lines.encode()))
+        (folder / f"{name}.jsonl.zst").write_bytes(zstd.compress(lines.encode()))
     return folder
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, reply
+from spoor.compression import zstd
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.address_guard import AddressGuard
@@ -99,10 +99,10 @@ def packed(data: bytes, encoding: str) -> bytes:
         "gzip": lambda: gzip.compress(data, mtime=0),
         "deflate": lambda: zlib.compress(data),
         "bare deflate": lambda: bare.compress(data) + bare.flush(),
-        "zstd": lambda: zstandard.compress(data),
+        "zstd": lambda: zstd.compress(data),
         "br": lambda: brotli.compress(data, quality=5),
         "gzip, gzip": lambda: gzip.compress(gzip.compress(data, mtime=0), mtime=0),
-        "deflate, zstd": lambda: zstandard.compress(zlib.compress(data)),
+        "deflate, zstd": lambda: zstd.compress(zlib.compress(data)),
     }[encoding]()
 
 
@@ -194,7 +194,7 @@ def test_what_follows_the_last_part_is_left_out() -> None:
     ):
         told = exchange(compressed(data, "gzip"))
         assert (told.truncated, told.body) == ("", TEXT)
-    two = zstandard.compress(TEXT[:900]) + zstandard.compress(TEXT[900:])
+    two = zstd.compress(TEXT[:900]) + zstd.compress(TEXT[900:])
     told = exchange(compressed(two, "zstd"))
     assert (told.truncated, told.body) == ("", TEXT)
 

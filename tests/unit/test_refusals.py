@@ -131,14 +131,13 @@ def test_errors_of_a_service_before_the_site() -> None:
 @pytest.mark.data
 def test_hardly_any_recorded_page_is_taken_for_another() -> None:
     """Of WebKB's pages: 0 of 8,281 (all recorded webs: `benchmarks/refusals.py`)."""
-    import io
     import json
 
-    import zstandard
+    from spoor.compression import zstd
 
     found, many = [], 0
-    with (DATA / "webkb" / "pages.jsonl.zst").open("rb") as file:
-        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), "utf-8"):
+    with zstd.open(DATA / "webkb" / "pages.jsonl.zst", "rt", encoding="utf-8") as file:
+        for line in file:
             row = json.loads(line)
             body = row["html"].encode()
             if len(body) > 4_000 or many == 1_500:

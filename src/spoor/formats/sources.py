@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-import zstandard
-
+from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.types import Recording
 
@@ -86,8 +85,7 @@ class _Zstandard:
     hungry = True
 
     def __init__(self, most: int) -> None:
-        decompressor = zstandard.ZstdDecompressor(max_window_size=most)
-        self._decoder = decompressor.decompressobj()
+        self._decoder = zstd.ZstdDecompressor(options=windows_up_to(most))
         self.eof = False
 
     def unpack(self, data: bytes) -> tuple[bytes, bytes]:
@@ -194,7 +192,7 @@ class File(io.RawIOBase):
             if not data and (self._part is None or self._part.hungry):
                 data = self._file.read(_READ)
             return self._unpack(data, *self._codec)
-        except (zlib.error, zstandard.ZstdError, OSError, ValueError) as error:
+        except (zlib.error, zstd.ZstdError, OSError, ValueError) as error:
             raise InputError(f"{self.path}: damaged ({error}); get it again") from error
 
     def _unpack(self, data: bytes, name: str, make: Callable[[int], _Unpacker]) -> bytes | None:

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import zstandard
 
-from spoor.compression import padded, unpacked
+from spoor.compression import compressor, packed, unpacked
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.types import Anchor, Link, Page, State
@@ -43,8 +42,8 @@ def pack(state: State) -> bytes:
     for array in arrays:
         np.save(body, array, allow_pickle=False)
     with body.getbuffer() as content:
-        packed = padded(zstandard.ZstdCompressor(level=3).compress(content), len(content))
-    return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
+        frame = packed(content, compressor())
+    return MAGIC + hashlib.sha256(frame).hexdigest().encode() + b"\n" + frame
 
 
 SLICE = 1_000

@@ -14,9 +14,8 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-import zstandard
-
-from spoor.compression import padded, unpacked
+from spoor import compression
+from spoor.compression import unpacked
 from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
@@ -337,17 +336,17 @@ def events_of(entry: bytes) -> list[Event]:
 def packed(
     events: Sequence[Event],
     bodies: Sequence[bytes] = (),
-    compressor: zstandard.ZstdCompressor | None = None,
+    compressor: compression.zstd.ZstdCompressor | None = None,
 ) -> bytes:
     """An entry of the journal. Who makes many keeps a compressor: making one costs more than it
     takes for a small entry."""
     head = json.dumps(events).encode()
     entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return padded((compressor or _compressor()).compress(entry), len(entry))
+    return compression.packed(entry, compressor or _compressor())
 
 
-def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=1, write_checksum=True)
+def _compressor() -> compression.zstd.ZstdCompressor:
+    return compression.compressor(1, checksum=True)
 
 
 def _parts(entry: bytes) -> tuple[list[Event], bytes]:

@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import zstandard
 
-from spoor.compression import padded, unpacked
+from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.learn.state import link_row, revive_link
 from spoor.types import Link, LinkBatch, Page, State, urls_of
@@ -303,8 +302,7 @@ def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
     """Encode batches for a message."""
     rows = json.dumps([batch_row(batch) for batch in batches], ensure_ascii=False)
     data = rows.encode("utf-8", "surrogatepass")
-    packed = zstandard.ZstdCompressor(level=1, write_checksum=True).compress(data)
-    return padded(packed, len(data))
+    return packed(data, compressor(1, checksum=True))
 
 
 def unpack_batches(data: bytes) -> list[LinkBatch]:

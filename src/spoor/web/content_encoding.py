@@ -8,10 +8,10 @@ from functools import partial
 from typing import Protocol
 
 import brotli
-import zstandard
+
+from spoor.compression import windows_up_to, zstd
 
 MIB = 1 << 20
-_CHUNK = 1 << 16
 
 _MOST_PARTS = 2_000
 """Of one body: parts that hold nothing cost as much as those that hold something."""
@@ -118,7 +118,7 @@ class _Members:
         head, self._head = self._head, (self._head + piece)[:_HEAD]
         try:
             return self._decoder.decompress(piece)
-        except (zlib.error, zstandard.ZstdError) as error:
+        except (zlib.error, zstd.ZstdError) as error:
             if not early:
                 raise ValueError(str(error)) from error
             self._decoder = None
@@ -156,9 +156,7 @@ class _Brotli:
 
 
 def _zstandard() -> _Decoder:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=8 * MIB)
-    decoder: _Decoder = decompressor.decompressobj(write_size=_CHUNK)
-    return decoder
+    return zstd.ZstdDecompressor(options=windows_up_to(8 * MIB))
 
 
 def _inflater(encoding: str) -> Inflater:

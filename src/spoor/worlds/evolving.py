@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
+from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
 from spoor.formats.sources import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
@@ -221,7 +221,7 @@ class EvolvingWorld:
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with zstandard.open(folder / VERSIONS, "wt", encoding="utf-8") as file:
+            with zstd.open(folder / VERSIONS, "wt", encoding="utf-8") as file:
                 for version in self.versions:
                     row = {**version._asdict(), "links": list(version.links)}
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -240,7 +240,7 @@ class EvolvingWorld:
         left = 0
         try:
             left = MAX_BYTES + MAX_RATIO * path.stat().st_size
-            with zstandard.open(path, "rt", encoding="utf-8") as file:
+            with zstd.open(path, "rt", encoding="utf-8") as file:
                 while line := file.readline(MOST_LINE):
                     left -= len(line)
                     if left < 0:
@@ -251,7 +251,7 @@ class EvolvingWorld:
                     versions.append(Version(**{**row, "links": tuple(row["links"])}))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, RecursionError, zstandard.ZstdError) as error:
+        except (ValueError, KeyError, TypeError, EOFError, RecursionError, zstd.ZstdError) as error:
             where = f"{path}, line {len(versions) + 1}"
             raise InputError(f"{where}: damaged; make it again ({error})") from error
         return cls(

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zstandard
 
+from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.formats.sources import open_source
 from spoor.types import Failed, Fetched, Recording, Redirected
@@ -40,7 +40,7 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
     before = -math.inf
     try:
         with file.open("rb") as opened:
-            stream = zstandard.ZstdDecompressor(max_window_size=1 << 31).stream_reader(opened)
+            stream = zstd.ZstdFile(opened, options=windows_up_to(1 << 31))
             text = io.TextIOWrapper(stream, "utf-8")
             for number, line in enumerate(iter(lambda: text.readline(MOST_LINE), ""), start=1):
                 row = json.loads(line)
@@ -59,7 +59,7 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
                 yield row
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, RecursionError, zstandard.ZstdError) as error:
+    except (ValueError, EOFError, RecursionError, zstd.ZstdError) as error:
         raise InputError(f"{file}: damaged ({error})") from error
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
+from spoor.compression import unpacked
 from spoor.errors import InputError
 from spoor.protocols import Judge
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
@@ -114,7 +114,6 @@ class RecordedWorld:
         self._pages: int = header["pages"]
         self._row_of = dict(zip(self._urls, range(len(self._urls)), strict=True))
         self._others: dict[str, int] | None = None
-        self._decompress = zstandard.ZstdDecompressor().decompress
         self._label_sets: dict[bytes, frozenset[str]] = {}
         self._ends = self._redirects_end(header)
         self.site = site
@@ -215,7 +214,7 @@ class RecordedWorld:
         words_offset, words, _, _, _, _, links_offset, links, labels_offset, labels, *rest = record
         site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
         title, description, canonical, text, *headings = unpack_words(
-            self._decompress(self._words[words_offset : words_offset + words])
+            unpacked(self._words[words_offset : words_offset + words])
         )
         tables, table, keep = self._tables, self._urls, self._keep
         targets = self._targets[links_offset : links_offset + links].tolist()
@@ -238,7 +237,7 @@ class RecordedWorld:
         )
 
     def _read(self, blob: mmap.mmap | bytes, offset: int, length: int) -> bytes:
-        return self._decompress(blob[offset : offset + length]) if length else b""
+        return unpacked(blob[offset : offset + length]) if length else b""
 
     def _labels(self, offset: int, count: int) -> frozenset[str]:
         numbers = self._label_ids[offset : offset + count]

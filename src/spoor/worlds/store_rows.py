@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import zstandard
 
-from spoor.compression import padded
+from spoor.compression import compressor, packed
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds.store import FAILURE, PAGE, REDIRECT
 
@@ -67,10 +67,7 @@ def pack(recording: Recording) -> Packed:
     for part in (anchors, targets.encode(), f"{kind} {status}".encode()):
         digest.update(part)
     time = recording.time if recording.time is not None else page.fetched_at
-    compressor = zstandard.ZstdCompressor(level=3)
-
-    def compress(data: bytes) -> bytes:
-        return padded(compressor.compress(data), len(data))
+    compress = partial(packed, compressor=compressor())
 
     return Packed(
         url=recording.url,
