@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -208,7 +207,9 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
                 assert listening_elsewhere(process.pid) == []
                 (own,) = ray_folders() - before
                 assert own.stat().st_mode & 0o077 == 0, "only the user reads it"
-                process.send_signal(signal.SIGINT)
+                assert run(["stop", str(out / "shard-0")]) == 2
+                assert f"spoor stop {out}" in capsys.readouterr().err
+                assert run(["stop", str(out)]) == 0
                 process.wait(timeout=200)
             finally:
                 process.kill()

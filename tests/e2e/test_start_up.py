@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spoor.cli.main import COMMANDS
 from spoor.runs.inputs import with_inputs
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import RunWriter
@@ -39,6 +40,18 @@ def test_what_only_tells_imports_nothing_heavy(arguments: list[str]) -> None:
     code, imported, _ = said(*arguments)
     assert code == 0
     assert not imported & HEAVY
+
+
+def test_the_list_of_commands_has_each_in_full_and_draws_nothing() -> None:
+    """What draws (rich) takes longer to import than everything else that the list needs."""
+    code, imported, _ = said("--help")
+    assert code == 0
+    assert not imported & {"markdown_it", "pydantic", "pygments", "rich"}
+    done = subprocess.run(
+        [sys.executable, "-m", "spoor", "--help"], capture_output=True, text=True, check=True
+    )
+    words = " ".join(done.stdout.split())
+    assert [text for text in COMMANDS.values() if text not in words] == []
 
 
 def test_the_list_of_policies_needs_no_more_than_numpy() -> None:

@@ -68,13 +68,15 @@ def command_tree(*commands: str, names_only: bool = False) -> Any:
     """The tree of `commands`: a callable for a list of arguments. `names_only`: they have a name
     and a help, and do nothing.
 
-    typer takes half a second for all of them, since it reads every option's annotations.
+    typer takes half a second for all of them, since it reads every option's annotations. A list of
+    names is plain text: rich, which draws boxes, takes longer to import than all the rest.
     """
     app = typer.Typer(
         name="spoor",
         help="A focused web crawler that learns which links lead to what you want.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None if names_only else "rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -88,7 +90,7 @@ def command_tree(*commands: str, names_only: bool = False) -> Any:
 
     for name in commands:
         if names_only:
-            app.command(name, help=COMMANDS[name])(lambda: None)
+            app.command(name, short_help=COMMANDS[name])(lambda: None)
             continue
         import_module(f"spoor.cli.{name}").add(app)
     return get_command(app)

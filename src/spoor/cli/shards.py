@@ -76,8 +76,11 @@ class Screen(ExitStack):
 def line_of(progress: Progress) -> str:
     """Pages fetched, relevant pages and rate of all shards in one line."""
     coordinator = progress.coordinator
-    rate = coordinator.fetched / max(time.monotonic() - progress.began, 1e-9)
-    away = sum(not member.alive for member in coordinator.members.values())
+    members = coordinator.members.values()
+    if progress.before is None:
+        return f"starting {len(members)} shards"
+    rate = progress.rate
+    away = sum(not member.alive for member in members)
     line = (
         f"{coordinator.fetched} pages of {coordinator.page_budget.budget}, "
         f"found {coordinator.relevant}, {rate:.1f} a second"

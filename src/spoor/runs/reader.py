@@ -205,6 +205,12 @@ class Run:
         columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds, flags"
         return self._rows("pages", after, columns)
 
+    def found_in_order(self) -> Iterator[sqlite3.Row]:
+        """(seq, number, URL, or None where it was judged not relevant) of each page, in the order
+        of fetching."""
+        url = "CASE WHEN relevant THEN url END AS url"
+        return self._rows("pages", columns=f"seq, {self._number} AS number, {url}")
+
     def places(self, after: int = 0) -> Iterator[sqlite3.Row]:
         """(seq, url, relevant, size, warc_file, warc_offset, warc_length) of the pages after number
         `after`. Raises InputError for a place that is none."""

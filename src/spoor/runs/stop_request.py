@@ -24,6 +24,9 @@ def request_stop(path: Path) -> None:
     """Ask a run to end. Raises InputError where there is none, or no process holds it."""
     if not files.is_run(path):
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}")
+    whole = path.absolute().parent
+    if files.is_run(whole) and path.name in {shard.name for shard in files.shards(whole)}:
+        raise InputError(f"{path} is a shard, which ends with its run: spoor stop {whole}")
     if not is_running(path):
         raise InputError(f"{path} is not running")
     try:

@@ -71,6 +71,8 @@ class Ui:
         self._path = path
         self._wait = wait
         self._lock = asyncio.Lock()
+        self._comparing = asyncio.Lock()
+        """Of comparisons, which take seconds for a million pages: nobody else waits."""
         self._commands = Commands()
         is_folder = not files.is_run(path) and (path.is_dir() or path == Path(files.RUNS))
         self._room = ControlRoom(path, self.token, self._commands) if is_folder else None
@@ -228,7 +230,8 @@ class Ui:
             return web.Response(status=405, text=f"by {methods[0]} only", headers=allowed)
         if request.method == "POST":
             return await by_post[name](request, await self._form(request, _FORMS[name]))
-        made = await self._ask(by_get[name])
+        lock = self._comparing if name == "compare" else None
+        made = await self._ask(by_get[name], lock)
         return _html(made) if isinstance(made, str) else made
 
     async def _form(self, request: web.BaseRequest, most: int) -> Form:
@@ -273,8 +276,8 @@ class Ui:
             return _html(await self._ask(lambda: going_on.page(path, self.token, wrong)), 400)
         return _seen(f"{quote(request.path.rpartition('/')[0])}/")
 
-    async def _ask(self, call: Callable[[], T]) -> T:
-        async with self._lock:
+    async def _ask(self, call: Callable[[], T], lock: asyncio.Lock | None = None) -> T:
+        async with lock or self._lock:
             return await asyncio.to_thread(call)
 
 

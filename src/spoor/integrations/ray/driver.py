@@ -61,10 +61,18 @@ class Progress:
 
     coordinator: Coordinator
     began: float = field(default_factory=time.monotonic)
+    before: int | None = None
+    """Pages that earlier parts of the run had fetched, once all shards have said theirs."""
     processes: dict[int, int] = field(default_factory=dict)
     """Shard → ID of its process."""
     messages: list[str] = field(default_factory=list)
     """Messages for the user, oldest first."""
+
+    @property
+    def rate(self) -> float:
+        """Pages a second of this part of the run."""
+        new = self.coordinator.fetched - (self.before or 0)
+        return new / max(time.monotonic() - self.began, 1e-9)
 
 
 def crawl(
@@ -177,7 +185,6 @@ class _Driver:
         """Seconds that the run went on in earlier parts."""
         self._joined = 0.0
         """When all shards were open: none fetches a page before."""
-        self._before: int | None = None
         self._pending: dict[Any, tuple[int, str]] = {}
         self._next = dict.fromkeys(coordinator.members, 0.0)
         self._idle_deaths = dict.fromkeys(coordinator.members, 0)
@@ -309,8 +316,8 @@ class _Driver:
         if call == "open":
             self._progress.processes[shard] = report["process"]
             self._coordinator.joined(shard, report, now)
-            if self._before is None and len(self._last) == len(self._coordinator.members):
-                self._before = self._coordinator.fetched
+            if self._progress.before is None and len(self._last) == len(self._coordinator.members):
+                self._progress.before = self._coordinator.fetched
                 self._joined = now
         else:
             self._coordinator.report(shard, report, now)
@@ -353,7 +360,7 @@ class _Driver:
         coordinator, last = self._coordinator, [self._last[shard] for shard in sorted(self._last)]
         seconds = time.monotonic() - self._began
         pages, found = coordinator.fetched, coordinator.relevant
-        new = max(1, pages - (self._before or 0))
+        new = max(1, pages - (self._progress.before or 0))
         each = [report["summary"] for report in last]
         traffic = coordinator.traffic
         return {
@@ -372,7 +379,9 @@ class _Driver:
             "last_failure": next(filter(None, (summary["last_failure"] for summary in each)), ""),
             "policy_fault": next(filter(None, (summary["policy_fault"] for summary in each)), ""),
             "seconds": round(seconds, 2),
-            "pages_per_second": round((pages - (self._before or 0)) / max(seconds, 1e-9), 2),
+            "pages_per_second": round(
+                (pages - (self._progress.before or 0)) / max(seconds, 1e-9), 2
+            ),
             "judge": _summed([summary["judge"] for summary in each]),
             **LeftOut.of(*each).as_json(),
             "shards": self._settings.shards,
