@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
+from typing import Protocol, runtime_checkable
 
 from spoor.display import shown
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
@@ -62,6 +63,20 @@ def retry_after(value: str, now: float) -> float | None:
 
 
 # ---------------------------------------------------------------- robots.txt
+
+
+@runtime_checkable
+class CountsRequests(Protocol):
+    """A politeness with a budget of requests, by which those count too that are sent beside the
+    chosen ones."""
+
+    def left(self, host: str, now: float) -> float:
+        """Requests that may be sent to a host now; infinite without a budget."""
+        ...
+
+    def spend(self, host: str, now: float) -> None:
+        """A request is sent."""
+        ...
 
 
 class RobotsFetch:

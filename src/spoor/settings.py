@@ -285,9 +285,14 @@ class Settings:
         PROCESS,
         "Render pages in Chromium (extra `render`): where that pays, all, or none.",
         choices=("auto", "always", "never"),
+        commands=LIVE,
     )
     chromium: str = setting(
-        "", PROCESS, "The Chromium that renders; one on PATH by default.", reaches=True
+        "",
+        PROCESS,
+        "The Chromium that renders; one on PATH by default.",
+        commands=LIVE,
+        reaches=True,
     )
     noai: bool = setting(
         False, POLITENESS, "Leave out pages that ask for it (noai, TDMRep).", commands=("crawl",)
@@ -359,9 +364,7 @@ class Settings:
         advanced=True,
     )
     timeout: float = setting(30.0, LIMITS, "Seconds of a whole exchange.", ge=0.01)
-    render_timeout: float = setting(
-        30.0, LIMITS, "Seconds to render one page.", ge=0.1, commands=("crawl",)
-    )
+    render_timeout: float = setting(30.0, LIMITS, "Seconds to render one page.", ge=0.1)
     connect_timeout: float = setting(10.0, LIMITS, "Seconds to connect.", ge=0.01)
     body_limit: int = setting(
         10 * MIB,

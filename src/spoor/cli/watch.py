@@ -80,10 +80,12 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
             folder = after.enter_context(closing(RunWriter(path, settings)))
         from spoor.http.client import check_user
         from spoor.live.watch import Watch
+        from spoor.rendering.browser import require_browser
         from spoor.runs.assemble_fleet import make_fleet
         from spoor.runs.recovery import kept_aside
 
         check_user(settings)
+        require_browser(settings.render, settings.chromium)
         seeds = list(settings.seeds)
         fleet = make_fleet(settings, seeds)
         if folder is None:
@@ -168,6 +170,8 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
         f"  fetched  {summary['fetched']:,} documents, {summary['failed']:,} failed; "
         f"{summary.get('found_urls', summary.get('known_urls', 0)):,} URLs known"
     )
+    if rendered := summary.get("rendered"):
+        lines += [f"  rendered {line}" for line in rendered["lines"]]
     lines.append(f"  found    {summary['found']:,} new of {summary['sent']:,} sent")
     if "share_found" in summary:
         for name in ("share_found", "delay_hours", "freshness", "age_hours"):

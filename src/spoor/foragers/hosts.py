@@ -58,6 +58,14 @@ class Hosts:
         self._budget.take(host, now)
         self.occupy(host)
 
+    def left(self, host: str, now: float) -> float:
+        """Requests that its budget has left for a host."""
+        return self._budget.left(host, now)
+
+    def spend(self, host: str, now: float) -> None:
+        """A request that was sent beside the chosen ones."""
+        self._budget.take(host, now)
+
     def occupy(self, host: str) -> None:
         """A request that is counted already is in flight."""
         self._busy[host] = self._busy.get(host, 0) + 1

@@ -41,6 +41,10 @@ class DailyBudget:
         self._tokens = self._now(now) - requests
         self._at = max(now, self._at)
 
+    def left(self, now: float) -> float:
+        """Requests that may be sent now."""
+        return self._now(now) + _EXACT
+
     def _now(self, now: float) -> float:
         if now <= self._at:
             return self._tokens
@@ -89,6 +93,13 @@ class RequestBudget:
         if self._total is not None:
             times.append(self._total.free_at(now))
         return max(times)
+
+    def left(self, host: str, now: float) -> float:
+        """Requests that may be sent to a host now."""
+        budgets = [self._total] if self._total is not None else []
+        if self._per_host:
+            budgets.append(self._hosts.get(host) or DailyBudget(self._per_host))
+        return min((budget.left(now) for budget in budgets), default=math.inf)
 
     def take(self, host: str, now: float) -> None:
         """A request is sent to a host; the first also asks for its robots.txt."""

@@ -20,6 +20,8 @@ KEPT = 32 << 20
 """Bytes of replies that are kept for the next page: pages of one host have the same scripts."""
 _LARGEST = 4 << 20
 _HOPS = 5
+_SCRIPTS_LAST = 3_600.0
+"""Seconds that a watch keeps a script."""
 
 
 class Subrequests:
@@ -27,7 +29,9 @@ class Subrequests:
 
     Each goes through `client`, so through the address guard and its limits; waits for its host's
     turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). Scripts may come
-    from any host, data only from those that are `in_scope`. Redirects are followed so too.
+    from any host, data only from those that are `in_scope`. Redirects are followed so too. `spend`
+    counts a request to a host, and says whether it may be sent. Replies are kept for the next page;
+    in a watch, which looks for what is new, scripts for an hour and data not at all.
     """
 
     def __init__(
@@ -36,14 +40,19 @@ class Subrequests:
         queues: HostQueues,
         robots: RobotsFetcher | None,
         hosts: Politeness,
+        spend: Callable[[str], bool],
         in_scope: Callable[[str], bool],
         wall: Callable[[], float],
+        *,
+        watched: bool = False,
     ) -> None:
         self._client = client
         self._queues = queues
         self._robots = robots
         self._hosts = hosts
+        self._spend = spend
         self._in_scope = in_scope
+        self._watched = watched
         self._wall = wall
         self._tickets = count(-2, -1)  # those of the crawl are positive
         self._kept: OrderedDict[str, Exchange] = OrderedDict()
@@ -54,7 +63,8 @@ class Subrequests:
     async def load(self, url: str, kind: str) -> Exchange:
         """The reply to a request of a page. Raises HeldBackError, and as `Client.get` does."""
         first = url = canonical(url)
-        if (known := self._kept.get(first)) is not None:
+        known = self._kept.get(first)
+        if known is not None and (not self._watched or self._wall() < known.began + _SCRIPTS_LAST):
             self._kept.move_to_end(first)
             return known
         for _ in range(_HOPS):
@@ -62,7 +72,8 @@ class Subrequests:
             if reply.status not in REDIRECTS or "Location" not in reply.headers:
                 break
             url = canonical(reply.header("Location"), url)
-        if reply.status == 200 and not reply.truncated:
+        lasts = kind == "script" or not self._watched
+        if reply.status == 200 and not reply.truncated and lasts:
             self._keep(first, reply)
         return reply
 
@@ -74,6 +85,8 @@ class Subrequests:
             rules = await self._robots.rules(fetch)
             if not await is_allowed(rules, url):
                 raise HeldBackError("robots.txt forbids it")
+        if not self._spend(fetch.host):
+            raise HeldBackError("the requests of today are spent")
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             self.sent += 1
             return await self._client.get(url, self._wall())

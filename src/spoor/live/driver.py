@@ -33,7 +33,7 @@ from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
-from spoor.politeness import RequestLimits, RequestSlots, RobotsCache, origin_of
+from spoor.politeness import CountsRequests, RequestLimits, RequestSlots, RobotsCache, origin_of
 from spoor.protocols import Engine, Politeness
 from spoor.settings import Settings
 from spoor.types import (
@@ -73,6 +73,8 @@ class _QueuedPoliteness:
         self._changes: deque[tuple[str, str, float]] = deque()
         self._delays: dict[str, float] = {}
         """Of hosts whose delay is changed at the next turn."""
+        self._sent = self._counted = 0
+        """Requests beside the chosen ones; each number is changed by one thread."""
 
     def hold(self, host: str, until: float) -> None:
         self._changes.append(("hold", host, until))
@@ -84,6 +86,16 @@ class _QueuedPoliteness:
     def delay(self, host: str) -> float:
         return max(self._crawl.frontier.delay(host), self._delays.get(host, 0.0))
 
+    def spend(self, host: str, now: float) -> bool:
+        """Count a request that the crawl did not choose; False where its budget has none left."""
+        hosts = self._crawl.frontier
+        if isinstance(hosts, CountsRequests):
+            if hosts.left(host, now) < self._sent - self._counted + 1:
+                return False
+            self._sent += 1
+            self._changes.append(("spend", host, now))
+        return True
+
     def apply(self) -> None:
         """To be called in the turn."""
         hosts: Politeness = self._crawl.frontier
@@ -91,6 +103,10 @@ class _QueuedPoliteness:
             kind, host, value = self._changes.popleft()
             if kind == "hold":
                 hosts.hold(host, value)
+            elif kind == "spend":
+                assert isinstance(hosts, CountsRequests)
+                hosts.spend(host, value)
+                self._counted += 1
             else:
                 hosts.pace(host, value)
                 self._delays.pop(host, None)
@@ -244,8 +260,10 @@ class HttpDriver:
                     self._queues,
                     self._fetcher,
                     self._hosts,
+                    lambda host: self._hosts.spend(host, self._clock()),
                     scope_of_parts(settings).__contains__,
                     self._wall,
+                    watched=settings.command == "watch",
                 ).load
             )
         try:
@@ -405,13 +423,19 @@ class HttpDriver:
     ) -> tuple[Exchange, LiveReply]:
         """What a page is once it is rendered, where it is."""
         assert self._renders is not None
-        exchange = await self._renders.rendered(fetch, exchange, plain.page)
-        if exchange.document is exchange.body:
-            return exchange, plain
-        reply = await self._reply(fetch, exchange)
-        if isinstance(reply, Failed) and exchange.rendered is not None:
-            failed = replace(exchange.rendered, html=b"", failed=reply.reason)
-            return replace(exchange, rendered=failed), plain
+        renders, reply = self._renders, plain
+        exchange = await renders.rendered(fetch, exchange, plain.page)
+        rendered = exchange.rendered
+        if exchange.document is not exchange.body and rendered is not None:
+            made = await self._reply(fetch, exchange)
+            if isinstance(made, Fetched) and renders.keeps(plain.page, made.page):
+                return exchange, made
+            why = made.reason if isinstance(made, Failed) else "it brings nothing"
+            rendered = replace(rendered, html=b"", failed=why)
+            exchange = replace(exchange, rendered=rendered)
+        if renders.needs(plain.page.url):
+            why = "there is no browser" if rendered is None else rendered.failed
+            return exchange, Failed(fetch.ticket, "limit", f"it cannot be rendered: {why}", 200)
         return exchange, reply
 
     async def _look_up(self, fetch: Fetch) -> None:

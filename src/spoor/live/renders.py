@@ -29,7 +29,8 @@ _A_TEXT = 1_500
 class _Plain(NamedTuple):
     """A page as it came, beside which the rendered one is held."""
 
-    arm: Arm
+    arm: Arm | None
+    """None where nothing is learned from its render."""
     urls: frozenset[str]
     words: frozenset[str]
 
@@ -40,8 +41,14 @@ class Renders:
     `known` says whether the crawl knows a URL, `harvest` the share of its pages that is relevant;
     `note` is called with what each render brought, in the turn of its page. `earlier`: what was
     noted by processes before this one. `later`: links enter the crawl some time after their page
-    (`spoor.protocols.LookAhead`). Raises InputError where all pages are to be rendered and
-    nothing is there to do it.
+    (`spoor.protocols.LookAhead`).
+
+    A watch comes again to each page, and would take one that is rendered at one visit and not at
+    another for one that changed. With `visits`, the URLs that it has rendered so far, these are
+    rendered at each visit, and `note_visit` is called with each further one; of later visits
+    nothing is learned.
+
+    Raises InputError where all pages are to be rendered and nothing is there to do it.
     """
 
     def __init__(
@@ -53,12 +60,16 @@ class Renders:
         note: Callable[[RenderRow], None],
         later: bool = False,
         earlier: Iterable[RenderRow] = (),
+        visits: Iterable[str] | None = None,
+        note_visit: Callable[[str], None] = lambda url: None,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         browser.require_browser(settings.render, settings.chromium)
         self._settings = settings
         self._known, self._harvest, self._note = known, harvest, note
         self._report, self._later = report, later
+        self._visited = None if visits is None else set(visits)
+        self._note_visit = note_visit
         self._values = RenderValues()
         self._lock = threading.Lock()
         """Pages are chosen in the loop's thread, and learned from in that of the turn."""
@@ -113,7 +124,12 @@ class Renders:
         came."""
         if "not-html" in page.flags or exchange.truncated or exchange.status not in _ANSWERED:
             return exchange
-        if self._settings.render == "always":
+        arm: Arm | None
+        if self.needs(exchange.url):
+            if not self._able:
+                return exchange
+            arm, why = None, "it was rendered at its first visit"
+        elif self._settings.render == "always":
             lack = lacks(exchange.body, page) or "no script"
             arm, why = Arm(fetch.host, shape(exchange.url), lack), "all pages are rendered"
             with self._lock:
@@ -131,6 +147,20 @@ class Renders:
         if not why:
             return exchange
         return await self._by_browser(fetch, exchange, page, arm, why)
+
+    def needs(self, url: str) -> bool:
+        """Whether a page must be rendered: it is known as a browser makes it."""
+        return self._visited is not None and url in self._visited
+
+    def keeps(self, plain: Page, rendered: Page) -> bool:
+        """Whether a rendered document takes the place of the plain one. In a watch it does so only
+        where it brought something, since it then does for good."""
+        if self._visited is None or self._settings.render == "always" or self.needs(plain.url):
+            return True
+        if {link.url for link in rendered.links} - {link.url for link in plain.links}:
+            return True
+        words = set(plain.text.split())
+        return is_text(len(set(rendered.text.split()) - words), len(words))
 
     def _is_whole(self, fetch: Fetch, page: Page) -> bool:
         """Whether a page is not looked at any closer: it has a text, and there is nothing to render
@@ -160,7 +190,7 @@ class Renders:
             await learned
 
     async def _by_browser(
-        self, fetch: Fetch, exchange: Exchange, page: Page, arm: Arm, why: str
+        self, fetch: Fetch, exchange: Exchange, page: Page, arm: Arm | None, why: str
     ) -> Exchange:
         assert self._browser is not None
         assert self._load is not None
@@ -177,7 +207,9 @@ class Renders:
         self._plain[fetch.ticket] = _Plain(arm, urls, frozenset(page.text.split()))
         return replace(exchange, rendered=replace(made, why=why))
 
-    def _cancel(self, arm: Arm) -> None:
+    def _cancel(self, arm: Arm | None) -> None:
+        if arm is None:
+            return
         with self._lock:
             self._values.cancel(arm)
         self._wake()
@@ -200,6 +232,13 @@ class Renders:
         """Receive a reply that was rendered, whose page is this, and learn what that brought."""
         plain = self._plain.pop(fetch.ticket)
         arm = plain.arm
+        if arm is None:
+            failed, seconds = int(bool(rendered.failed)), rendered.seconds
+            self.totals.add(RenderTotals(1, failed, seconds, rendered.requests))
+            return receive()
+        if self._visited is not None and rendered.html and page is not None:
+            self._visited.add(page.url)
+            self._note_visit(page.url)
         new: list[str] = []
         if page is not None and rendered.html:
             others = {link.url for link in page.links} - plain.urls

@@ -24,9 +24,11 @@ from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.news import NewsFiles
+from spoor.live.renders import Renders
 from spoor.protocols import KeepsAnswers
 from spoor.runs import files
 from spoor.runs.journal import Journal
+from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import stop_on_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -69,6 +71,7 @@ class Watch:
         settings = folder.settings
         self._receivers = receivers(settings.on_new, settings.webhook)
         self._driver: HttpDriver | None = None
+        self._renders: Renders | None = None
         self._conditions = Conditions(folder.validators)
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
@@ -123,6 +126,7 @@ class Watch:
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped, or, with the setting `once`, until no page
         is worth a visit now; returns why it ended."""
+        self._renders = self._renderer()
         self._driver = driver = HttpDriver(
             self.journal,
             self.folder.settings,
@@ -134,6 +138,7 @@ class Watch:
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
             validators=self._validators,
+            renders=self._renders,
         )
         self._deliveries.start()
         self._deliveries.written(self._news.size)
@@ -146,7 +151,27 @@ class Watch:
                 self._deliveries.stop(DELIVERY_SECONDS)
         return reason
 
+    def _renderer(self) -> Renders | None:
+        """What renders pages, by the settings."""
+        folder, known = self.folder, self.fleet.known
+        if folder.settings.render == "never":
+            return None
+        counts, agent = self.fleet.counts, self.fleet.agent
+        return Renders(
+            folder.settings,
+            known=lambda url: known.find(url) is not None or not known.admits(url),
+            harvest=lambda: agent.counts.relevant / max(1, counts.pages),
+            note=folder.note_render,
+            later=True,
+            earlier=all_renders(folder.path),
+            visits=folder.rendered(),
+            note_visit=folder.note_rendered,
+            report=lambda line: self.on_fault(line),
+        )
+
     def _validators(self, url: str) -> Validators | None:
+        if self._renders is not None and self._renders.needs(url):
+            return None  # the shell of a page may be as it was, and its data new
         return self._conditions.validators(url, host(url))
 
     def _record(self, fetch: Fetch, exchange: Exchange) -> bool:
@@ -233,6 +258,7 @@ class Watch:
             "lines": self.lines,
             "foragers": len(getattr(self.fleet.crew, "foragers", [None])),
             "silent": self._tracked.tracker.sources.silences(),
+            "rendered": None if self._renders is None else self._renders.as_json(),
             "last_failure": self.last_failure,
             "seconds": round(time.monotonic() - self._began, 2),
         }

@@ -150,7 +150,7 @@ def _forget(
             note = (f"forgotten {table}", str(forgotten(db, table) + gone))
             if gone:
                 db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", note)
-        for table in ("validators", "freshness"):
+        for table in ("validators", "freshness", "rendered"):
             db.execute(f"DELETE FROM {table} WHERE url IN ({marks})", tuple(urls))
         newest = "(SELECT max(generation) FROM checkpoints)"
         db.execute(f"DELETE FROM checkpoints WHERE generation < {newest}")

@@ -9,6 +9,7 @@ once more, through the very same code; the policy ends with the weights that it 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -22,6 +23,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
+from spoor.politeness import CountsRequests
 from spoor.protocols import Engine
 from spoor.runs import files
 from spoor.sharding import commands
@@ -185,6 +187,15 @@ class Journal:
     def delay(self, host: str) -> float:
         return self.crawl.frontier.delay(host)
 
+    def left(self, host: str, now: float) -> float:
+        hosts = self.crawl.frontier
+        return hosts.left(host, now) if isinstance(hosts, CountsRequests) else math.inf
+
+    def spend(self, host: str, now: float) -> None:
+        if isinstance(hosts := self.crawl.frontier, CountsRequests):
+            hosts.spend(host, now)
+            self._events.append(["spend", host, now])
+
     # -- durability
 
     def resume(self, now: float, settings: Mapping[str, Any]) -> None:
@@ -251,6 +262,9 @@ class Journal:
             crawl.frontier.hold(*values)
         elif kind == "pace":
             crawl.frontier.pace(*values)
+        elif kind == "spend":
+            assert isinstance(crawl.frontier, CountsRequests)
+            crawl.frontier.spend(*values)
         elif kind == "resume":
             self._resume(*values)
         elif kind in ("fetch", "idle"):
@@ -278,7 +292,7 @@ class Journal:
         else:
             now, row_values = values
             crawl.receive(_PAGELESS[kind](*row_values), now)
-        if kind not in ("hold", "pace"):
+        if kind not in ("hold", "pace", "spend"):
             self.last = max(self.last, event[1])
 
     def _page(self, row: list[Any]) -> Page:

@@ -35,6 +35,8 @@ class PendingRows:
     superseded: set[int] = field(default_factory=set)
     """seq of rows of an earlier run whose pages are others now, or gone."""
     renders: list[RenderRow] = field(default_factory=list)
+    rendered: list[str] = field(default_factory=list)
+    """URLs that a watch has rendered."""
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
 
@@ -88,6 +90,9 @@ class PendingRows:
             db.executemany(
                 f"INSERT OR REPLACE INTO renders VALUES ({marks})", map(astuple, self.renders)
             )
+        if self.rendered:
+            urls = ((url,) for url in self.rendered)
+            db.executemany("INSERT OR IGNORE INTO rendered VALUES (?)", urls)
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 

@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS renders (
     ticket INTEGER PRIMARY KEY, host TEXT, shape TEXT, lack TEXT, why TEXT, links INTEGER,
     words INTEGER, text INTEGER, relevant INTEGER, gain REAL, seconds REAL, requests INTEGER,
     received INTEGER, held_back INTEGER, failed TEXT);
+CREATE TABLE IF NOT EXISTS rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 """Tables that runs of this format may lack: they are made when one is opened to go on."""
 

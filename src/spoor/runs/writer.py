@@ -280,6 +280,14 @@ class RunWriter:
         """Note what a render brought; durable with the next commit."""
         self._rows.renders.append(row)
 
+    def note_rendered(self, url: str) -> None:
+        """Note that a watch has rendered a page; durable with the next commit."""
+        self._rows.rendered.append(url)
+
+    def rendered(self) -> list[str]:
+        """The URLs that a watch has rendered, as committed so far."""
+        return [str(url) for (url,) in self._db.execute("SELECT url FROM rendered")]
+
     def verdicts(self) -> list[bool]:
         """Whether each page committed so far was judged relevant, in order; those that stand there
         from an earlier run left out, as in `used`."""
@@ -352,7 +360,8 @@ class RunWriter:
         """Archive one exchange; where, if at all. Of a document its validators are kept, too, and
         until when it is fresh. What an earlier run holds as it is (`unchanged`) becomes a revisit
         record, which has no place."""
-        if exchange.status == 200:
+        # Of a rendered document they say nothing: what its scripts fetch may be new.
+        if exchange.status == 200 and exchange.document is exchange.body:
             if (found := Validators.of(exchange.headers)) is not None:
                 self._rows.validators[exchange.url] = found.etag, found.last_modified
             if "Cache-Control" in exchange.headers or "Expires" in exchange.headers:
