@@ -241,6 +241,20 @@ class _Maker:
         )
         return site | dict.fromkeys(("/", *(path for path, _ in articles)), shell)
 
+    def _hashed(self, articles: list[tuple[str, str]], number: int) -> Site:
+        """As `_routed`, but the router goes by what stands behind `#`, and pages have sections."""
+        site = self._routed(articles, number)
+        media, shell = site["/"]
+        code = shell.replace(b"location.pathname", b"location.hash.slice(1) || '/'")
+        code = code.replace(b"{href: row.url}", b"{href: '#' + row.url}")
+        code = code.replace(b"[Vue.h('h1', null", b"[Vue.h('h1', {id: 'top'}")
+        code = code.replace(
+            b"data.text)]", b"data.text), Vue.h('a', {href: `#${path}?id=top`}, 'up')]"
+        )
+        return {name: one for name, one in site.items() if not name.startswith("/article")} | {
+            "/": (media, code)
+        }
+
     def _docsify(self, articles: list[tuple[str, str]], number: int) -> Site:
         """Docsify with addresses of its own, or, each second one, behind `#`."""
         history = number % 2 == 0

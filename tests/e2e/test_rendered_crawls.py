@@ -238,7 +238,8 @@ FRAMEWORK = """const Vue = {
 
 def test_auto_finds_what_always_finds_where_rendering_pays(tmp_path: Path) -> None:
     """The small form of `benchmarks/render.py`."""
-    counts = {"plain": 1, "analytics": 1, "hydrated": 1, "noscript": 1, "lazy": 1, "routed": 1}
+    kinds = ("plain", "analytics", "hydrated", "noscript", "lazy", "routed", "hashed")
+    counts = dict.fromkeys(kinds, 1)
     webs = render_sites.sites(counts, {"vue": FRAMEWORK.encode()})
 
     def served(asked: Asked) -> bytes:
@@ -252,11 +253,13 @@ def test_auto_finds_what_always_finds_where_rendering_pays(tmp_path: Path) -> No
         crawl(tmp_path, settings(server, **wish, render="auto", render_timeout=20.0))
     relevant = {page.url for page in Run(tmp_path).pages(relevant=True)}
     targets = {
-        f"{seed}article/{at}" for seed in seeds for at in range(0, render_sites.PAGES - 1, 2)
+        f"{seed}{'#/' if 'hashed' in seed else ''}article/{at}"
+        for seed in seeds
+        for at in range(0, render_sites.PAGES - 1, 2)
     }
     assert relevant == targets
     renders = Counter(row.host.partition("-")[0] for row in all_renders(tmp_path))
-    assert renders.pop("routed") == render_sites.PAGES
+    assert renders.pop("routed") == renders.pop("hashed") == render_sites.PAGES
     assert 1 <= renders.pop("lazy") <= 3
     assert "plain" not in renders
     assert max(renders.values()) <= 3

@@ -16,12 +16,15 @@ from spoor.rendering.lacks import (
     EMPTY_LIST,
     FEW_LINKS,
     NO_TEXT,
+    ROUTE,
+    ROUTES,
     SCRIPTS,
     lacks,
     shape,
 )
 from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
 from spoor.web.page import parse
+from spoor.web.url_groups import groups
 
 WORDS = " ".join(f"word{at}" for at in range(250))
 LINKS = "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>"
@@ -61,6 +64,25 @@ def test_hostile_pages_cost_no_more(piece: str) -> None:
     began = time.process_time()
     lacks(body, page)
     assert time.process_time() - began < 1.0
+
+
+def test_pages_behind_a_hash() -> None:
+    """Only a browser's document has links to them; a place on the same page is none."""
+    source = (
+        '<title>x</title><link rel=canonical href="/"><h2 id="in">In</h2><a href="#/a">a</a>'
+        '<a href="#/b?id=in">here</a><a href="#/a?id=in">there</a><a href="#in">in</a>'
+        f'<a href="#/">home</a><p>{WORDS}</p>{RUN}'
+    )
+    at = "http://a.test/#/b"
+    urls = [link.url for link in parse(source.encode(), at, routes=True).links]
+    assert urls == [f"http://a.test/{to}" for to in ("#/a", "#/a?id=in", "", "")]
+    assert parse(source.encode(), at, routes=True).canonical is None
+    plain = parse(source.encode(), "http://a.test/")
+    assert {link.url for link in plain.links} == {"http://a.test/"}
+    assert lacks(source.encode(), plain) == ROUTES
+    assert lacks(source.encode(), parse(source.encode(), at)) == ROUTE
+    assert lacks(source.replace("#/", "#").encode(), plain) not in (ROUTE, ROUTES)
+    assert groups("http://a.test/p?v=2#/item?id=3")[0] == ("a.test/p/v=#/#/item?id", True)
 
 
 def test_urls_of_one_template_have_one_shape() -> None:

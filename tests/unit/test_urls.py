@@ -17,6 +17,7 @@ from spoor.web.urls import (
     UrlWords,
     canonical,
     host,
+    plain,
     registrable_domain,
     resolve,
     shard_of,
@@ -395,3 +396,25 @@ def test_the_joiner_refuses_what_is_too_long() -> None:
     assert joiner.join(longest, "http://h/") == longest
     assert joiner.join(longest + "a", "http://h/") is None
     assert joiner.join("javascript:void(0)", "http://h/") is None
+
+
+@pytest.mark.parametrize(
+    ("href", "kept"),
+    [
+        ("#/guide", "http://a.test/app#/guide"),
+        ("#!/guide?id=3", "http://a.test/app#!/guide?id=3"),
+        ("#!guide", "http://a.test/app#!guide"),
+        ("/other#/a%2fb", "http://a.test/other#/a%2Fb"),
+        ("#section", "http://a.test/app"),
+        ("#/", "http://a.test/app"),
+        ("#!", "http://a.test/app"),
+        ("#!/", "http://a.test/app"),
+        ("##/x", "http://a.test/app"),
+    ],
+)
+def test_fragments_that_name_a_page_for_scripts(href: str, kept: str) -> None:
+    base = "http://a.test/app#/from"
+    assert Joiner().route(href, base) == canonical(kept, routes=True) == kept
+    assert canonical(href, base) == plain(kept)
+    tracked = canonical(f"http://a.test/app?utm_source=x{href}", strip_tracking=True, routes=True)
+    assert tracked == kept or not href.startswith("#")

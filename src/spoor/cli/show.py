@@ -25,10 +25,10 @@ def show(
     """Print the document URL of RUN as Markdown."""
     from spoor.runs.reader import Run
     from spoor.views.document import as_lines
-    from spoor.web.urls import canonical
 
     try:
-        document = Run(run).document(canonical(url))
+        known = Run(run)
+        document = known.document(known.named(url))
     except ValueError as error:
         raise InputError(str(error)) from None
     if document is None:

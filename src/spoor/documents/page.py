@@ -32,6 +32,7 @@ def page_of(
     robots: str = "",
     joiner: Joiner | None = None,
     main: bool = False,
+    routes: bool = False,
 ) -> Page:
     """As `spoor.web.page.parse`, for any kind of document. One without a body, or of a kind without
     text, is a page without words. `main`: with the main text, which takes some 10 ms more for HTML,
@@ -53,6 +54,7 @@ def page_of(
             truncated=truncated,
             robots=robots,
             joiner=joiner,
+            routes=routes,
         )
         return _with_main_text(page, body, content_type) if main else page
     document = Document(url, told.kind, told.media_type)

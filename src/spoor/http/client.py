@@ -20,6 +20,7 @@ from spoor.setting import MIB
 from spoor.settings import Settings
 from spoor.web.content_encoding import Inflater, inflaters_of
 from spoor.web.exchange import Exchange
+from spoor.web.urls import plain
 
 KEEP = 2.0
 """Seconds that a connection stays open for the next page of its host: longer than the usual delay,
@@ -138,7 +139,7 @@ class Client:
         grows too large is cut, and says why.
         """
         started = self._loop.time()
-        target = URL(url, encoded=True)
+        target = URL(plain(url), encoded=True)
         self._address_guard.check(target.host or "", target.port or 0)
         proxy = self._proxies.of(target)
         by_name = proxy if proxy is not None and proxy.scheme != "socks5" else None

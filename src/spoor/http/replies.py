@@ -43,7 +43,9 @@ def reply_of(
         target = joiner.join(exchange.header("Location"), exchange.url)
         if target is None or "Location" not in exchange.headers:
             return Failed(ticket, "redirect", "to no fetchable URL", status, seconds=seconds)
-        return Redirected(ticket, target, status, seconds)
+        # As a browser does, which keeps the fragment.
+        _, mark, route = exchange.url.partition("#")
+        return Redirected(ticket, f"{target}{mark}{route}", status, seconds)
     if status == 304 and is_conditional(exchange.request_headers):
         return NotModified(ticket, seconds, _fresh_for(exchange))
     if not 200 <= status < 300:

@@ -16,7 +16,7 @@ from spoor.politeness import RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules
-from spoor.web.urls import host
+from spoor.web.urls import host, plain
 
 _LONG = 8 << 10
 """Bytes of a robots.txt from which on it is parsed in a thread."""
@@ -26,6 +26,7 @@ _MANY = 200
 
 async def is_allowed(rules: Rules, url: str) -> bool:
     """As `rules.allowed`, beside the loop where it takes long."""
+    url = plain(url)
     if rules.size > _MANY:
         return await asyncio.to_thread(rules.allowed, url)
     return rules.allowed(url)

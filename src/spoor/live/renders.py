@@ -137,7 +137,7 @@ class Renders:
         else:
             with self._lock:
                 settled = self._values.settled(fetch.host)
-            if settled or self._is_whole(fetch, page):
+            if settled or ("#" not in page.url and self._is_whole(fetch, page)):
                 return exchange
             lack = lacks(exchange.body, page)
             arm = Arm(fetch.host, shape(exchange.url), lack)

@@ -11,6 +11,8 @@ APP_ROOT = "an empty app root"
 ASKS = "a text that asks for JavaScript"
 EMPTY_LIST = "an empty list"
 FEW_LINKS = "few links"
+ROUTE = "an address behind #"
+ROUTES = "links behind #"
 SCRIPTS = "nothing that shows, but it has scripts"
 
 FEW_WORDS = 40
@@ -47,6 +49,9 @@ _LIST = re.compile(
 )
 
 
+_ROUTES = re.compile(rb"""\bhref\s{0,9}=\s{0,9}["']?[^"'\s>#]{0,200}#(?:/|!/?)[^"'\s>/!]""")
+
+
 def lacks(body: bytes, page: Page) -> str:
     """What the plain HTML of a page lacks, in words; empty where it runs no script, so that
     rendering can bring nothing. `page` is made of `body`. O(256 KiB)."""
@@ -55,6 +60,8 @@ def lacks(body: bytes, page: Page) -> str:
     source = body[:_READ].lower()
     if _SCRIPT.search(source) is None:
         return ""
+    if "#" in page.url:
+        return ROUTE
     words = page.text.count(" ") + bool(page.text)
     if words < _SOME_WORDS:
         if _ROOT.search(source):
@@ -63,6 +70,8 @@ def lacks(body: bytes, page: Page) -> str:
             return ASKS
         if words < FEW_WORDS:
             return NO_TEXT
+    if (b"#/" in source or b"#!" in source) and _ROUTES.search(source):
+        return ROUTES
     if _LIST.search(source, 0, _LISTS_READ):
         return EMPTY_LIST
     return FEW_LINKS if words < _SOME_WORDS and len(page.links) < _LEAST_LINKS else SCRIPTS

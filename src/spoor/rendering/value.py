@@ -11,7 +11,16 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from spoor.rendering.lacks import APP_ROOT, ASKS, EMPTY_LIST, FEW_LINKS, NO_TEXT, SCRIPTS
+from spoor.rendering.lacks import (
+    APP_ROOT,
+    ASKS,
+    EMPTY_LIST,
+    FEW_LINKS,
+    NO_TEXT,
+    ROUTE,
+    ROUTES,
+    SCRIPTS,
+)
 
 PRICE = 0.5
 """Of a render, in requests."""
@@ -32,7 +41,16 @@ _AT_EVERY_HOST = 3
 """Renders of one host from which is learned what a lack is worth elsewhere."""
 _LEAST_WORDS = 20
 
-_PRIORS = {NO_TEXT: 2.0, APP_ROOT: 2.0, ASKS: 1.0, EMPTY_LIST: 1.0, FEW_LINKS: 0.7, SCRIPTS: 0.25}
+_PRIORS = {
+    NO_TEXT: 2.0,
+    APP_ROOT: 2.0,
+    ROUTE: 2.0,
+    ROUTES: 1.0,
+    ASKS: 1.0,
+    EMPTY_LIST: 1.0,
+    FEW_LINKS: 0.7,
+    SCRIPTS: 0.25,
+}
 """What a render is expected to bring before the first, by what the plain page lacks."""
 _WEIGHT = 10.0
 """Renders that this expectation counts for."""

@@ -11,6 +11,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Captured, Place, response_at
 from spoor.runs import files
 from spoor.web.content_encoding import decoded
+from spoor.web.urls import plain
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
@@ -56,7 +57,7 @@ def read_body(path: Path, place: Place, size: int) -> bytes:
 
 
 def _request(exchange: Exchange) -> bytes:
-    _, _, host, *rest = exchange.url.split("/", 3)
+    _, _, host, *rest = plain(exchange.url).split("/", 3)
     target = rest[0] if rest else ""
     head = f"GET /{target} HTTP/1.1\r\nHost: {host}\r\n{_lines(exchange.request_headers)}\r\n"
     return head.encode("utf-8", "replace")

@@ -76,7 +76,7 @@ def forget(
     and writing each archive that holds one of the pages.
     """
     try:
-        wanted = {canonical(url) for url in urls}
+        wanted = {canonical(url, routes=True) for url in urls}
     except ValueError as error:
         raise InputError(str(error)) from None
     named = [(one, _form(one)) for one in exports]

@@ -27,14 +27,17 @@ def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
         settings = as_begun(settings)
     return replace(
         settings,
-        seeds=tuple(read_seeds([*settings.seeds, *seeds])),
+        seeds=tuple(
+            read_seeds([*settings.seeds, *seeds], routes=settings.render != "never"),
+        ),
         files={name: _fingerprint(Path(name)) for name in _files(settings)},
         folder=os.getcwd(),
     )
 
 
-def read_seeds(given: Sequence[str]) -> list[str]:
-    """Canonical URLs from arguments and files. Raises InputError naming file and line."""
+def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
+    """Canonical URLs from arguments and files; `routes` as for `canonical`. Raises InputError
+    naming file and line."""
     urls: list[str] = []
     for item in given:
         path = Path(item)
@@ -61,7 +64,7 @@ def read_seeds(given: Sequence[str]) -> list[str]:
                 raise InputError(f"the seed file {path} has no URL in it; write one a line")
         for line, where in lines:
             try:
-                urls.append(canonical(line))
+                urls.append(canonical(line, routes=routes))
             except ValueError as error:
                 raise InputError(f"{where}{error}") from None
     return list(dict.fromkeys(urls))

@@ -244,7 +244,7 @@ class Journal:
             row = event.pop() if event[0] == "page" else None
             if isinstance(row, list):
                 size = row[_BODY]
-                if len(row) > len(_SOURCE):
+                if isinstance(row[-1], list):
                     row[_BODY] = self._folder.body(Place(*row.pop()), size)
                 else:
                     row[_BODY] = data[offset : offset + size]

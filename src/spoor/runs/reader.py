@@ -451,6 +451,12 @@ class Run:
             index=index,
         ).pages
 
+    def named(self, url: str) -> str:
+        """The canonical spelling of a URL that a person gives; with its fragment where that is a
+        page of the run (`#/guide`). Raises ValueError for one that cannot be fetched."""
+        route = canonical(url, routes=True)
+        return route if "#" in route and self._find("pages", route) else canonical(url)
+
     def label(self, url: str, relevant: bool) -> Label:
         """Judge a page otherwise: its crawl learns it.
 
@@ -459,7 +465,7 @@ class Run:
         """
         settings = snapshot.settings_of(self.path)
         try:
-            url = canonical(url)
+            url = self.named(url)
         except ValueError as error:
             raise InputError(str(error)) from None
         row = self._find("pages", url)

@@ -87,10 +87,12 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUr
     """The row of a page or of a failed request, or an open link. Raises InputError if the run has
     none of these for this URL."""
     try:
-        url = canonical(url)
+        url, wide = canonical(url), canonical(url, routes=True)
     except ValueError as error:
         raise InputError(str(error)) from None
     run = Run(path)
+    if wide != url and (found := run.page(wide) or run.failure(wide) or run.open_link(wide)):
+        url = found.url
     if (page := run.page(url)) is not None:
         return replace(page, rendered=render_of(path, page))
     known = run.failure(url) or run.open_link(url)

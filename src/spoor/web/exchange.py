@@ -125,6 +125,8 @@ class Source:
     sitemap: bool = False
     sitemaps: Sequence[str] = ()
     watched: bool = False
+    rendered: bool = False
+    """A browser made it."""
 
     @classmethod
     def of(cls, exchange: Exchange, modified: float | None) -> Source:
@@ -145,6 +147,7 @@ class Source:
             exchange.sitemap,
             exchange.sitemaps,
             exchange.watched,
+            exchange.document is not exchange.body,
         ]
 
     def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
@@ -172,6 +175,7 @@ class Source:
             robots=self.robots,
             joiner=joiner,
             **({"main": True} if self.watched else {}),
+            **({"routes": True} if self.rendered else {}),
         )
         if self.sitemaps:
             listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]

@@ -117,7 +117,7 @@ class CrawlFilter:
     def _verdict(self, url: str) -> tuple[str, str]:
         plain = url
         if self._traps is not None and ("?" in url or ";" in url):
-            plain = canonical(url, strip_tracking=True)
+            plain = canonical(url, strip_tracking=True, routes=True)
             plain = url if plain == url else plain
         return plain, self.why_not(plain)
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -18,7 +19,7 @@ from spoor.types import Anchor, Link, Page
 from spoor.web.encoding import decode
 from spoor.web.media_types import is_html
 from spoor.web.tag_paths import PLACES, Place
-from spoor.web.urls import Joiner, canonical
+from spoor.web.urls import Joiner, canonical, plain
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -67,6 +68,7 @@ class _Walk:
     joiner: Joiner
     max_links: int
     max_text: int
+    routes: bool = False
     words: list[str] = field(default_factory=list)
     based: bool = False
     """A base element was seen."""
@@ -109,8 +111,10 @@ def parse(
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
     joiner: Joiner | None = None,
+    routes: bool = False,
 ) -> Page:
-    """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header.
+    """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header. `routes`: a
+    browser made it, so that links which differ only behind `#/` or `#!` lead to different pages.
 
     HTML and XHTML give text and links; other text gives its text; anything else gives neither and
     the flag `not-html`. More than `max_links` links, `max_text` characters, or `MAX_SOURCE` of
@@ -144,7 +148,13 @@ def parse(
         flags.add("truncated")
         source = source[:MAX_SOURCE]
     walk = _Walk(
-        url, joiner or Joiner(), max_links, max_text, heading_room=8 * len(source), flags=flags
+        url,
+        joiner or Joiner(),
+        max_links,
+        max_text,
+        routes,
+        heading_room=8 * len(source),
+        flags=flags,
     )
     root = LexborHTMLParser(source).root
     if root is not None:
@@ -153,6 +163,10 @@ def parse(
     if walk.metas.get("tdm-reservation") == "1":
         flags.add(RESERVED)
     links = _finish(walk, "nofollow" in flags)
+    if routes:
+        links = _without_sections(links, url, source)
+        if "#" in url and walk.canonical == plain(url):
+            walk.canonical = None  # the shell names itself, whatever its scripts show
     return Page(
         url=url,
         status=status,
@@ -172,6 +186,23 @@ def parse(
         modified=modified,
         feeds=tuple(walk.feeds),
     )
+
+
+def _without_sections(links: list[Link], url: str, source: str) -> list[Link]:
+    """Links without those to a place on this very page, as documentation made by scripts writes
+    them: `#/guide?id=install` beside an element with that id."""
+    here = _route(url)
+
+    def is_section(link: Link) -> bool:
+        page, mark, name = link.url.partition("?id=")
+        return bool(mark) and _route(page) == here and f'id="{unquote(name)}"' in source
+
+    return [link for link in links if "#" not in link.url or not is_section(link)]
+
+
+def _route(url: str) -> tuple[str, str]:
+    page, _, route = url.partition("#")
+    return page, route.partition("?")[0].strip("/!")
 
 
 def robots_flags(directives: str) -> set[str]:
@@ -275,7 +306,9 @@ def _on_link(node: LexborNode, tag: str, walk: _Walk) -> bool:
         if href:
             walk.flags.add("truncated")
         return False
-    target = walk.joiner.join(href, walk.base)
+    is_route = walk.routes and ("#/" in href or "#!" in href)
+    join = walk.joiner.route if is_route else walk.joiner.join
+    target = join(href, walk.base)
     if target is None:
         return False
     rel = attributes.get("rel")

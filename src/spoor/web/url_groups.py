@@ -25,7 +25,7 @@ def oddity(url: str) -> str:
     """What is odd in the URL's own look; empty where nothing is."""
     if len(url) > MAX_URL:
         return f"its URL is longer than {MAX_URL} characters"
-    path, _, query = url.partition("://")[2].partition("?")
+    path, _, query = _as_path(url).partition("?")
     segments = [part for part in path.split("/")[1:] if part]
     if len(segments) > MAX_SEGMENTS:
         return f"its path has more than {MAX_SEGMENTS} segments"
@@ -53,7 +53,7 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     """The groups that a URL is of, the narrowest first, and whether each is narrow: its path and
     names of parameters, numbers masked; its path with any query; these parameters anywhere on its
     host; its folder; all below its first folder."""
-    path, _, query = url.partition("://")[2].partition("?")
+    path, _, query = _as_path(url).partition("?")
     name, _, path = path.partition("/")
     shape = without_numbers(path)
     keys: list[tuple[str, bool]] = []
@@ -70,6 +70,14 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     if "/" in folder:
         keys.append((f"{name}/{folder.partition('/')[0]}/**", False))
     return tuple(keys)
+
+
+def _as_path(url: str) -> str:
+    """A URL without its scheme; a page that scripts make (`/app?v=2#/guide?id=3`) as if its route
+    were a folder below the page."""
+    rest = url.partition("://")[2]
+    page, mark, route = rest.partition("#")
+    return f"{page.replace('?', '/')}{mark}{route}" if mark else rest
 
 
 @lru_cache(maxsize=_MEMO)

@@ -30,6 +30,7 @@ MAX_LENGTH = 8_192
 """Longer URLs are not fetched."""
 
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
+_ROUTE = re.compile(r"#(?:/|!/?)[^/!]")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _NOT_NORMAL = re.compile(
@@ -45,10 +46,12 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DOTTED_QUAD = re.compile(r"\d+\.\d+\.\d+\.\d+")
 
 
-def resolve(url: str, base: str | None = None) -> str:
+def resolve(url: str, base: str | None = None, *, routes: bool = False) -> str:
     """WHATWG join of `url` with `base`, without fragment and userinfo.
 
-    Raises ValueError where the result is no fetchable http(s) URL.
+    `routes`: a fragment that names a page for the scripts of a site (`#/guide`, `#!guide`) stays.
+    `#/` and `#!` alone name the page itself. Raises ValueError where the result is no fetchable
+    http(s) URL.
     """
     try:
         parsed = ada_url.URL(url, base=base) if base is not None else ada_url.URL(url)
@@ -62,26 +65,31 @@ def resolve(url: str, base: str | None = None) -> str:
         parsed.username = ""
         parsed.password = ""
         href = parsed.href
-    return href.partition("#")[0] if "#" in href else href
+    if "#" not in href:
+        return href
+    page, mark, fragment = href.partition("#")
+    return href if routes and _ROUTE.match(mark + fragment) else page
 
 
-def canonical(url: str, base: str | None = None, *, strip_tracking: bool = False) -> str:
+def canonical(
+    url: str, base: str | None = None, *, strip_tracking: bool = False, routes: bool = False
+) -> str:
     """The one spelling of a URL: `resolve`, and percent-encoding in normal form.
 
     Escapes are upper-case, and unreserved characters are not escaped (RFC 3986, 6.2.2). With
     `strip_tracking` the parameters of `TRACKING_PARAMETERS` and `SESSION_PARAMETERS` are dropped.
-    Idempotent. Raises ValueError as `resolve` does.
+    Idempotent. `routes` and ValueError: as `resolve`.
     """
-    href = resolve(url, base)
+    href = resolve(url, base, routes=routes)
     if "%" in href:
-        plain = _ESCAPES.sub(_normal_escapes, href) if _NOT_NORMAL.search(href) else href
-        if plain != href and len(_STRAY.findall(plain)) != len(_STRAY.findall(href)):
+        normal = _ESCAPES.sub(_normal_escapes, href) if _NOT_NORMAL.search(href) else href
+        if normal != href and len(_STRAY.findall(normal)) != len(_STRAY.findall(href)):
             # A decoded escape and a stray percent sign made a new escape: "%%37%37".
-            plain = _ESCAPES.sub(_normal_escapes, _STRAY.sub("%25", href))
-        href = plain
+            normal = _ESCAPES.sub(_normal_escapes, _STRAY.sub("%25", href))
+        href = normal
         # An unescaped dot may have made a segment that the parser folds.
         if "/." in href:
-            href = resolve(href)
+            href = resolve(href, routes=routes)
     if strip_tracking:
         href = _strip(href)
     return href
@@ -91,7 +99,15 @@ def _normal_escapes(match: re.Match[str]) -> str:
     return bytes.fromhex(match[0].replace("%", "")).decode("latin-1").translate(_NORMAL)
 
 
+def plain(url: str) -> str:
+    """A canonical URL as it is asked for: without the fragment that names a page for scripts."""
+    return url.partition("#")[0]
+
+
 def _strip(href: str) -> str:
+    if "#" in href:
+        page, mark, route = href.partition("#")
+        return f"{_strip(page)}{mark}{route}"
     path, mark, query = href.partition("?")
     if ";" in path:
         path = resolve(_SESSION_IN_PATH.sub("", path))
@@ -199,6 +215,14 @@ class Joiner:
         self._strip = strip_tracking
         self._base = self._directory = ""
         """The last base, and its directory."""
+
+    def route(self, href: str, base: str) -> str | None:
+        """As `join`, with the fragment where that names a page for scripts."""
+        try:
+            joined = canonical(href, base, strip_tracking=self._strip, routes=True)
+        except ValueError:
+            return None
+        return joined if len(joined) <= MAX_LENGTH else None
 
     def join(self, href: str, base: str) -> str | None:
         """The canonical URL of `href` on a page whose base is `base`."""

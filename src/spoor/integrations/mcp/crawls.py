@@ -201,7 +201,8 @@ class AgentCrawls:
 
     def _document(self, name: str, url: str) -> RunDocument:
         try:
-            document = self.run(name).document(canonical(url))
+            run = self.run(name)
+            document = run.document(run.named(url))
         except ValueError as error:
             raise InputError(printable(str(error))) from None
         if document is None:
