@@ -1,7 +1,7 @@
 """A stock Scrapy spider, or Crawlee's, over a folder of HTML pages, with our order and without.
 
     .venv/bin/python benchmarks/scrapy_addon.py FOLDER [--start PATH] [--policy NAME] [--topic …]
-        [--target REGEX --pages N]
+        [--target REGEX --pages N --runs N]
 
 serves FOLDER on loopback (Debian's `cppreference-doc-en-html`, say, from `en/index.html`) and
 crawls all that can be reached from PATH with the same spider twice, each in a process of its own:
@@ -9,8 +9,8 @@ in Scrapy's own order, and in Spoor's. Prints one JSON object: pages of each, wh
 the same, CPU milliseconds a page and peak memory of the crawler. Exit code 1 where the sets differ.
 
 With `--target` four crawls of N pages each: Scrapy's and Crawlee's `ParselCrawler`, stock and in
-our order; of each, after how many pages it had half of the pages whose paths match (null: not
-within N).
+our order, by turns `--runs` times; of each the medians of CPU and memory, and after how many pages
+it had half of the pages whose paths match, of every crawl (null: not within N).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median, median_high
 from typing import Any
 from urllib.parse import unquote
 
@@ -160,6 +161,19 @@ def to_half(urls: list[str], target: str, folder: Path) -> int | None:
     return None
 
 
+def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the crawls of one kind; a crawl that never had half counts as later than all."""
+    halves = [one["to_half"] for one in runs]
+    middle = median_high(half or sys.maxsize for half in halves)
+    return {
+        **{key: median(one[key] for one in runs) for key in ("pages", "cpu_ms_per_page")},
+        "peak_rss_mb": max(one["peak_rss_mb"] for one in runs),
+        "to_half": None if middle == sys.maxsize else middle,
+        "to_half_of_each": halves,
+        "cpu_ms_of_each": [one["cpu_ms_per_page"] for one in runs],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, help="pages to serve; a URL with --child")
@@ -169,6 +183,7 @@ def main() -> None:
     parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--target", help="paths of the pages that are wanted")
     parser.add_argument("--pages", type=int, help="of each crawl")
+    parser.add_argument("--runs", type=int, default=1, help="of each kind, by turns")
     given = parser.parse_args()
     if given.child:
         one = crawl_with_crawlee if given.child.startswith("crawlee") else crawl
@@ -182,25 +197,28 @@ def main() -> None:
     server.start()
     try:
         start = f"http://127.0.0.1:{ours.recv()}/{given.start}"
-        told = {}
-        for kind in KINDS if given.target else KINDS[:2]:
+        told: dict[str, list[dict[str, Any]]] = {}
+        for kind in (KINDS if given.target else KINDS[:2]) * given.runs:
             command = [sys.executable, __file__, os.devnull, "--child", kind, "--start", start]
             command += ["--policy", given.policy, "--topic", given.topic]
             command += ["--pages", str(given.pages)] if given.pages else []
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            told[kind] = json.loads(done.stdout.splitlines()[-1])
+            one = json.loads(done.stdout.splitlines()[-1])
+            if given.target:
+                one["to_half"] = to_half(one.pop("urls"), given.target, given.folder)
+            told.setdefault(kind, []).append(one)
     finally:
         server.kill()
         server.join()
     if given.target:
-        for one in told.values():
-            one["to_half"] = to_half(one.pop("urls"), given.target, given.folder)
-        print(json.dumps(told))
+        for kind, runs in told.items():
+            print(json.dumps({"kind": kind} | medians(runs)))
         return
-    stock, spoor = (set(told[kind].pop("urls")) for kind in ("stock", "spoor"))
+    last = {kind: runs[-1] for kind, runs in told.items()}
+    stock, spoor = (set(last[kind].pop("urls")) for kind in ("stock", "spoor"))
     print(
         json.dumps(
-            told
+            last
             | {
                 "same": stock == spoor,
                 "only_stock": sorted(stock - spoor)[:5],

@@ -23,6 +23,7 @@ from spoor.documents.kinds import as_html
 from spoor.web.encoding import decode
 from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
 from spoor.web.urls import Joiner
+from spoor.web.xhtml import with_end_tags
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -96,7 +97,7 @@ def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
     joiner, content_type = Joiner(), as_html(body, content_type)
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     source, _, _ = decode(body, content_type)
-    tree = LexborHTMLParser(source[:MAX_SOURCE])
+    tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
     facts = _Facts(tree)
     base = tree.css_first("base[href]")
     reader = _Reader(url, joiner)

@@ -20,6 +20,7 @@ from spoor.web.encoding import decode
 from spoor.web.media_types import is_html
 from spoor.web.tag_paths import PLACES, Place
 from spoor.web.urls import Joiner, canonical, plain
+from spoor.web.xhtml import with_end_tags
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -156,7 +157,7 @@ def parse(
         heading_room=8 * len(source),
         flags=flags,
     )
-    root = LexborHTMLParser(source).root
+    root = LexborHTMLParser(with_end_tags(source)).root
     if root is not None:
         _walk(root, walk)
     flags |= robots_flags(f"{robots},{walk.metas.get('robots', '')}")
