@@ -179,6 +179,23 @@ def test_it_runs_in_a_thread_and_in_a_script_without_a_main_guard(
     assert (done.returncode, done.stdout.split()) == (0, ["3"]), done.stderr
 
 
+def test_a_seed_that_brings_nothing_is_an_error_that_says_why(tmp_path: Path) -> None:
+    seed, out = "http://127.0.0.1:9/", tmp_path / "run"
+    why = r"no seed brought a page: .*give --allow-private 127\.0\.0\.1 .*the same call with out="
+    with pytest.raises(spoor.InputError, match=why):
+        spoor.run(seed, topic="kiln", out=out, delay=0.0)
+    begun = spoor.run(seed, topic="kiln", out=out, delay=0.0, wait=False)
+    with pytest.raises(spoor.InputError, match=why):
+        begun.wait()
+
+    async def none() -> None:
+        async for _ in spoor.stream(seed, topic="kiln", out=out, delay=0.0):
+            raise AssertionError
+
+    with pytest.raises(spoor.InputError, match=why):
+        asyncio.run(none())
+
+
 def test_a_notebook_shows_a_bar(
     site: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

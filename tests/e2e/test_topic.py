@@ -154,7 +154,7 @@ def test_robots_and_private_addresses_hold_for_a_test_too(tmp_path: Path, capsys
         site = f"http://{ADDRESS}:{server.port}"
         command = ("topic", "test", "kiln", f"{site}/closed", f"{site}/open", "--delay", "0")
         said = told(capsys, *command, code=1)
-        assert said.count("name the host by --allow-private") == 2
+        assert said.count("give --allow-private 127.0.0.1 if you mean it") == 2
         assert not server.asked
         said = told(capsys, *command, "--allow-private", ADDRESS, code=1)
     assert "robots.txt forbids it" in said

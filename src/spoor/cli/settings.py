@@ -91,7 +91,7 @@ def run(
     the run has `cancel` and `wait`. An interrupt stops the crawl, and returns its run as it is.
 
     Works in a notebook, whose event loop runs already, in a thread, and in a script without a main
-    guard. Raises InputError with the line that the command line prints.
+    guard. Raises InputError with the line that the command line prints, also where no page came.
 
 %(helps)s
     """

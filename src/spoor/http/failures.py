@@ -48,5 +48,6 @@ def in_words(failed: Failed) -> str:
     """Why a request failed, with what its user may do about it."""
     reason = failed.reason or failed.kind
     if failed.kind == "blocked" and failed.reason.endswith("not a public address"):
-        reason += "; name the host by --allow-private if you mean it"
+        host = failed.reason.partition(" ")[0]
+        reason += f"; give --allow-private {host} if you mean it"
     return reason

@@ -109,6 +109,17 @@ class BackgroundCrawl:
         return True
 
     @property
+    def nothing_came(self) -> str:
+        """Why no page ever came, in one line; empty where one did, and for a crawl that goes on or
+        was cancelled."""
+        summary = self._summary
+        if not summary or summary["stopped_because"] == self._cancelled:
+            return ""
+        if summary["fetched"] or not summary["last_failure"]:
+            return ""
+        return f"no seed brought a page: {summary['last_failure']}"
+
+    @property
     def summary(self) -> Mapping[str, Any]:
         """What `spoor crawl --json` prints; empty before the end."""
         return self._summary

@@ -156,8 +156,14 @@ class CrawlRun(Run):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Whether its crawl has ended within so many seconds (None: however long it takes). Raises
-        what ended it, where that was an error."""
-        return self._crawl is None or self._crawl.wait(seconds)
+        what ended it, where that was an error, and InputError where no page ever came."""
+        from spoor.notebook.crawls import refuse_nothing
+
+        if self._crawl is None:
+            return True
+        ended = self._crawl.wait(seconds)
+        refuse_nothing(self._crawl)
+        return ended
 
     def go_on(
         self,

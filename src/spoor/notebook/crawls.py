@@ -78,7 +78,14 @@ def begin(
             crawl.wait()
             bar.show(crawl.progress)
     write_report(path)
+    refuse_nothing(crawl)
     return run
+
+
+def refuse_nothing(crawl: BackgroundCrawl) -> None:
+    """Raises InputError where the crawl has ended without a single page, with the reason."""
+    if why := crawl.nothing_came:
+        raise InputError(f"{why}; the same call with out={str(crawl.path)!r} tries again")
 
 
 def _follow(
@@ -155,6 +162,7 @@ async def stream_crawl(
         arrived.close()
         crawl.cancel("cancelled")
         await asyncio.shield(asyncio.to_thread(_finish, crawl))
+    refuse_nothing(crawl)
 
 
 def _finish(crawl: BackgroundCrawl) -> None:
