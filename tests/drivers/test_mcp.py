@@ -232,15 +232,17 @@ def test_private_addresses_are_refused_unless_whoever_starts_it_names_them(
 ) -> None:
     seed = f"http://{ADDRESS}:{site.port}/"
 
-    async def work(**options: Any) -> int:
+    async def work(**options: Any) -> tuple[int, str]:
         settings = Settings(delay=0.0, backoff=0.0, **options)
         known = AgentCrawls(tmp_path / str(len(options)), AgentLimits(settings=settings))
         async with Client(make_server(known)) as client:
             status = await told(client, "crawl", wish="kiln", seeds=[seed], pages=2)
-        return int(status["fetched"])
+        return int(status["fetched"]), status["ended_because"]
 
-    assert asyncio.run(work()) == 0
-    assert asyncio.run(work(allow_private=(ADDRESS,))) == 2
+    pages, why = asyncio.run(work())
+    assert pages == 0
+    assert f"no seed brought a page: {seed}: {ADDRESS} is not a public address" in why
+    assert asyncio.run(work(allow_private=(ADDRESS,)))[0] == 2
 
 
 def test_a_cancelled_call_and_the_tool_stop_a_crawl(site: Loopback, tmp_path: Path) -> None:
@@ -283,3 +285,6 @@ def test_it_serves_this_machine_alone(capsys: pytest.CaptureFixture[str]) -> Non
     for place in ("0.0.0.0:8000", "8000", "example.org:80"):
         assert run_spoor(["mcp", "--http", place]) == 2
         assert "of this machine" in capsys.readouterr().err
+    for host in ("example.org:80", "https://example.org", "example.org/docs"):
+        assert run_spoor(["mcp", "--host", host]) == 2
+        assert "leave out scheme, port and path" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -42,6 +43,12 @@ def mcp(
     import_extra("mcp", "`spoor mcp`", "mcp.server.mcpserver")
     from spoor.integrations.mcp import AgentCrawls, AgentLimits, make_server
 
+    for one in host or ():
+        if re.search(r"[/@?#\s]|^[^:]*:\d+$", one):
+            raise InputError(
+                f"--host {one!r} is more than a host; leave out scheme, port and path, as in "
+                "docs.example.org or *.example.org"
+            )
     given = {
         "delay": delay,
         "contact": contact,

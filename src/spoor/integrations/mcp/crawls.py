@@ -136,7 +136,7 @@ class AgentCrawls:
         return {
             "crawl": name,
             "state": "going on" if crawl is not None and not crawl.is_over else "ended",
-            "ended_because": shown(run.noted("stopped")),
+            "ended_because": shown((crawl and crawl.nothing_came) or run.noted("stopped")),
             "fetched": len(verdicts),
             "found": sum(verdicts),
             "pages_left_to_this_server": left,
