@@ -251,6 +251,9 @@ def test_whom_a_header_belongs_to(tmp_path: Path) -> None:
     ]
     assert known.password("p.example", 3128) == ("me", "pa:ss")
     assert known.password("p.example", 3129) == ("", "")
+    assert known.password("deep.example", 3128) == ("u", "p")
+    same_host = Settings(seeds=("https://deep.example/",), netrc=str(netrc))
+    assert Credentials(same_host, {}).password("deep.example", 3128) == ("", ""), "the site's"
     for name in ("Authorization: x", "Cookie: x", "Host: x", "no colon", "X: a\nB: c", "a b|X: y"):
         with pytest.raises(InputError) as refused:
             Settings(header=(name,))

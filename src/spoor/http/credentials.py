@@ -84,9 +84,14 @@ class Credentials:
         return {scheme for origins in named for scheme, _ in origins} == {"http"}
 
     def password(self, host: str, port: int) -> tuple[str, str]:
-        """(user, password) for a proxy; empty where the user gave none."""
-        for one in self._passwords:
-            if one.host == host and one.port in (None, port) and one.value.startswith("Basic "):
+        """(user, password) for a proxy; empty where the user gave none. One without a port is not
+        for a proxy on a seed's host: it is that site's."""
+        ports = (port,) if host in self._seeds else (port, None)
+        fitting = [
+            one for of in ports for one in self._passwords if (one.host, one.port) == (host, of)
+        ]
+        for one in fitting:
+            if one.value.startswith("Basic "):
                 user, _, password = base64.b64decode(one.value[6:]).decode().partition(":")
                 return user, password
         return "", ""
