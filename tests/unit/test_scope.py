@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -10,8 +11,9 @@ from spoor.errors import InputError
 from spoor.learn.state import pack, unpack
 from spoor.setting import SCOPES
 from spoor.types import Anchor, Link, Page
+from spoor.views.explain import left_out_lines
 from spoor.web.actions import action
-from spoor.web.link_filter import CrawlFilter
+from spoor.web.link_filter import NOFOLLOW, CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.url_patterns import UrlPatterns
@@ -144,6 +146,14 @@ def test_what_is_left_out_is_counted_once_by_rule_and_can_be_asked_for() -> None
     assert again.left_out().rules == rules
     assert again.explained("http://a.example/logout") == "it does something: log in or out"
     assert "http://a.example/y" in again.scope, "the seeds come back with the state"
+    barred = replace(links("http://a.example/private"), flags=frozenset({"nofollow"}))
+    assert again.admit(barred, 1) == []
+    assert again.explained("http://a.example/private") == NOFOLLOW
+    shallow = CrawlFilter(Scope.of(["http://a.example/"], "host", 1))
+    assert shallow.admit(links("http://a.example/deep"), 2) == []
+    assert shallow.explained("http://a.example/deep") == "--max-depth 1"
+    told = left_out_lines(again.left_out())
+    assert told[-2] == "left out 1 link that pages ask not to follow (nofollow)"
     free = CrawlFilter(Scope.of(["http://a.example/"], "anywhere"), actions=True)
     assert len(free.admit(links(*urls), 1)) == len(urls)
 

@@ -20,6 +20,7 @@ from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
 from spoor.views.link_rates import LinkRates, link_rates
+from spoor.web.link_filter import NOFOLLOW
 from spoor.web.urls import canonical
 
 
@@ -165,6 +166,8 @@ def option_for(rule: str) -> str:
     it."""
     if rule.startswith("it does something"):
         return " (--actions follows it)"
+    if rule == NOFOLLOW:
+        return "; give it as a seed"
     return "" if rule.startswith("--") else " (--traps follows it)"
 
 
@@ -182,7 +185,9 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
     if named:
         parts = ", ".join(f"{count} by {rule}" for rule, count in _largest(named))
         lines.append(f"left out {_links(sum(named.values()))} by its scope: {parts}")
-    odd = sum(rules.values()) - sum(doing.values()) - sum(named.values())
+    if barred := rules.get(NOFOLLOW, 0):
+        lines.append(f"left out {_links(barred)} that pages ask not to follow (nofollow)")
+    odd = sum(rules.values()) - sum(doing.values()) - sum(named.values()) - barred
     if odd:
         lines.append(f"left out {_links(odd)} with odd addresses (repeated, too long): --traps")
     if left_out.held:

@@ -30,6 +30,7 @@ from spoor.web.urls import canonical, host, registrable_domain
 
 _COUNTED = 50_000
 """URLs of each rule that are told apart; more are not counted."""
+NOFOLLOW = "a page asks not to follow it (nofollow)"
 _MEMO = 16_384
 """URLs whose verdict is cached."""
 
@@ -78,7 +79,10 @@ class CrawlFilter:
     def admit(
         self, page: Page, depth: int, parent: LinkId = NO_PARENT, score: float = 0.0
     ) -> Sequence[Link]:
-        links = [] if self.scope.ends(page, depth) else list(self._allowed(page))
+        if ending := self.scope.why_ended(page, depth):
+            for link in page.links:
+                self._note(NOFOLLOW if ending == "nofollow" else ending, link.url)
+        links = [] if ending else list(self._allowed(page))
         if self.revisits is not None:
             listed = "sitemap" in page.flags
             if listed:
@@ -101,6 +105,7 @@ class CrawlFilter:
         """The links of a page that no rule leaves out."""
         for link in page.links:
             if self.scope.bars(link):
+                self._note(NOFOLLOW, link.url)
                 continue
             url = link.url
             known = self._memo.get(url)
@@ -140,8 +145,9 @@ class CrawlFilter:
         where nothing speaks against it."""
         if why := self.why_not(url):
             return why
-        name = "" if self._traps is None else self._traps.holder(url)
-        return f"held back: {name}" if name else ""
+        if name := "" if self._traps is None else self._traps.holder(url):
+            return f"held back: {name}"
+        return next((rule for rule, urls in self._left_out.items() if _hash(url) in urls), "")
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
@@ -155,7 +161,7 @@ class CrawlFilter:
     def _note(self, rule: str, url: str) -> None:
         urls = self._left_out.setdefault(rule, set())
         if len(urls) < _COUNTED:
-            urls.add(zlib.crc32(url.encode("utf-8", "surrogatepass")))
+            urls.add(_hash(url))
 
     def skip(self, link: LinkId, url: str) -> str:
         before = self._flying.pop(link, None)
@@ -255,6 +261,10 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
+
+
+def _hash(url: str) -> int:
+    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 def _domain(url: str) -> str:

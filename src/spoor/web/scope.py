@@ -94,8 +94,13 @@ class Scope:
 
     def ends(self, page: Page, depth: int) -> bool:
         """Whether none of the links of a page, which lead `depth` links from a seed, count."""
-        too_deep = self.max_depth is not None and depth > self.max_depth
-        return too_deep or (self.nofollow and "nofollow" in page.flags)
+        return bool(self.why_ended(page, depth))
+
+    def why_ended(self, page: Page, depth: int) -> str:
+        """The rule by which none of the links of a page count; empty where they do."""
+        if self.max_depth is not None and depth > self.max_depth:
+            return f"--max-depth {self.max_depth}"
+        return "nofollow" if self.nofollow and "nofollow" in page.flags else ""
 
     def bars(self, link: Link) -> bool:
         """Whether its page asks not to follow a link."""
