@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from rolling import FRONT, lines_of, rolling, served
+from spoor.foragers import fleet as fleet_module
 from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
@@ -140,6 +141,38 @@ def test_nothing_is_lost_nor_told_twice(
     assert len(told) == len(lines) - before.count(b"\n")
     paid = [line["url"] for line in lines if line["forager"] is not None]
     assert len(paid) == len(set(paid)) == watch.fleet.agent.counts.relevant > 0
+
+
+@pytest.mark.parametrize("point", ["reply received", "sending", "state committed"])
+def test_a_compaction_ends_at_any_point_too(
+    point: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is part of a call that the journal has, so that it comes again where it did."""
+    monkeypatch.setattr(fleet_module, "COMPACTED", 0.1)
+    monkeypatch.setattr(fleet_module, "KEPT_FOR", 0.3)
+    often = point.startswith("state")
+    monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.2 if often else 1e9)
+    monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
+    copy, last, _ = killed(port, tmp_path / "run", point, 8 if often else 60, "change-rate")
+    before = lines_of(copy)
+    seen: list[tuple[str, int]] = []
+
+    def at(reached: str, making: Fleet) -> None:
+        if reached == "gone through":
+            seen.append((digest(making), len(making.known.left)))
+
+    watch = open_watch(copy, port, at)
+    try:
+        watch.run(0.5)
+    finally:
+        watch.folder.close()
+    ((again, left),) = seen
+    assert again == last, "the fleet is not what it was"
+    assert left > 0
+    lines = lines_of(copy)
+    assert lines[: len(before)] == before
+    news = [line["url"] for line in lines if line["kind"] == "new"]
+    assert len(news) == len(set(news)) > 3
 
 
 def test_a_whole_delay_passes_before_the_first_request(port: int, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from spoor.foragers.forager import Forager
 from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.types import State
 
@@ -93,11 +94,21 @@ class ReinforcingAgent:
             return -1
         return 0
 
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers; discoveries that have none are counted only."""
+        self._seen = {(moves[url], version) for url, version in self._seen if moves[url] >= 0}
+        self.discoveries = [
+            entry._replace(url=moves[entry.url])
+            for entry in self.discoveries
+            if moves[entry.url] >= 0
+        ]
+
     def save(self) -> State:
         columns = list(zip(*self.discoveries, strict=True)) or [(), (), (), (), ()]
         kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
         return {
             "sent": self.counts.sent,
+            "relevant": self.counts.relevant,
             "found": {
                 name: np.array(column, dtype=kind)
                 for name, column, kind in zip(Discovery._fields, columns, kinds, strict=True)
@@ -107,6 +118,6 @@ class ReinforcingAgent:
     def load(self, state: State) -> None:
         columns = [state["found"][name].tolist() for name in Discovery._fields]
         self.discoveries = [Discovery(*row) for row in zip(*columns, strict=True)]
-        self.counts = Counts(state["sent"], len(self.discoveries))
+        self.counts = Counts(state["sent"], state.get("relevant", len(self.discoveries)))
         by_version = self._settings.identity == "version"
         self._seen = {(entry.url, entry.version if by_version else 0) for entry in self.discoveries}

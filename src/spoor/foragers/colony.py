@@ -10,6 +10,7 @@ import numpy as np
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.forager import Forager, random_weight
 from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
@@ -129,6 +130,19 @@ class Colony(Saved):
         sent = forager.new_documents(known, pages, now)  # Alg. 5
         rewards = [self.agent.manage_url(page, known, now, forager) for page in sent]  # Alg. 7
         forager.reinforce(known, step, math.fsum(rewards))  # Alg. 4
+
+    # -- for good
+
+    def held(self) -> set[int]:
+        """Pages that it goes by."""
+        return set(self._starts).union(*(forager.held() for forager in self.foragers))
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers; those that are held have one."""
+        self._starts = moves.of(self._starts)
+        self.agent.move(moves)
+        for forager in self.foragers:
+            forager.move(moves)
 
     # -- durable
 

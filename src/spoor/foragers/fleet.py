@@ -15,6 +15,7 @@ from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
 from spoor.types import (
     Choice,
     Deferred,
@@ -44,6 +45,12 @@ IDLE = 0.25
 """Seconds after which a crew that found nothing worth a visit is asked again."""
 
 
+COMPACTED = 86_400.0
+"""Seconds between two compactions of a watch."""
+
+KEPT_FOR = 30 * 86_400.0
+"""Seconds for which a watch keeps all it knows of a URL about which nothing is new any more."""
+
 HELD_STEPS = 20
 """Steps without a request after which a fleet waits `IDLE` seconds."""
 
@@ -68,6 +75,14 @@ class Crew(Protocol):
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         """The step is over; `pages` were downloaded, its own first."""
+        ...
+
+    def held(self) -> set[int]:
+        """URLs that stay in a compaction."""
+        ...
+
+    def move(self, moves: Moves) -> None:
+        """URLs have other numbers."""
         ...
 
     def save(self) -> State: ...
@@ -124,6 +139,18 @@ class Counts:
     steps: int = 0
 
 
+class Follower(Protocol):
+    """It keeps something of its own by the numbers of a fleet's URLs."""
+
+    def told(self) -> set[int]:
+        """URLs that are never to be told as new again."""
+        ...
+
+    def move(self, moves: Moves) -> None:
+        """URLs have other numbers."""
+        ...
+
+
 class Fleet:
     """One fleet with any crew. A failed request is not tried again in its step: the fleet
     returns to pages that are worth it.
@@ -151,6 +178,10 @@ class Fleet:
         if known.watching is not None and isinstance(crew, Steady):
             self._steady = crew
         self._stopped: str | None = None
+        self.kept_for = KEPT_FOR
+        self.follower: Follower | None = None
+        self._compacts_at = 0.0
+        """When URLs are left next, in a watch; 0 before it begins."""
 
     @property
     def agent(self) -> ReinforcingAgent:
@@ -177,6 +208,8 @@ class Fleet:
     def next(self, now: float) -> NextStep:
         """The next step. `now` never decreases, and is on the clock that dates the pages (Unix
         seconds on the live web)."""
+        if self.known.watching is not None and now >= self._compacts_at:
+            self._compact(now)
         if self._steady is not None:
             return self._next_steady(self._steady, now)
         held = 0
@@ -314,6 +347,29 @@ class Fleet:
 
     # -- inside
 
+    def _compact(self, now: float) -> None:
+        """Once a day: leave what is at rest."""
+        begins, self._compacts_at = not self._compacts_at, now + COMPACTED
+        if begins:
+            return
+        held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
+        held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()} - {-1}
+        told = {entry.url for entry in self.agent.discoveries}
+        if self.follower is not None:
+            told |= self.follower.told()
+        moves = self.known.compact(held, told, now - self.kept_for, now)
+        if moves is None:
+            return
+        self._flights = {key: (moves[url], hops) for key, (url, hops) in self._flights.items()}
+        self._again = [(ticket, moves[url], hops) for ticket, url, hops in self._again]
+        self._queue = deque(moves.of(self._queue))
+        self._links, self._pages = moves.of(self._links), moves.of(self._pages)
+        if self._step >= 0:
+            self._step = moves[self._step]
+        self.crew.move(moves)
+        if self.follower is not None:
+            self.follower.move(moves)
+
     def _ask(self, now: float) -> NextStep:
         known, hosts = self.known, self.frontier
         if hosts.always_free and not self._again:
@@ -347,7 +403,7 @@ class Fleet:
         """The page belongs to the URL that answers; the step continues there."""
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
-        elif (target := self.known.moved(url, reply.location)) == url or hops > MOST_HOPS:
+        elif (target := self.known.moved(url, reply.location, now)) == url or hops > MOST_HOPS:
             failed = Failed(reply.ticket, "redirect", f"to {reply.location}")
         else:
             self.known.alias[url] = target
@@ -391,6 +447,7 @@ class Fleet:
             "again": [list(row) for row in self._again],
             "flights": [[ticket, *flight] for ticket, flight in self._flights.items()],
             "stopped": self._stopped,
+            "compacts_at": self._compacts_at,
             "known": self.known.save(),
             "crew": self.crew.save(),
             "hosts": self.frontier.save(),
@@ -406,6 +463,7 @@ class Fleet:
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
         self._stopped = state["stopped"]
+        self._compacts_at = state.get("compacts_at", 0.0)  # a version before this had none
         self.known.load(state["known"])
         self.crew.load(state["crew"])
         self.frontier.load(state["hosts"])

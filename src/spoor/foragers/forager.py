@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.types import State
@@ -156,6 +157,22 @@ class Forager:
         weblog = self.weblog.divide(rng) if settings.weblog else Weblog({})
         weight = self.weight.copy() if settings.learns else random_weight(len(self.weight), rng)
         return Forager(number, weblog, weight, settings, settings.init_score)
+
+    # -- for good
+
+    def held(self) -> set[int]:
+        """Pages that it goes by."""
+        return {*self.weblog.values, *self.frontier.urls(), *self.path, self.last_step} - {-1}
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers; those that are held have one."""
+        self.weblog.values = moves.keys(self.weblog.values)
+        self.frontier = Frontier(moves.of(self.frontier.urls()))
+        self.visited = set(moves.of(self.visited))
+        self.path = moves.of(self.path)
+        if self.last_step >= 0:
+            self.last_step = moves[self.last_step]
+        self.marked = {(moves[url], version) for url, version in self.marked if moves[url] >= 0}
 
     # -- durable
 

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.foragers.remembered import Memory, Moves
 from spoor.foragers.states import Describe
 from spoor.foragers.watching import Hints, Promises, Watching
 from spoor.types import Link, Page, State, urls_of
+from spoor.web.revisits import hash_of
 from spoor.web.urls import host
 
 NEVER = -math.inf
@@ -75,6 +77,14 @@ class Known:
         self.hosts: list[str] = []
         self.alias: dict[int, int] = {}
         """URLs that redirected to another one, the last time they were asked for."""
+        self.active: list[float] = []
+        """When anything about it was last new: its URL, its content, its links, what it brought."""
+        self.left = Memory()
+        """URLs that were left by a compaction."""
+        self.told_before: set[int] = set()
+        """Of those that came back, what was told before: it is never new again."""
+        self._old = 0
+        """URLs that were known before anything could leave; 0 until then."""
         self._numbers: dict[str, int] = {}
         self._host_names: dict[str, int] = {}
         self._host_numbers: list[int] = []
@@ -93,13 +103,14 @@ class Known:
 
     def fresh(self, url: int, now: float, new_for: float) -> bool:
         """Whether what was downloaded last is a new document that is wanted."""
-        if self.date[url] < now - new_for:
+        if self.date[url] < now - new_for or url in self.told_before:
             return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
 
-    def number(self, url: str, born: float = NEVER, parent: int = -1) -> int:
-        """The number of a URL, new ones entered."""
+    def number(self, url: str, born: float = NEVER, parent: int = -1, now: float = NEVER) -> int:
+        """The number of a URL, new ones entered. One that a compaction left is no new one: it was
+        asked for then, and says nothing of its age."""
         number = self._numbers.get(url)
         if number is None:
             number = self._numbers[url] = len(self.urls)
@@ -108,9 +119,15 @@ class Known:
             self.date.append(NEVER)
             self.digests.append(0)
             self.version.append(0)
-            self.fetched.append(NEVER)
+            before = self.left.find(hash_of(url)) if len(self.left) else None
+            if before is not None:
+                born = NEVER
+                if before.told:
+                    self.told_before.add(number)
+            self.fetched.append(NEVER if before is None else before.at)
+            self.active.append(now)
             self.parent.append(parent)
-            if self.watching is not None:
+            if self.watching is not None and before is None:
                 self.waiting[self.hosts[-1]] = self.waiting.get(self.hosts[-1], 0) + 1
             self._born.append(born)
             self._keys.append((0, 0))
@@ -118,10 +135,10 @@ class Known:
                 self.states = np.vstack([self.states, np.zeros_like(self.states)])
         return number
 
-    def moved(self, url: int, location: str) -> int:
+    def moved(self, url: int, location: str, now: float) -> int:
         """The number of the URL to which one redirects: where it is new, the link to the one is
         taken for its own, which pays the page on which it stood."""
-        return self.number(location, self._born[url], self.parent[url])
+        return self.number(location, self._born[url], self.parent[url], now)
 
     def see(self, url: int, page: Page, now: float) -> bool:
         """Take in a download; True if its content is not that of the last one.
@@ -154,10 +171,12 @@ class Known:
             if counts:
                 date = watching.date(self.hosts[url], page, now, first=first, born=born)
                 self.date[url] = date
-            if first and (other := watching.copy_of.get(url)) is not None:
+            if first and (other := watching.copy_of.get(url, -1)) >= 0:
                 watching.learn_copy(self.urls[url], self.urls[other], self.hosts[url])
         self.hints.settle(url, counts)
         self.version[url] += counts
+        if counts:
+            self.active[url] = now
         return counts
 
     def unchanged(self, url: int, now: float) -> None:
@@ -222,11 +241,14 @@ class Known:
             return known[2]
         born = NEVER if known is None else now
         admitted = page.links if self._admit is None else self._admit(page, 0)
+        count_before = len(self.urls)
         if self.watching is None:
             numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
         else:
             numbers = self._watched_links(url, page, admitted, born, now)
         links = [number for number in numbers if number != url]
+        if known is None or len(self.urls) > count_before:
+            self.active[url] = now
         self._links[url] = (content, count, links)
         return links
 
@@ -250,17 +272,98 @@ class Known:
             target = watching.without_copies(target, name)
             number = self._numbers.get(target)
             if number is None:
+                left = self.left.find(hash_of(target)) if len(self.left) else None
+                if left is not None:
+                    hinted = date is not None and date > left.at
+                    if born > NEVER or hinted:
+                        numbers.append(self.number(target, NEVER, url, now))
+                    if hinted:
+                        self.hints.add(numbers[-1], url)
+                    continue
                 if self.waiting.get(name, 0) >= MOST_WAITING:
                     self.left_out[name] = self.left_out.get(name, 0) + 1
                     continue
                 seen = born if date is None else min(now, max(date, born))
-                number = self.number(target, seen, url)
+                number = self.number(target, seen, url, now)
             elif date is not None and date > self.fetched[number] > NEVER:
                 self.hints.add(number, url)
             if kind == "sitemap":
                 self.sitemaps.add(number)
             numbers.append(number)
         return list(dict.fromkeys(numbers))
+
+    # -- for good
+
+    def compact(self, held: set[int], told: set[int], oldest: float, now: float) -> Moves | None:
+        """Leave URLs about which nothing was new since `oldest`. Hubs stay, what is `held`, and
+        what a hub links to, or a page about which something was new. So does what stood there at
+        the first look of a page in the beginning (the site itself), with what that links to now.
+        `told`: what is never to be told as new again. Returns the new numbers; None where nothing
+        leaves. O(links)."""
+        watching, count = self.watching, len(self.urls)
+        assert watching is not None
+        active = np.array(self.active)
+        if not self._old:
+            if min((at for at in self.active if at > NEVER), default=now) >= oldest:
+                return None
+            self._old = count
+        keep = active >= oldest
+        keep[[url for url, parent in enumerate(self.parent) if parent < 0]] = True
+        keep[[*self.hubs, *self.sitemaps, *self.hints.open, *held]] = True
+        keep[: self._old] |= np.array(self._born[: self._old]) == NEVER
+        lists = keep.copy()
+        for url, (_, _, links) in self._links.items():
+            if lists[url]:
+                keep[links] = True
+        for _ in range(2):  # what a redirect leads to may lead on
+            for url, target in self.alias.items():
+                keep[target] |= keep[url]
+        if keep.all():
+            return None
+        moves = Moves(keep)
+        self.left.add(
+            [hash_of(self.urls[url]) for url in moves.left],
+            [url in told or url in self.told_before for url in moves.left],
+            now,
+        )
+        self._move(moves)
+        watching.compact(moves, now)
+        return moves
+
+    def _move(self, moves: Moves) -> None:
+        column = moves.column
+        rows = self.states[moves.kept]
+        self.states = np.vstack([rows, np.zeros((max(1024, len(rows)), rows.shape[1]), np.float32)])
+        # A page of which the parent has left pays itself.
+        parents = {url: moves[parent] for url, parent in enumerate(self.parent) if parent >= 0}
+        self.parent = [
+            -1 if self.parent[url] < 0 else parents[url] if parents[url] >= 0 else number
+            for number, url in enumerate(moves.kept)
+        ]
+        self.urls, self.hosts = column(self.urls), column(self.hosts)
+        self.date, self._born = column(self.date), column(self._born)
+        self.digests, self._keys = column(self.digests), column(self._keys)
+        self.version, self.fetched = column(self.version), column(self.fetched)
+        self.active = column(self.active)
+        self._old = sum(url < self._old for url in moves.kept)
+        self._numbers = {url: number for number, url in enumerate(self.urls)}
+        self._host_names, self._host_numbers = {}, []
+        self._links = {
+            url: (content, seen, moves.of(links))
+            for url, (content, seen, links) in moves.keys(self._links).items()
+        }
+        self.alias = {url: moves[target] for url, target in moves.keys(self.alias).items()}
+        self._unsettled = set(moves.of(self._unsettled))
+        self.hubs, self.sitemaps = set(moves.of(self.hubs)), set(moves.of(self.sitemaps))
+        self.told_before = set(moves.of(self.told_before))
+        self.hints.move(moves)
+        self.promises.move(moves)
+        self._count_waiting()
+
+    def _count_waiting(self) -> None:
+        pairs = zip(self.hosts, self.fetched, strict=True)
+        self.waiting = dict.fromkeys(self.hosts, 0)
+        self.waiting |= Counter(name for name, at in pairs if at == NEVER)
 
     def save(self) -> State:
         count = len(self.urls)
@@ -280,6 +383,10 @@ class Known:
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
+            "active": np.array(self.active, dtype=np.float64),
+            "left": self.left.save(),
+            "told_before": sorted(self.told_before),
+            "old": self._old,
             "hints": self.hints.save(),
             "promises": self.promises.save(),
             "watching": None if self.watching is None else self.watching.save(),
@@ -320,11 +427,14 @@ class Known:
         self.parent = state["parent"].tolist()
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
+        self.active = list(self.fetched)
+        if "active" in state:  # a version before this had none
+            self.active = state["active"].tolist()
+            self.left.load(state["left"])
+            self.told_before, self._old = set(state["told_before"]), state["old"]
         self.hints.load(state["hints"])
         if "promises" in state:  # a version before this had none
             self.promises.load(state["promises"])
         if self.watching is not None:
             self.watching.load(state["watching"])
-            pairs = zip(self.hosts, self.fetched, strict=True)
-            self.waiting = dict(Counter(name for name, at in pairs if at == NEVER))
-            self.waiting = dict.fromkeys(self.hosts, 0) | self.waiting
+            self._count_waiting()

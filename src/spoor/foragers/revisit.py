@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, KEYS, PART, QUEUE, VALUE, Form, Saved, attributes
 
@@ -28,6 +29,9 @@ OLD_BATCH = 5.0
 
 BATCH_SECONDS = 0.2
 """Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
+
+_COLUMNS = ("_visits", "_changes", "_versions", "_first", "_last", "_prior")
+"""What is known of each URL by `ChangeRate`."""
 
 MARKED = Form(
     lambda marked: np.array(sorted(marked), dtype=np.int64).reshape(-1, 2),
@@ -66,6 +70,16 @@ class _Submits(Saved):
     def _found(self, page: int) -> None:
         """A document is new."""
 
+    def held(self) -> set[int]:
+        """Pages that it goes by."""
+        return set(self._asked)
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers; those that are held have one."""
+        self._asked = moves.of(self._asked)
+        self.agent.move(moves)
+        self._marked = {(moves[url], version) for url, version in self._marked if moves[url] >= 0}
+
 
 class RoundRobin(_Submits):
     """Every known URL in turn, in the order of discovery, again and again."""
@@ -99,6 +113,11 @@ class RoundRobin(_Submits):
     def due(self, now: float) -> bool:
         """Whether a page was not asked for in this pass."""
         return min(self._known.fetched) <= self.began
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers."""
+        super().move(moves)
+        self._at = sum(url <= self._at for url in moves.kept) - 1
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
@@ -314,11 +333,29 @@ class ChangeRate(_Submits):
         return worth
 
     def _grow(self) -> None:
-        more = len(self._known.urls) - len(self._visits)
+        before, known = len(self._visits), self._known
+        more = len(known.urls) - before
         if more > 0:
-            for name in ("_visits", "_changes", "_versions", "_first", "_last", "_prior"):
+            for name in _COLUMNS:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
+            for url in range(before, len(known.urls)) if len(known.left) else ():
+                if known.fetched[url] > -np.inf:  # it came back: as if it had been here all along
+                    kind = "wanted" if url in known.told_before else "other"
+                    self._first[url] = self._last[url] = known.fetched[url]
+                    self._prior[url] = PRIOR[kind]
+
+    def held(self) -> set[int]:
+        """Pages that it goes by; each has a place in its columns before it may move."""
+        self._grow()
+        return super().held()
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers."""
+        super().move(moves)
+        self._queue = deque(moves.of(self._queue))
+        for name in _COLUMNS:
+            setattr(self, name, getattr(self, name)[moves.kept])
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._grow()

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from spoor.foragers.contents import Change, Contents, identity_of
+from spoor.foragers.remembered import Memory, Moves
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.sentences import content, signature
@@ -56,13 +57,15 @@ class Watching:
         self.verdicts: OrderedDict[int, tuple[float, list[Any]]] = OrderedDict()
         """Score and reasons of the newest verdicts on pages that were wanted."""
         self.copy_of: dict[int, int] = {}
-        """Pages whose first content another page of the host had."""
+        """Pages whose first content another page of the host had; −1 for one that was left."""
         self.change: Change | None = None
         """What changed in the page that was taken in last."""
         self.judgement: Judgement | None = None
         """The verdict on it."""
         self._same: dict[int, int] = {}
         """Content → the page that had it first."""
+        self._left = Memory()
+        """Contents of pages that were left by a compaction."""
         self._dates: dict[str, OrderedDict[int, int]] = {}
         """Host → second that is stated → pages that state it."""
         self._by_parameter: dict[str, dict[str, int]] = {}
@@ -92,7 +95,13 @@ class Watching:
     def _find_copy(self, url: int, host: str, keys: Iterable[int], *, first: bool) -> None:
         """Note which page of a host had a content first, and that a new page is a copy of it."""
         if same := identity_of(keys):
-            other = self._same.setdefault(same ^ signature(host), url)
+            key = same ^ signature(host)
+            other = self._same.get(key, url)
+            if other == url:
+                if self._left.find(key) is not None:
+                    other = -1
+                else:
+                    self._same[key] = url
             if first and other != url:
                 self.copy_of[url] = other
 
@@ -188,6 +197,21 @@ class Watching:
         idle = frozenset(name for name, copies in (counts or {}).items() if copies >= COPIES)
         return without(url, idle) if idle and "?" in url else url
 
+    # -- for good
+
+    def compact(self, moves: Moves, now: float) -> None:
+        """Pages have other numbers; of the contents of those that were left 64 bits stay."""
+        left = [key for key, url in self._same.items() if moves[url] < 0]
+        self._left.add(left, [False] * len(left), now)
+        self._same = {key: moves[url] for key, url in self._same.items() if moves[url] >= 0}
+        self.contents.move(moves)
+        self.wanted = set(moves.of(self.wanted))
+        self.verdicts = OrderedDict(moves.keys(self.verdicts))
+        self.copy_of = {
+            url: -1 if other < 0 else moves[other]
+            for url, other in moves.keys(self.copy_of).items()
+        }
+
     # -- durable
 
     def save(self) -> State:
@@ -200,6 +224,7 @@ class Watching:
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
             "copy_of": _pairs(self.copy_of.items()),
             "same": _pairs(self._same.items(), np.uint64),
+            "left": self._left.save(),
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
             "by_parameter": {host: dict(counts) for host, counts in self._by_parameter.items()},
             "pages": self._pages,
@@ -214,6 +239,8 @@ class Watching:
         self.verdicts = OrderedDict((url, (score, why)) for url, score, why in state["verdicts"])
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
         self._same = dict(map(tuple, state["same"].tolist()))
+        if "left" in state:  # a version before this had none
+            self._left.load(state["left"])
         self._dates = {
             host: OrderedDict(map(tuple, dates.tolist())) for host, dates in state["dates"].items()
         }
@@ -251,6 +278,14 @@ class Hints:
         source = self.open.pop(url, None)
         if source is not None:
             (self._right if right else self._wrong)[source] += 1
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers."""
+        self.open = OrderedDict(
+            (url, moves[source]) for url, source in moves.keys(self.open).items()
+        )
+        self._right = Counter(moves.keys(self._right))
+        self._wrong = Counter(moves.keys(self._wrong))
 
     def counts(self) -> dict[int, tuple[int, int]]:
         """Source → (right, wrong)."""
@@ -326,6 +361,11 @@ class Promises:
         for url in over:
             del self._until[url]
         return list(self._until)
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers."""
+        self._until, self._tests = moves.keys(self._until), moves.keys(self._tests)
+        self._liars = set(moves.of(self._liars))
 
     def next_over(self) -> float | None:
         """When the first page is no longer left alone; None where none is."""

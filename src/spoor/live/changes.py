@@ -13,6 +13,7 @@ import numpy as np
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import NEVER
+from spoor.foragers.remembered import Moves
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
 
@@ -63,6 +64,7 @@ class ChangeTracker:
         """Sentence of a document that was told → its story."""
         self.sources = Sources()
         self._catch_up()
+        fleet.follower = self
 
     def _catch_up(self) -> None:
         """All that the fleet knows now has been reported."""
@@ -70,6 +72,8 @@ class ChangeTracker:
         self._reported = len(discoveries)
         versions = self._fleet.known.version
         self._versions = {entry.url: versions[entry.url] for entry in discoveries}
+        before = self._fleet.known.told_before
+        self._versions |= {url: versions[url] for url in before if versions[url]}
         if self._changes == "all":
             self._versions |= {url: seen for url, seen in enumerate(versions) if seen}
 
@@ -107,6 +111,8 @@ class ChangeTracker:
         self._back(url)
         version, date, watching = known.version[url], known.date[url], known.watching
         before = self._versions.get(url)
+        if before is None and url in known.told_before:
+            before = version  # it came back: what it says now is where its changes begin
         change = None if watching is None else watching.change
         if date > NEVER or before is not None:
             self._titles[url] = reply.page.title
@@ -192,6 +198,17 @@ class ChangeTracker:
             line["title"] = f"{host} told more than {MOST_TOLD} documents in an hour"
             line["id"] = _id(line)
         return told <= MOST_TOLD
+
+    def told(self) -> set[int]:
+        """What is not to be told as new again, as a fleet asks."""
+        return set(self._versions)
+
+    def move(self, moves: Moves) -> None:
+        """Pages of the fleet have other numbers; of those that have none nothing is kept."""
+        self._titles, self._pending = moves.keys(self._titles), moves.keys(self._pending)
+        self._versions, self._absent = moves.keys(self._versions), moves.keys(self._absent)
+        self._gone = set(moves.of(self._gone))
+        self._reported = len(self._fleet.agent.discoveries)
 
     def save(self) -> State:
         """What the fleet does not know."""

@@ -1,0 +1,163 @@
+"""What a watch of months keeps: rows, bytes of its state, and how long it takes to leave what is at
+rest.
+
+    .venv/bin/python benchmarks/months.py [--days 120] [--a-day 40] [--keep-all]
+    .venv/bin/python benchmarks/months.py --known 100000     one compaction of so many documents
+
+A site with a front page, eight sections and articles that link to those before them, in simulated
+time; `--keep-all` leaves nothing, to compare. One line for 15 days: URLs that are known whole, URLs
+of which 64 bits are kept, documents told and told again, the state as a checkpoint has it, and the
+longest compaction so far. Seconds are of CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from noisy_news import article
+from spoor.foragers.fleet import COMPACTED, Fleet
+from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
+from spoor.judges.facts import TextPattern
+from spoor.learn.state import pack
+from spoor.live.changes import ChangeTracker
+from spoor.types import Failed, Fetch, Fetched, Link, Page, Sleep
+
+DAY = 86_400.0
+BEGIN = 20_000 * DAY
+SITE = "http://paper.example/"
+SECTIONS = 8
+
+
+class Paper:
+    """So many articles a day, evenly; every fourth is about kilns."""
+
+    def __init__(self, a_day: int) -> None:
+        self.a_day = a_day
+
+    def published(self, now: float) -> int:
+        return 40 * SECTIONS + int((now - BEGIN) / DAY * self.a_day)
+
+    def answer(self, fetch: Fetch, now: float) -> Fetched | Failed:
+        newest = self.published(now) - 1
+        kind, _, number = fetch.url.removeprefix(SITE).partition("/")
+        if not kind:
+            links = [f"{SITE}section/{n}" for n in range(SECTIONS)]
+            links += [f"{SITE}story/{n}" for n in range(newest, newest - 30, -1)]
+            text = f"The newest of all is {newest}."
+        elif kind == "section":
+            first = newest - (newest - int(number)) % SECTIONS
+            listed = range(first, first - 30 * SECTIONS, -SECTIONS)
+            links = [SITE, *(f"{SITE}story/{n}" for n in listed)]
+            text = f"Section {number} and its newest, which is {first}."
+        elif kind == "story" and int(number) <= newest:
+            story = int(number)
+            before = range(story - SECTIONS, max(-1, story - 9 * SECTIONS), -SECTIONS)
+            links = [SITE, f"{SITE}section/{story % SECTIONS}"]
+            links += [f"{SITE}story/{n}" for n in before]
+            sentences = article(story)
+            if story % 4 == 0:
+                sentences.insert(1, "The kiln is lit.")
+            text = " ".join(sentences)
+        else:
+            return Failed(fetch.ticket, "absent", status=404)
+        shown = Page(fetch.url, title=f"{kind} {number}", text=text, links=list(map(Link, links)))
+        return Fetched(fetch.ticket, shown, 0.5, len(text))
+
+
+def make(per_day: int) -> Fleet:
+    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
+    watching = Watching(TextPattern("kiln is lit"))
+    rng = np.random.default_rng(0)
+    return change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
+
+
+def months(days: int, a_day: int, keep_all: bool) -> None:
+    fleet, paper = make(4 * a_day), Paper(a_day)
+    if keep_all:
+        fleet.kept_for = float("inf")
+    tracker, now, longest = ChangeTracker(fleet), BEGIN, 0.0
+    told, twice, told_urls, shown = 0, 0, set[int](), BEGIN
+    print(" day  known whole   64 bits     told  again  state MB  to pack  longest compaction")
+    while now < BEGIN + days * DAY:
+        began = time.process_time()
+        compacts = now >= fleet._compacts_at > 0
+        step = fleet.next(now)
+        if compacts:
+            longest = max(longest, time.process_time() - began)
+        if isinstance(step, Fetch):
+            reply = paper.answer(step, now)
+            now += 0.5
+            for line in tracker.lines(fleet.receive(reply, now), now):
+                if line["kind"] == "new":
+                    key = hash(line["url"])
+                    told, twice = told + 1, twice + (key in told_urls)
+                    told_urls.add(key)
+        else:
+            assert isinstance(step, Sleep)
+            now = max(step.until, now + 0.05)
+        if now >= shown + 15 * DAY:
+            shown += 15 * DAY
+            began = time.process_time()
+            state = len(pack({"fleet": fleet.save(), "tracker": tracker.save()}))
+            took = time.process_time() - began
+            known = fleet.known
+            print(
+                f"{(shown - BEGIN) / DAY:>4.0f} {len(known.urls):>12,} {len(known.left):>9,} "
+                f"{told:>8,} {twice:>6} {state / 1e6:>9.2f} {took:>6.2f} s {longest:>17.3f} s",
+                flush=True,
+            )
+
+
+def one(known: int) -> None:
+    """Half of the documents are at rest."""
+    fleet, random = make(0), Random(0)
+    rows, watching = fleet.known, fleet.known.watching
+    assert watching is not None
+    fleet.next(BEGIN)
+    for number in range(known):
+        at = BEGIN + (number / known) * 60 * DAY
+        url = rows.number(f"{SITE}story/{number}", at, 0, at)
+        text = [f"Story {number} is told in one sentence."]
+        text += ["The kiln is lit."] * (number % 4 == 0)
+        before = [Link(f"{SITE}story/{random.randrange(number + 1)}") for _ in range(10)]
+        shown = Page(rows.urls[url], title=str(number), text=" ".join(text), links=before)
+        rows.see(url, shown, at)
+        rows._links[url] = (0, 0, [max(1, number - back) for back in range(10)])
+    now = BEGIN + 60 * DAY + COMPACTED
+    for again in ("first", "second"):
+        began = time.process_time()
+        fleet._compact(now)
+        took = time.process_time() - began
+        print(
+            f"the {again} compaction of {known:,}: {took:.2f} s; {len(rows.urls):,} are known "
+            f"whole, of {len(rows.left):,} 64 bits"
+        )
+        now += COMPACTED
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--days", type=int, default=120)
+    options.add_argument("--a-day", type=int, default=40)
+    options.add_argument("--keep-all", action="store_true")
+    options.add_argument("--known", type=int, default=0)
+    chosen = options.parse_args()
+    if chosen.known:
+        one(chosen.known)
+    else:
+        months(chosen.days, chosen.a_day, chosen.keep_all)
+
+
+if __name__ == "__main__":
+    main()

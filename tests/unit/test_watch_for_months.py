@@ -1,0 +1,166 @@
+"""A watch that leaves what is at rest tells what one tells that keeps everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from noisy_news import article
+from spoor import registry
+from spoor.foragers.colony import Colony
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.remembered import DAY, Memory
+from spoor.foragers.settings import steps_of_a_path
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
+from spoor.judges.facts import TextPattern
+from spoor.learn.state import pack, unpack
+from spoor.live.changes import ChangeTracker, Line
+from spoor.types import Fetch, Sleep
+from spoor.worlds.evolving import EvolvingWorld, Version
+
+SITE = "http://paper.example/"
+BEGIN = 20_000 * DAY
+HOUR = 3_600.0
+DAYS = 9
+
+
+def paper(seed: int) -> EvolvingWorld:
+    """A front page with the newest five of four stories a day. Some are corrected, some are taken
+    away; days later the front page links to an old one again, and shows the text of another under a
+    new address."""
+    random, versions, listed = Random(seed), list[Version](), list[str]()
+    texts: dict[str, list[str]] = {}
+
+    def show(at: float, url: str, text: list[str], links: tuple[str, ...] = ()) -> None:
+        versions.append(Version(at, url, url[-9:], " ".join(text), links))
+
+    def front(at: float, *more: str) -> None:
+        newest = (*listed[:-6:-1], f"{SITE}about", *more)
+        show(at, SITE, [f"All that is new, {len(versions)}."], newest)
+
+    show(BEGIN - DAY, f"{SITE}about", article(999), (f"{SITE}imprint",))
+    show(BEGIN - DAY, f"{SITE}imprint", article(998))
+    front(BEGIN - DAY)
+    for number in range(4 * DAYS - 8):
+        at = BEGIN + 6 * HOUR * number + random.uniform(HOUR, 3 * HOUR)
+        url, text = f"{SITE}story/{number}", article(1_000 * seed + number)
+        if number % 7 == 3 or random.random() < 0.6:
+            text.insert(2, "The kiln is lit.")
+        texts[url] = text
+        show(at, url, text, (SITE, *listed[:-3:-1]))
+        listed.append(url)
+        again = number > 20 and random.random() < 0.6
+        more = [random.choice(listed[:8])] if again else []
+        if again and random.random() < 0.5:
+            more.append(f"{SITE}copy/{number}")
+            show(at, more[-1], texts[random.choice(listed[:3] + listed[4:8])])
+        front(at + 1, *more)
+        if number % 7 == 3:
+            versions.append(Version(at + 5 * HOUR, url, gone=True))
+        elif random.random() < 0.4:
+            show(at + 4 * HOUR, url, [*text, "An earlier version named the wrong potter."])
+    return EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + DAYS * DAY)
+
+
+def fleet_of(name: str, kept_for: float) -> Fleet:
+    task = FleetTask(
+        [SITE],
+        NoStates(),
+        np.random.default_rng(0),
+        hosts=Hosts(delay=1.0, per_host=1, per_day=200),
+        watching=Watching(TextPattern("kiln is lit")),
+    )
+    values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)} if name == "WLRL" else {}
+    fleet: Fleet = registry.build("fleets", name, task, settings=values)
+    fleet.kept_for = kept_for
+    return fleet
+
+
+def run(fleet: Fleet, world: EvolvingWorld, until: float, tracker: ChangeTracker) -> list[Line]:
+    now, lines = world.now, list[Line]()
+    while now < until:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            reply = world.answer(step)
+            now += 0.1
+            lines += tracker.lines(fleet.receive(reply, now), now)
+        else:
+            assert isinstance(step, Sleep)
+            now = max(step.until, now + 0.01)
+        world.advance(min(now, world.end))
+    return lines
+
+
+def told(lines: list[Line]) -> set[tuple[object, ...]]:
+    return {(line["kind"], line["url"], line.get("added"), line.get("from")) for line in lines}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exactly_the_same_is_told_as_without(seed: int) -> None:
+    world = paper(seed)
+    everything = fleet_of("change-rate", float("inf"))
+    expected = run(everything, world, world.end, ChangeTracker(everything))
+    world.rewind()
+    fleet = fleet_of("change-rate", 2 * DAY)
+    tracker = ChangeTracker(fleet)
+    lines = run(fleet, world, BEGIN + 0.7 * DAYS * DAY, tracker)
+    # Another process goes on with the state, and does what this one does.
+    other = fleet_of("change-rate", 2 * DAY)
+    saved = unpack(pack({"fleet": fleet.save(), "tracker": tracker.save()}))
+    other.load(saved["fleet"])
+    follower = ChangeTracker(other)
+    follower.load(saved["tracker"])
+    here = world.now
+    more = run(fleet, world, world.end, tracker)
+    world.rewind()
+    world.advance(here)
+    assert run(other, world, world.end, follower) == more
+    assert pack(other.save()) == pack(fleet.save())
+    assert told([*lines, *more]) == told(expected)
+    assert {line["kind"] for line in expected} >= {"new", "changed", "gone"}
+    news = [line["url"] for line in [*lines, *more] if line["kind"] == "new"]
+    assert len(news) == len(set(news)) > 8
+    known = fleet.known
+    assert len(known.left) > 8
+    assert len(known.urls) < 0.75 * len(everything.known.urls)
+    assert known.find(f"{SITE}imprint"), "the site itself stays, however little is new about it"
+
+
+@pytest.mark.parametrize("name", ["round-robin", "WLRL"])
+def test_any_fleet_leaves_what_is_at_rest(name: str) -> None:
+    world = paper(1)
+    fleet = fleet_of(name, 2 * DAY)
+    if isinstance(fleet.crew, Colony):  # what its foragers start from stays: here little
+        fleet.crew.settings = replace(fleet.crew.settings, weblog_size=3)
+        for forager in fleet.crew.foragers:
+            forager._settings = fleet.crew.settings
+    lines = run(fleet, world, world.end, ChangeTracker(fleet))
+    assert len(fleet.known.left) > 8
+    news = [line["url"] for line in lines if line["kind"] == "new"]
+    assert len(news) == len(set(news)) > 8
+    again = fleet_of(name, 2 * DAY)
+    again.load(unpack(pack(fleet.save())))
+    assert pack(again.save()) == pack(fleet.save())
+
+
+def test_what_was_left_longest_ago_is_forgotten_first() -> None:
+    memory, random = Memory(most=6), Random(4)
+    keys = [random.getrandbits(64) for _ in range(9)]
+    assert memory.find(keys[0]) is None
+    memory.add(keys[:4], [True, False, False, False], DAY)
+    memory.add([], [], DAY)
+    memory.add([keys[0], *keys[4:7]], [False] * 4, 3 * DAY)
+    assert len(memory) == 6
+    assert memory.find(keys[0]) == (3 * DAY, True), "told stays told"
+    assert all(memory.find(key) == (3 * DAY, False) for key in keys[4:7])
+    assert sum(memory.find(key) is not None for key in keys[1:4]) == 2
+    again = Memory(most=6)
+    again.load(unpack(pack(memory.save())))
+    assert [again.find(key) for key in keys] == [memory.find(key) for key in keys]
+    assert memory.find(keys[8]) is None
