@@ -63,8 +63,8 @@ RELEASE := build/release
 PYTHONS := python3.11 python3.12 python3.13 python3.14
 
 # What a release is made of, in $(RELEASE)/dist: wheel and sdist, built twice and byte-equal, that an index
-# would take, and that install on every Python of $(PYTHONS) that is here; and the list of all that the
-# wheel asks for (CycloneDX).
+# would take, and that install on every Python of $(PYTHONS) that is here, where a crawl, its report and an
+# export pass without a warning; and the list of all that the wheel asks for (CycloneDX).
 release-check: setup
 	rm -rf $(RELEASE) && mkdir -p $(RELEASE)
 	$(BIN)/python -m hatchling build -d $(RELEASE)/dist
@@ -80,6 +80,10 @@ release-check: setup
 	        --constraint requirements/constraints.txt $(RELEASE)/dist/*.whl && \
 	    $(RELEASE)/$$python/bin/spoor --version && \
 	    $(RELEASE)/$$python/bin/spoor policies --json > /dev/null && \
+	    PYTHONWARNINGS=error $(RELEASE)/$$python/bin/spoor demo --pages 60 --out $(RELEASE)/demo-$$python > /dev/null && \
+	    PYTHONWARNINGS=error $(RELEASE)/$$python/bin/spoor export $(RELEASE)/demo-$$python/trail \
+	        $(RELEASE)/demo-$$python.jsonl > /dev/null && \
+	    test -s $(RELEASE)/demo-$$python.jsonl -a -s $(RELEASE)/demo-$$python/trail/report.html && \
 	    $(RELEASE)/tools/bin/cyclonedx-py environment --output-reproducible \
 	        --output-file $(RELEASE)/dist/sbom-$$python.cdx.json $(RELEASE)/$$python || exit 1; \
 	done

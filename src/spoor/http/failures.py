@@ -46,8 +46,12 @@ def failure(ticket: int, error: Exception) -> Failed:
 
 def in_words(failed: Failed) -> str:
     """Why a request failed, with what its user may do about it."""
-    reason = failed.reason or failed.kind
-    if failed.kind == "blocked" and failed.reason.endswith("not a public address"):
-        host = failed.reason.partition(" ")[0]
-        reason += f"; give --allow-private {host} if you mean it"
-    return reason
+    return with_advice(failed.kind, failed.reason)
+
+
+def with_advice(kind: str, reason: str) -> str:
+    """A kind and reason of failures, with what its user may do about it."""
+    if kind == "blocked" and reason.endswith("not a public address"):
+        host = reason.partition(" ")[0]
+        return f"{reason}; give --allow-private {host} if you mean it"
+    return reason or kind

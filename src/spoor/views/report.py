@@ -153,7 +153,7 @@ class Reporter:
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
             wish=self._wish,
-            advice=_lines(advice),
+            advice=_lines(advice) if sums.pages or run.is_running else _nothing_came(failures),
             left=left(sums.relevant, known),
             best=best,
             recent=latest,
@@ -254,6 +254,16 @@ def _numbers(
     return numbers
 
 
+def _nothing_came(failures: Sequence[Failure]) -> list[str]:
+    """Why no page came at all."""
+    from spoor.http.failures import with_advice
+
+    return [
+        f"No seed brought a page: {one.example}: {with_advice(one.kind, one.reason)}"
+        for one in failures[:3]
+    ]
+
+
 def _rendered(totals: RenderTotals) -> list[tuple[str, str]]:
     return [("rendered", str(totals))] if totals.pages else []
 
@@ -261,6 +271,8 @@ def _rendered(totals: RenderTotals) -> list[tuple[str, str]]:
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
     """The estimate of the relevant pages that are left; None without an estimate."""
     if known is None:
+        return None
+    if not relevant:
         return None
     if known.open_links == 0 and len(relevant) <= known.pages:
         return Left("No link is left open: this crawl has come to all that its scope lets it see.")
