@@ -108,8 +108,10 @@ def crawl(
     import scrapy
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.http import HtmlResponse, Response
+    from scrapy.linkextractors import LinkExtractor
 
     fetched: list[str] = []
+    links = LinkExtractor()
 
     class Walk(scrapy.Spider):
         name = "walk"
@@ -119,7 +121,7 @@ def crawl(
         def parse(self, response: Response) -> Any:
             fetched.append(response.url)
             if isinstance(response, HtmlResponse):
-                yield from response.follow_all(css="a[href]")
+                yield from response.follow_all(links.extract_links(response))
 
     settings: dict[str, Any] = {
         "LOG_LEVEL": "WARNING",
@@ -207,6 +209,8 @@ def main() -> None:
             if given.target:
                 one["to_half"] = to_half(one.pop("urls"), given.target, given.folder)
             told.setdefault(kind, []).append(one)
+            if given.runs > 1:
+                print(kind, one["cpu_ms_per_page"], one.get("to_half"), file=sys.stderr)
     finally:
         server.kill()
         server.join()
