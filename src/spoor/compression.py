@@ -9,13 +9,23 @@ tightly ourselves gets zero bytes behind its frame (`padded`), which no reader l
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-__all__ = ["MOST_BYTES", "MOST_RATIO", "compressor", "packed", "unpacked", "windows_up_to", "zstd"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_RATIO",
+    "compressor",
+    "packed",
+    "packed_parts",
+    "unpacked",
+    "windows_up_to",
+    "zstd",
+]
 
 MOST_BYTES = 1 << 24
 MOST_RATIO = 20
@@ -34,8 +44,22 @@ def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor
 def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
     """One frame of all this, in such a length that `unpacked` takes it."""
     frame = compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
-    least = -(-(memoryview(data).nbytes - MOST_BYTES) // MOST_RATIO)
-    return frame.ljust(least, b"\0")
+    return frame.ljust(_least(memoryview(data).nbytes), b"\0")
+
+
+def packed_parts(
+    parts: Iterable[bytes], size: int, compressor: zstd.ZstdCompressor
+) -> Sequence[bytes]:
+    """As `packed`, of data of this size that comes in parts; in parts, too."""
+    compressor.set_pledged_input_size(size)
+    found = [frame for part in parts if (frame := compressor.compress(part))]
+    found.append(compressor.flush())
+    return [*found, bytes(max(0, _least(size) - sum(map(len, found))))]
+
+
+def _least(size: int) -> int:
+    """Bytes of the shortest frame of `size` bytes that `unpacked` takes."""
+    return -(-(size - MOST_BYTES) // MOST_RATIO)
 
 
 def unpacked(frame: bytes) -> bytes:

@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from spoor.judges.feedback import Frequencies, KeptPage, number_of_url, otsu
+from spoor.judges.feedback import (
+    Frequencies,
+    KeptPage,
+    matrix,
+    number_of_url,
+    numbered,
+    otsu,
+    vector,
+)
 from spoor.judges.linked import Links
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
@@ -109,3 +117,33 @@ def test_precision_and_recall_move_the_cut() -> None:
     title = Page(SITE, title="The kiln")
     verdicts = [Relevance(parse("kiln"), beta=beta).judge(title) for beta in (0.5, 1.0, 2.0)]
     assert [said.relevant for said in verdicts] == [True, True, True]  # plain evidence: 0.36 ≥ 0.35
+
+
+@pytest.mark.parametrize("size", [0, 1, 5000])
+def test_numbers_are_those_of_unique(size: int) -> None:
+    ids = np.random.default_rng(1).integers(0, 2**32, size, dtype=np.uint32)
+    ids[::3] %= 97
+    different, place = np.unique(ids, return_inverse=True)
+    got = numbered(ids)
+    assert np.array_equal(got[0], different)
+    assert np.array_equal(got[1], place)
+
+
+def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
+    rng, frequencies, pages = np.random.default_rng(2), Frequencies(), []
+    for number in range(600):  # several blocks of rows
+        ids = rng.choice(400, 9, replace=False).astype(np.uint32)
+        often = rng.integers(1, 256, 9).astype(np.uint8)
+        frequencies.add(ids.tolist())
+        pages.append(KeptPage(f"/{number}", ids, often, int(rng.integers(0, 10)), np.zeros((0, 2))))
+    rows = matrix(pages, frequencies)
+    dense = np.zeros((600, len(rows.ids)))
+    for page, row in zip(pages, dense, strict=True):
+        row[np.searchsorted(rows.ids, page.ids)] = vector(page, frequencies)
+    columns, chosen = rng.random(len(rows.ids)), rng.random(600) < 0.1
+    some = columns < 0.5
+    # A vector alone has logarithms of 16 bits.
+    assert rows.times(columns) == pytest.approx(dense @ columns, abs=2e-3)
+    assert rows.squares(some) == pytest.approx((dense**2) @ some, abs=2e-3)
+    assert rows.sum_of_rows(np.ones(600)) == pytest.approx(dense.sum(axis=0), rel=2e-3)
+    assert rows.often(chosen).tolist() == (dense[chosen] > 0).sum(axis=0).tolist()

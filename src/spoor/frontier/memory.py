@@ -14,14 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from spoor.errors import CallerError
+from spoor.frontier.in_links import Seen, revived, saved
 from spoor.frontier.slow_hosts import SlowHosts, answered
-from spoor.learn.state import link_row, revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
-
-Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
 
 
 @dataclass(slots=True, eq=False)
@@ -458,7 +456,7 @@ class MemoryFrontier:
             ],
             "host_open": [list(h.open) for h in self._hosts.values()],
             "host_waiting": [list(h.waiting) for h in self._hosts.values()],
-            "seen": [[link, [_row(seen) for seen in rows]] for link, rows in self._seen.items()],
+            "seen": saved(self._seen),
         }
         if self._slow.limit:
             state["slow"] = self._slow_state() | {
@@ -519,17 +517,7 @@ class MemoryFrontier:
         self._list_ready(state["ready"], () if slow is None else slow["unproven"])
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
-        self._seen = {link: [_revive(row) for row in rows] for link, rows in state["seen"]}
-
-
-def _row(seen: Seen) -> list[Any]:
-    links, offset, *in_link = seen
-    return [link_row(links[offset]), *in_link]
-
-
-def _revive(row: Sequence[Any]) -> Seen:
-    link, parent, parent_score, depth, first = row
-    return (revive_link(link),), 0, parent, parent_score, depth, first
+        self._seen = dict(revived(state["seen"]))
 
 
 class _Both(Collection[str]):

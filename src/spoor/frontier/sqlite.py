@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from spoor.frontier.arrays import (
     table_digest,
 )
 from spoor.frontier.frontier_file import FrontierFile, in_link_row
+from spoor.frontier.in_links import Seen, revived
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
 from spoor.frontier.url_index import HostNumbers, UrlIndex, fingerprint
 from spoor.learn.state import revive_link
@@ -508,12 +508,15 @@ class SqliteFrontier(MemoryFrontier):
         self._flush()
         with self._file.writing() as db:
             db.executemany(
-                "INSERT INTO in_links VALUES (?, ?, ?)", self._in_link_rows(state["seen"])
+                "INSERT INTO in_links VALUES (?, ?, ?)",
+                self._in_link_rows(revived(state["seen"])),
             )
 
-    def _in_link_rows(self, seen: Iterable[Any]) -> Iterator[tuple[LinkId, int, str]]:
-        for link, rows in seen:
-            first = list(islice(rows, self._keep))
+    def _in_link_rows(
+        self, seen: Iterable[tuple[LinkId, list[Seen]]]
+    ) -> Iterator[tuple[LinkId, int, str]]:
+        for link, every in seen:
+            first = every[: self._keep]
             self._marks[link] += len(first)
-            for place, ((_, anchor, kind), *in_link) in enumerate(first):
-                yield link, place, json.dumps([anchor, kind, *in_link])
+            for place, (links, offset, *in_link) in enumerate(first):
+                yield link, place, in_link_row(links[offset], in_link)

@@ -10,7 +10,8 @@ this crawl, raised to a power: the background has many pages and the wanted ones
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
@@ -39,17 +40,15 @@ class Frequencies:
 
     def __init__(self) -> None:
         self.pages = 0
-        self.counts: dict[int, int] = {}
+        self.counts = Counter[int]()
 
     def add(self, ids: Iterable[int]) -> None:
         self.pages += 1
-        counts, get = self.counts, self.counts.get
-        for number in ids:
-            counts[number] = get(number, 0) + 1
+        self.counts.update(ids)
         rare = 0
         while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
             rare += 1
-            self.counts = {number: n for number, n in self.counts.items() if n > rare}
+            self.counts = Counter({number: n for number, n in self.counts.items() if n > rare})
 
     def of(self, ids: NDArray[np.uint32]) -> Floats:
         """How many pages have each of these; 1 where that is not known."""
@@ -72,7 +71,8 @@ class Frequencies:
 
     def load(self, state: State) -> None:
         self.pages = int(state["pages"])
-        self.counts = dict(zip(state["ids"].tolist(), state["counts"].tolist(), strict=True))
+        counts = zip(state["ids"].tolist(), state["counts"].tolist(), strict=True)
+        self.counts = Counter(dict(counts))
 
 
 def number_of_url(url: str) -> int:
@@ -147,7 +147,7 @@ class Model:
 
 def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
     """Weight of each id of a page: tf-idf, terms and links each of length 1 before `LINKS`."""
-    weights = (1.0 + np.log(page.often)) * frequencies.idf(page.ids)
+    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids)
     for part, share in ((slice(0, page.terms), 1.0), (slice(page.terms, None), LINKS)):
         norm = float(np.sqrt((weights[part] ** 2).sum()))
         if norm:
@@ -157,55 +157,99 @@ def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TermMatrix:
-    """Vectors of pages as the rows of a sparse matrix: the place and the weight of each entry."""
+    """Vectors of pages as the rows of a sparse matrix, one after the other."""
 
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    """Where the entries of each row end, after a 0."""
+    column: NDArray[np.int32]
+    """Of each entry."""
     weight: Floats
     ids: NDArray[np.uint32]
     """The term or link of each column."""
-    pages: int
+
+    @property
+    def pages(self) -> int:
+        return len(self.ends) - 1
+
+    def parts(self) -> Iterator[tuple[slice, slice, NDArray[np.int64]]]:
+        """Some rows at a time, so that what is computed of their entries is small: these rows,
+        their entries, and the row of each entry among them."""
+        for first in range(0, self.pages, _ROWS):
+            rows = slice(first, min(first + _ROWS, self.pages))
+            ends = self.ends[rows.start : rows.stop + 1]
+            row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            yield rows, slice(ends[0], ends[-1]), row
 
     def sum_of_rows(self, shares: Floats) -> Floats:
         """Of each column, over all rows: weight times the row's share, (pages,)."""
-        return np.bincount(self.column, self.weight * shares[self.row], len(self.ids)).astype(
-            np.float64
-        )
+        total = np.zeros(len(self.ids))
+        for rows, part, row in self.parts():
+            np.add.at(total, self.column[part], self.weight[part] * shares[rows][row])
+        return total
 
     def times(self, weights: Floats) -> Floats:
         """The product with a vector of columns: a number for each page."""
-        return np.bincount(self.row, self.weight * weights[self.column], self.pages).astype(
-            np.float64
-        )
+        return self._row_sums(lambda part: self.weight[part] * weights[self.column[part]])
 
     def squares(self, chosen: NDArray[np.bool_]) -> Floats:
         """Of each page the sum of the squares of its weights in chosen columns."""
-        return np.bincount(self.row, self.weight**2 * chosen[self.column], self.pages).astype(
-            np.float64
-        )
+        return self._row_sums(lambda part: self.weight[part] ** 2 * chosen[self.column[part]])
+
+    def _row_sums(self, values: Callable[[slice], Floats]) -> Floats:
+        sums = np.zeros(self.pages)
+        for rows, part, row in self.parts():
+            sums[rows] = np.bincount(row, values(part), rows.stop - rows.start)
+        return sums
 
     def often(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """How many of the chosen pages have a weight in each column."""
-        there = chosen[self.row] & (self.weight > 0)
-        return np.bincount(self.column[there], minlength=len(self.ids))
+        every = [np.zeros(0, np.int32)]
+        for page in np.flatnonzero(chosen).tolist():
+            part = slice(self.ends[page], self.ends[page + 1])
+            every.append(self.column[part][self.weight[part] > 0])
+        return np.bincount(np.concatenate(every), minlength=len(self.ids))
 
 
 def matrix(pages: Sequence[KeptPage], frequencies: Frequencies) -> TermMatrix:
-    """The vectors of pages as rows. O(entries log entries)."""
-    sizes = np.array([len(page.ids) for page in pages], np.int64)
-    ids = np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)])
-    often = np.concatenate([np.zeros(0), *(page.often for page in pages)])
-    columns, place = np.unique(ids, return_inverse=True)
-    row = np.repeat(np.arange(len(pages)), sizes)
-    begin = np.cumsum(sizes) - sizes
-    terms = np.array([page.terms for page in pages], np.int64)
-    is_link = np.arange(len(ids)) - begin[row] >= terms[row]
-    weights = (1.0 + np.log(often)) * frequencies.idf(columns)[place]
-    block = 2 * row + is_link
-    norms = np.sqrt(np.bincount(block, weights**2, minlength=2 * len(pages)))
-    norms[norms == 0] = 1.0
-    weights *= np.where(is_link, LINKS, 1.0) / norms[block]
-    return TermMatrix(row, place, weights, columns, len(pages))
+    """The vectors of pages as rows. O(entries)."""
+    sizes = [len(page.ids) for page in pages]
+    ids, column = numbered(np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)]))
+    ends = np.cumsum([0, *sizes])
+    made = TermMatrix(ends, column, np.empty(len(column)), ids)
+    idf = frequencies.idf(ids)
+    for rows, part, row in made.parts():
+        some = pages[rows]
+        often = np.concatenate([page.often for page in some])
+        weights = _LOGS[often] * idf[column[part]]
+        begins = (ends[:-1][rows] - ends[rows.start])[row]
+        terms = np.array([page.terms for page in some], np.int64)
+        is_link = np.arange(len(row)) - begins >= terms[row]
+        block = 2 * row + is_link
+        norms = np.sqrt(np.bincount(block, weights**2, minlength=2 * len(some)))
+        norms[norms == 0] = 1.0
+        made.weight[part] = weights * (np.where(is_link, LINKS, 1.0) / norms[block])
+    return made
+
+
+_ROWS = 256
+_COUNTS = np.maximum(np.arange(256), 1)
+_LOGS: Floats = 1.0 + np.log(_COUNTS)
+"""Of how often a term stands on a page: 1 + its logarithm."""
+SHORT_LOGS = 1.0 + np.log(_COUNTS.astype(np.uint8))
+"""The same in 16 bits, as NumPy has it for bytes: where a page comes alone."""
+
+
+def numbered(ids: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """The different ones in order, and the place of each among them: as `numpy.unique`, by the
+    sort of 16 bits at a time that NumPy does in O(n)."""
+    order = np.argsort(ids.astype(np.uint16), kind="stable")
+    order = order[np.argsort((ids >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+    ordered = ids[order]
+    first = np.ones(len(ids), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    place = np.empty(len(ids), np.int32)
+    place[order] = np.cumsum(first, dtype=np.int32) - 1
+    return ordered[first], place
 
 
 def otsu(values: Floats, counts: Floats) -> float:

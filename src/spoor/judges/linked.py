@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, Frequencies, KeptPage, number_of_url
+from spoor.judges.feedback import Floats, Frequencies, KeptPage, number_of_url, numbered
 from spoor.types import State
 
 Numbers = NDArray[np.uint32]
@@ -31,7 +31,7 @@ class Links:
         sizes = np.array([len(page.ids) - page.terms for page in pages], np.int64)
         ids = np.concatenate([_none(), *(page.ids[page.terms :] for page in pages)])
         self._from = np.repeat(np.arange(len(pages)), sizes)
-        self.targets, self._to = np.unique(ids, return_inverse=True)
+        self.targets, self._to = numbered(ids)
         numbers = np.array([number_of_url(page.url) for page in pages], np.uint32)
         self._order = np.argsort(numbers, kind="stable")
         self.pages = numbers[self._order]

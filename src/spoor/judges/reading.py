@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from spoor.judges.feedback import (
     MOST_LINKS,
     MOST_TERMS,
+    SHORT_LOGS,
     Floats,
     Frequencies,
     KeptPage,
@@ -56,25 +58,22 @@ class Reader:
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]]]:
         """A page as it is kept, and what its words say; its terms and anchors are learned."""
         memo = self._memo(stemmer_of(page.language))
-        fields: dict[str, tuple[Counter[str], str]] = {}
-        text = page.text
-        counts = Counter(words_of(text).first(TEXT_WORDS))
-        ids: dict[int, int] = {}
+        fields = {
+            "title": page.title,
+            "headings": "\n".join(page.headings[:500]),
+            "description": page.description,
+            "text": page.text,
+        }
+        text = words_of(page.text).first(TEXT_WORDS)
+        ids = Counter[int]()
         found: dict[str, _Found] = {}
-        for name, written, counted in (
-            ("title", page.title, None),
-            ("headings", "\n".join(page.headings[:500]), None),
-            ("description", page.description, None),
-            ("text", text, counts),
-        ):
+        for name, written in fields.items():
             if written:
-                words = Counter(terms(written[:20_000])) if counted is None else counted
-                found[name] = memo.count(words, ids if name != "description" else {})
-                fields[name] = words, written
-        url = Counter(word for part in url_words(page.url) for word in part)
-        found["url"] = memo.count(url, {})
-        fields["url"] = url, page.url
-        evidence, reasons = self._leaves(page, fields, found)
+                words = text if name == "text" else terms(written[:20_000])
+                found[name] = memo.count(words, ids if name != "description" else Counter())
+        fields["url"] = page.url
+        found["url"] = memo.count(chain(*url_words(page.url)), Counter())
+        evidence, reasons = self._leaves(page, fields, found, len(text))
         self.known += evidence > 0
         links = self._links(page, memo)
         numbers = np.fromiter(ids, np.uint32, len(ids))
@@ -95,7 +94,7 @@ class Reader:
             tongue=tongue,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
-            kept.near = self._nearness(text, counts, memo, evidence)
+            kept.near = self._nearness(text, memo, evidence)
         return kept, reasons
 
     def _memo(self, stemmer: str) -> _Memo:
@@ -107,10 +106,12 @@ class Reader:
     def _leaves(
         self,
         page: Page,
-        fields: Mapping[str, tuple[Counter[str], str]],
+        fields: Mapping[str, str],
         found: Mapping[str, _Found],
+        size: int,
     ) -> tuple[Floats, list[tuple[str, float]]]:
-        """What each leaf finds, (leaves, 2), and the reasons in words."""
+        """What each leaf finds, (leaves, 2), and the reasons in words. `size`: words of the
+        text."""
         matcher = self._matcher
         evidence = np.zeros((len(matcher.leaves), 2))
         reasons: list[tuple[str, float]] = []
@@ -126,9 +127,7 @@ class Reader:
                 if name == "anchors":
                     exact, like = led.get(at, (0.0, 0.0))
                 elif name in found and (found[name][0] or found[name][1]):
-                    lower = (
-                        fields[name][1].lower() if len(leaf.parts[0]) == 1 or leaf.ordered else ""
-                    )
+                    lower = fields[name].lower() if len(leaf.parts[0]) == 1 or leaf.ordered else ""
                     exact, like = matcher.leaf_counts(at, *found[name], lower)
                 else:
                     continue
@@ -136,7 +135,6 @@ class Reader:
                     continue
                 if leaf.field:
                     weight = 1.0
-                size = sum(fields["text"][0].values()) if name == "text" else 0
                 for column, count in ((0, exact), (1, exact + like)):
                     if name == "text":
                         share = 1.0 - 2.0 ** (-500.0 * count / max(size, SHORT_TEXT))
@@ -166,7 +164,7 @@ class Reader:
         return list(dict.fromkeys(numbers))
 
     def _read_anchor(self, number: int, anchor: str, memo: _Memo) -> None:
-        exact, like = memo.count(Counter(terms(anchor)), {})
+        exact, like = memo.count(terms(anchor), Counter())
         if not exact and not like:
             return
         counts = self._anchors.setdefault(number, {})
@@ -178,9 +176,7 @@ class Reader:
         while len(self._anchors) > ANCHORS:
             del self._anchors[next(iter(self._anchors))]
 
-    def _nearness(
-        self, text: str, counts: Mapping[str, int], memo: _Memo, evidence: Floats
-    ) -> float:
+    def _nearness(self, words: Sequence[str], memo: _Memo, evidence: Floats) -> float:
         """1 where all words of the wish stand side by side, less with the words between them."""
         known = np.flatnonzero(evidence[:, 1])
         if len(known) < 2:
@@ -188,12 +184,9 @@ class Reader:
         last: dict[int, int] = {}
         best = 0.0
         wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
-        fitting = {word: memo.fits[word] for word in counts if word in memo.fits}
-        words = words_of(text).first(TEXT_WORDS)
-        for place, fits in [
-            (at, fitting[word]) for at, word in enumerate(words) if word in fitting
-        ]:
-            for part, _, _ in fits:
+        fitting = memo.fits
+        for place, word in [(at, word) for at, word in enumerate(words) if word in fitting]:
+            for part, _, _ in fitting[word]:
                 last[part] = place
             if len(last) >= len(wanted) > 1:
                 spread = place - min(last.values()) + 1 - len(wanted)
@@ -207,7 +200,7 @@ class Reader:
         if len(ids) <= most:
             return ids, often
         known = self.frequencies.of(ids)
-        weights = (1.0 + np.log(often)) * np.log((20.0 + self.frequencies.pages) / known)
+        weights = SHORT_LOGS[often] * np.log((20.0 + self.frequencies.pages) / known)
         chosen = np.sort(np.lexsort((ids, -weights))[:most])
         return ids[chosen], often[chosen]
 
@@ -240,13 +233,17 @@ _Found = tuple[dict[int, float], dict[int, float]]
 
 
 class _Memo(dict[str, int]):
-    """Word → the number of its term; −1 for one that is several terms, or none (`several`)."""
+    """Word → the number of its term, or a code below 0 for a word that is `_NO_TERM`, fits the
+    wish, or is several terms: so that the words of a text are counted by their numbers at once."""
 
     def __init__(self, matcher: Matcher, stemmer: str) -> None:
         super().__init__()
         self._matcher = matcher
         self._stemmer = stemmer
-        self._several: dict[str, tuple[int, ...]] = {}
+        self._coded: dict[int, tuple[str, tuple[int, ...]]] = {}
+        """Code of a word → the word and the numbers of its terms."""
+        self._code = _NO_TERM
+        """The last that was given."""
         self._long: list[str] = []
         self.fits: dict[str, tuple[_Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
@@ -254,11 +251,12 @@ class _Memo(dict[str, int]):
     def trim(self) -> None:
         """Between two pages: forget all words where there are too many, and those that are long."""
         if len(self) > 100_000:
-            for words in (self, self._several, self.fits):
-                words.clear()
+            self.clear()
+            self._coded.clear()
+            self.fits.clear()
         for word in self._long:
-            for words in (self, self._several, self.fits):
-                words.pop(word, None)
+            self._coded.pop(self.pop(word, _NO_TERM), None)
+            self.fits.pop(word, None)
         self._long.clear()
 
     def __missing__(self, word: str) -> int:
@@ -271,29 +269,39 @@ class _Memo(dict[str, int]):
             numbers = tuple(number_of(term) for term in found if not term.isdigit())
         if len(word) > _LONG:
             self._long.append(word)
-        one = len(numbers) == 1
-        if not one:
-            self._several[word] = numbers
-        answer = self[word] = numbers[0] if one else -1
+        if len(numbers) > 1 or word in self.fits:
+            self._code -= 1
+            self._coded[self._code] = word, numbers
+            answer = self._code
+        else:
+            answer = numbers[0] if numbers else _NO_TERM
+        self[word] = answer
         return answer
 
-    def count(self, words: Mapping[str, int], ids: dict[int, int]) -> _Found:
-        """Adds the terms to `ids`; returns what they fit."""
+    def count(self, words: Iterable[str], ids: Counter[int]) -> _Found:
+        """Adds the terms to `ids`, in the order of their first words; returns what they fit."""
         exact: dict[int, float] = {}
         like: dict[int, float] = {}
-        get = ids.get
-        for word, often in words.items():
-            number = self[word]
+        ids.update(map(self.__getitem__, words))
+        ids.pop(_NO_TERM, None)
+        if ids.keys().isdisjoint(self._coded):
+            return exact, like
+        counted, get = [*ids.items()], ids.get
+        ids.clear()
+        for number, often in counted:
             if number >= 0:
                 ids[number] = get(number, 0) + often
-            else:
-                for number in self._several[word]:
-                    ids[number] = get(number, 0) + often
-        for word in filter(self.fits.__contains__, words):
-            for part, same, likeness in self.fits[word]:
+                continue
+            word, numbers = self._coded[number]
+            for one in numbers:
+                ids[one] = get(one, 0) + often
+            for part, same, likeness in self.fits.get(word, ()):
                 into = exact if same else like
-                into[part] = into.get(part, 0.0) + words[word] * likeness
+                into[part] = into.get(part, 0.0) + often * likeness
         return exact, like
+
+
+_NO_TERM = -1
 
 
 def number_of(term: str) -> int:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.judges.feedback import (
@@ -126,10 +127,9 @@ class Relevance:
         if self._model.pages:
             weights = self._model.weights
             values = vector(kept, self._reader.frequencies)
+            known = map(weights.get, kept.ids.tolist())
             likeness = sum(
-                weights[number] * value
-                for number, value in zip(kept.ids.tolist(), values.tolist(), strict=True)
-                if number in weights
+                [weight * its for weight, its in zip(known, values.tolist(), strict=True) if weight]
             )
             likeness /= self._model.scale
         value = _value(self._model, np.array(evidence), np.array(likeness)) + LED * led
@@ -170,27 +170,28 @@ class Relevance:
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
-        if self._unwanted(page):
+        if self._unwanted([page])[0]:
             value = min(value, 0.5 * cut)
         if value < cut:
             return round(float(min(0.49, 0.5 * max(0.0, value) / cut)), 2), False
         above = (value - cut) / max(top - cut, 1e-9)
         return round(float(min(1.0, 0.5 + 0.5 * above)), 2), True
 
-    def _unwanted(self, page: KeptPage) -> bool:
-        leaves = page.evidence[:, 0]
-        equal = np.ones(len(leaves))
-        return any(
-            float(_combined(tree, leaves[None], equal)[0]) >= FIXED_CUT
-            for tree in self._matcher.unwanted
-        )
+    def _unwanted(self, pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
+        """Whether each is about something that is not wanted."""
+        found = np.zeros(len(pages), np.bool_)
+        if self._matcher.unwanted and pages:
+            leaves = np.array([page.evidence[:, 0] for page in pages])
+            for tree in self._matcher.unwanted:
+                found |= _combined(tree, leaves, np.ones(leaves.shape[1])) >= FIXED_CUT
+        return found
 
     # ---------------------------------------------------------------- values
 
     def _evidence(self, pages: Sequence[KeptPage]) -> Floats:
         """What the words of the wish say of pages, in [0, 1]."""
         matcher = self._matcher
-        if not matcher.wanted or not pages:
+        if not matcher.wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
             return np.zeros(len(pages))
         both = np.array([page.evidence for page in pages])
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
@@ -224,7 +225,8 @@ class Relevance:
         links = Links(pages, self._reader.frequencies)
         around = links.outward(words) + links.inward(words)
         evidence = np.minimum(1.0, words + LINKED * around)
-        allowed = np.array([page.tongue >= 0.5 and not self._unwanted(page) for page in pages])
+        allowed = np.array([page.tongue for page in pages]) >= 0.5
+        allowed &= ~self._unwanted(pages)
         labels = np.array([page.label for page in pages])
         rows = matrix(pages, self._reader.frequencies)
         best = float(evidence.max())

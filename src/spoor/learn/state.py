@@ -13,14 +13,14 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from spoor.compression import compressor, packed, unpacked
+from spoor.compression import compressor, packed_parts, unpacked
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.types import Anchor, Link, Page, State
@@ -34,16 +34,31 @@ def pack(state: State) -> bytes:
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
     """
     arrays: list[np.ndarray[Any, Any]] = []
-    body = io.BytesIO()
-    body.write(bytes(8))
-    for part in _json(_plain(state, arrays)):
-        body.write(part.encode("utf-8", "surrogatepass"))
-    body.getbuffer()[:8] = (body.tell() - 8).to_bytes(8, "little")
-    for array in arrays:
-        np.save(body, array, allow_pickle=False)
-    with body.getbuffer() as content:
-        frame = packed(content, compressor())
-    return MAGIC + hashlib.sha256(frame).hexdigest().encode() + b"\n" + frame
+    parts = [part.encode("utf-8", "surrogatepass") for part in _json(_plain(state, arrays))]
+    size = sum(map(len, parts))
+    parts.insert(0, size.to_bytes(8, "little"))
+    heads = list(map(_head, arrays))
+    size += 8 + sum(map(len, heads)) + sum(array.nbytes for array in arrays)
+    # Piece by piece, since a crawl should not need the memory of its state once more.
+    values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
+    frame = packed_parts(chain(parts, values), size, compressor())
+    digest = hashlib.sha256()
+    for part in frame:
+        digest.update(part)
+    return b"".join((MAGIC, digest.hexdigest().encode(), b"\n", *frame))
+
+
+def _head(array: np.ndarray[Any, Any]) -> bytes:
+    """What stands before the values of an array in .npy format."""
+    head = io.BytesIO()
+    header_data = np.lib.format.header_data_from_array_1_0(array)
+    np.lib.format.write_array_header_1_0(head, header_data)
+    return head.getvalue()
+
+
+def _values(array: np.ndarray[Any, Any]) -> bytes:
+    """What follows its head."""
+    return array.tobytes("C" if array.flags.c_contiguous else "A")
 
 
 SLICE = 1_000
@@ -77,6 +92,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     """As JSON values; arrays are added to `arrays`. No function within `pack`: one that calls
     itself stays, with all arrays of a state, until Python looks for garbage in cycles."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list or kind is tuple:
+        return [one if type(one) in _PLAIN else _plain(one, arrays) for one in value]
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError("an array of Python objects cannot be saved")
@@ -91,6 +111,10 @@ def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return value
+
+
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+"""What most of a state is: these and no types made of them."""
 
 
 def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:

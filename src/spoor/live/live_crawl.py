@@ -6,19 +6,18 @@ The command line and the notebook both run these lines.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.heap import release_memory, share_heap
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
@@ -87,6 +86,7 @@ class LiveCrawl:
         *,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
     ) -> None:
+        share_heap()
         self.folder = folder
         # A shard ends with the others, by what their coordinator says.
         self._rule = StopRule(folder.settings if engine.outbox is None else Settings())
@@ -449,7 +449,7 @@ class LiveCrawl:
         if isinstance(frontier, OnDisk):
             self._frontier_states.append(frontier.saved())
             frontier.forget(but=self._frontier_states)
-        _release_memory()
+        release_memory()
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
@@ -482,13 +482,6 @@ class LiveCrawl:
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
         }
-
-
-def _release_memory() -> None:
-    """Give the memory in which a state was built back to the system; the C library would keep it
-    in fragments. With another library than GNU's nothing happens."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _as_json(estimate: Estimate | None) -> dict[str, Any] | None:

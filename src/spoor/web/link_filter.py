@@ -103,21 +103,23 @@ class CrawlFilter:
 
     def _allowed(self, page: Page) -> Iterable[Link]:
         """The links of a page that no rule leaves out."""
+        memo, strict = self._memo, self.scope.nofollow
         for link in page.links:
-            if self.scope.bars(link):
-                self._note(NOFOLLOW, link.url)
+            url, anchor, _ = link
+            if strict and anchor.nofollow:
+                self._note(NOFOLLOW, url)
                 continue
-            url = link.url
-            known = self._memo.get(url)
+            known = memo.get(url)
             if known is None:
-                if len(self._memo) >= _MEMO:
-                    self._memo.clear()
-                known = self._memo[url] = self._verdict(url)
+                if len(memo) >= _MEMO:
+                    memo.clear()
+                known = memo[url] = self._verdict(url)
                 if known[1] and link.kind != "sitemap":
                     self._note(known[1], url)
-            if known[1] and not (link.kind == "sitemap" and self.takes_sitemap(url)):
+            plain, why = known
+            if why and not (link.kind == "sitemap" and self.takes_sitemap(url)):
                 continue
-            yield link if known[0] is url else link._replace(url=known[0])
+            yield link if plain == url else link._replace(url=plain)
 
     def _verdict(self, url: str) -> tuple[str, str]:
         plain = url

@@ -1,0 +1,79 @@
+"""The in-links of a frontier in memory, as a state holds them: in columns, each text once. Most of
+their texts (headings, places, neighbouring words) come with many links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from spoor.learn.state import revive_link
+from spoor.types import Anchor, Link, LinkId, State
+
+Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
+"""Links of a page, which of them it is, number of the page, its score, depth, whether the link was
+unknown before."""
+
+_TEXTS = ("text", "before", "after", "tag_path", "region")
+"""Of an anchor."""
+
+
+class _Numbers(dict[Any, int]):
+    """Value → its number, in the order of first sight."""
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
+        return np.fromiter(map(self.__getitem__, values), np.uint32, len(values))
+
+
+def saved(seen: Mapping[LinkId, Sequence[Seen]]) -> State:
+    """The in-links of each link."""
+    every = [one for in_links in seen.values() for one in in_links]
+    found = [links[offset] for links, offset, *_ in every]
+    anchors = [link.anchor for link in found]
+    texts, headings = _Numbers(), _Numbers()
+    return {
+        "links": np.fromiter(seen, np.int64, len(seen)),
+        "counts": np.fromiter(map(len, seen.values()), np.int64, len(seen)),
+        "url": texts.of([link.url for link in found]),
+        "kind": texts.of([link.kind for link in found]),
+        **{name: texts.of([getattr(one, name) for one in anchors]) for name in _TEXTS},
+        "headings": headings.of([one.headings for one in anchors]),
+        "position": np.array([one.position for one in anchors], np.int64),
+        "nofollow": np.array([one.nofollow for one in anchors], np.bool_),
+        "parent": np.array([one[2] for one in every], np.int64),
+        "score": np.array([one[3] for one in every], np.float64),
+        "depth": np.array([one[4] for one in every], np.int64),
+        "first": np.array([one[5] for one in every], np.bool_),
+        "texts": list(texts),
+        "all headings": [list(one) for one in headings],
+    }
+
+
+def revived(state: Any) -> Iterator[tuple[LinkId, list[Seen]]]:
+    """What `saved` was given, or, as a list of lists, an earlier version saved."""
+    if isinstance(state, list):
+        for link, rows in state:
+            yield link, [((revive_link(first),), 0, *rest) for first, *rest in rows]
+        return
+    texts: list[str] = state["texts"]
+    headings = [tuple(one) for one in state["all headings"]]
+    urls, kinds, text, before, after, tag_paths, regions = (
+        map(texts.__getitem__, state[name].tolist()) for name in ("url", "kind", *_TEXTS)
+    )
+    above = map(headings.__getitem__, state["headings"].tolist())
+    places, barred = state["position"].tolist(), state["nofollow"].tolist()
+    anchors = map(Anchor, text, before, after, above, tag_paths, places, regions, barred)
+    links = map(Link, urls, anchors, kinds)
+    columns = (state[name].tolist() for name in ("parent", "score", "depth", "first"))
+    every: list[Seen] = [((link,), 0, *rest) for link, *rest in zip(links, *columns, strict=True)]
+    counts = state["counts"].tolist()
+    if sum(counts) != len(every):
+        raise ValueError(f"{sum(counts)} in-links, of which there are {len(every)}")
+    for link, count, end in zip(state["links"].tolist(), counts, accumulate(counts), strict=True):
+        yield link, every[end - count : end]

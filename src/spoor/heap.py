@@ -1,0 +1,33 @@
+"""The memory that the C library keeps for the process. With another library than GNU's nothing
+happens here."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""Numbers of options of `mallopt`."""
+_LARGE = 1 << 17
+"""Bytes of a block that lies apart from the heap, and that may be free at the heap's end: what the
+library begins with. By itself it raises both to those of the largest block that was freed, and
+arrays of some MB then lie in the heap and leave holes in it."""
+
+
+def share_heap() -> None:
+    """Let all threads take their memory from one heap, and give large blocks back at once. To be
+    called before there are threads. With a heap for each thread, what one frees another cannot use;
+    only one runs at a time, so none waits for another."""
+    with suppress(OSError, AttributeError):
+        for option, value in (
+            (_ARENA_MAX, 1),
+            (_TRIM_THRESHOLD, _LARGE),
+            (_MMAP_THRESHOLD, _LARGE),
+        ):
+            ctypes.CDLL(None).mallopt(option, value)
+
+
+def release_memory() -> None:
+    """Give memory that is free back to the system; the library would keep it in fragments."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
