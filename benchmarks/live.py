@@ -6,7 +6,9 @@ serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/htm
 loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
 host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
 (text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
-all on, state, journal and WARC files on the disk. Each crawl runs in a process of its own, start-up
+all on, state, journal and WARC files on the disk, with the default judge of a topic and one heap
+for all threads, as the command has them. The crawl in memory has the judge `keywords`; `--judges`
+adds one in memory with the default judge. Each crawl runs in a process of its own, start-up
 left out, in turn, so often as `--runs` says; medians. `--peers` makes an environment for Crawlee in
 `build/peers` first (it wants other versions than we do); without it Crawlee is left out. `--alone`
 leaves out both peers. Prints one JSON object.
@@ -89,12 +91,16 @@ from spoor.web.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.settings import Settings
 from spoor.judges.keywords import Keywords
+from spoor.judges.relevance import Relevance
+from spoor.judges.wish import parse
 from spoor.frontier.memory import MemoryFrontier
 from spoor.types import Fetched, Outcome, Task, Topic
-start, policy = sys.argv[1], sys.argv[2]
+start, policy, judge = sys.argv[1:]
 def work():
     task = Task(np.random.default_rng(0), Topic(name="iterator"))
-    crawl = Crawl(registry.build("policies", policy, task), Keywords(["iterator"]),
+    judges = {"keywords": lambda: Keywords(["iterator"]),
+        "default": lambda: Relevance(parse("iterator"))}
+    crawl = Crawl(registry.build("policies", policy, task), judges[judge](),
         MemoryFrontier(), admit=Scope.of([start], "host"))
     crawl.seed([start])
     pages = []
@@ -110,12 +116,14 @@ measure(work)
 DURABLE = """
 import sys, tempfile
 from pathlib import Path
+from spoor.heap import share_heap
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.types import Fetched, Outcome
 start, policy = sys.argv[1:]
+share_heap()
 place = tempfile.TemporaryDirectory()
 settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
     traps=True, delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",))
@@ -298,6 +306,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--judges", action="store_true", help="in memory the default judge, too")
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--web", type=Path, help="a recorded web, for the profile of a replay")
     told = parser.parse_args()
@@ -309,9 +318,13 @@ def main() -> None:
         subprocess.run(pip, check=True)
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
-        **{f"spoor {name}": (sys.executable, SPOOR, [name]) for name in told.policies},
+        **{f"spoor {name}": (sys.executable, SPOOR, [name, "keywords"]) for name in told.policies},
         **{f"spoor {name} durable": (sys.executable, DURABLE, [name]) for name in told.policies},
     }
+    if told.judges:
+        for name in told.policies:
+            judged = (sys.executable, SPOOR, [name, "default"])
+            contenders[f"spoor {name}, default judge"] = judged
     if not told.alone:
         contenders["scrapy + selectolax"] = (sys.executable, SCRAPY, [])
     if not told.alone and (PEERS / "bin" / "python").exists():
@@ -321,7 +334,9 @@ def main() -> None:
         start = f"http://127.0.0.1:{port}/{told.start}"
         if told.profile is not None:
             columns = {
-                "in memory": run(sys.executable, BY_STAGE + SPOOR, [start, policy], cores[0]),
+                "in memory": run(
+                    sys.executable, BY_STAGE + SPOOR, [start, policy, "keywords"], cores[0]
+                ),
                 "durable": run(sys.executable, BY_STAGE + DURABLE, [start, policy], cores[0]),
             }
             if told.web is not None:

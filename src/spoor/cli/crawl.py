@@ -54,8 +54,10 @@ def crawl(
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl with a screen; prints and returns the summary."""
+    from spoor.heap import share_heap
     from spoor.runs.writer import RunWriter
 
+    share_heap()
     with ExitStack() as after:
         folder = None
         if files.is_run(path):

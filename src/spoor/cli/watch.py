@@ -72,8 +72,10 @@ def watch(
 
 def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) -> dict[str, Any]:
     """Watch over the network for `limit` seconds; returns the summary."""
+    from spoor.heap import share_heap
     from spoor.runs.writer import RunWriter
 
+    share_heap()
     with ExitStack() as after:
         folder = None
         if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first

@@ -17,7 +17,7 @@ from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.heap import release_memory, share_heap
+from spoor.heap import release_memory
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
@@ -86,7 +86,6 @@ class LiveCrawl:
         *,
         on_step: Callable[[Fetch, Outcome | Deferred], None] | None = None,
     ) -> None:
-        share_heap()
         self.folder = folder
         # A shard ends with the others, by what their coordinator says.
         self._rule = StopRule(folder.settings if engine.outbox is None else Settings())
