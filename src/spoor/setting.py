@@ -165,11 +165,24 @@ class Setting:
             (low is None or value >= low) and (high is None or value <= high) and value == value
         ):
             raise InputError(f"{key} {value!r} is not {self.allowed}")
+        if isinstance(value, str | tuple | dict) and not _is_written(value):
+            what = key if self.secret else f"{key} {value!r}"
+            raise InputError(f"{what} is no text in UTF-8")
         for text in value if self.kind is tuple else [value] if self.form else []:
             if not isinstance(text, str) or (text and self.form and not self.form[1](text)):
                 what = key if self.secret else f"{key} {text!r}"
                 raise InputError(f"{what} is not {self.allowed}")
         return value
+
+
+def _is_written(value: object) -> bool:
+    """Whether a file can hold the texts of a value. Bytes of a command line that are none have
+    halves of surrogates in their place; JSON may have them too."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
 
 
 _KINDS = {
@@ -362,6 +375,7 @@ PROXY = (
     "--netrc or the variable SPOOR_BASIC)",
     is_proxy,
 )
+LINE = ("a line of printable text", str.isprintable)
 HTTPS = (
     "an https URL, as in https://bot.example.org/",
     lambda text: re.fullmatch(r"https://[^\s\"\\/?#@]+/?\S*", text) is not None and text.isascii(),

@@ -27,6 +27,7 @@ from spoor.setting import (
     HOST,
     HTTPS,
     LIMITS,
+    LINE,
     LIVE,
     MIB,
     POLITENESS,
@@ -277,7 +278,7 @@ class Settings:
         reaches=True,
     )
     contact: str = setting(
-        "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE
+        "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE, form=LINE
     )
     robots: bool = setting(True, POLITENESS, "Obey robots.txt.")
     render: str = setting(
@@ -298,7 +299,7 @@ class Settings:
         False, POLITENESS, "Leave out pages that ask for it (noai, TDMRep).", commands=("crawl",)
     )
     agent: str = setting(
-        "", POLITENESS, "In place of Spoor/VERSION (+CONTACT).", option="--user-agent"
+        "", POLITENESS, "In place of Spoor/VERSION (+CONTACT).", option="--user-agent", form=LINE
     )
     header: tuple[str, ...] = setting(
         (),

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,15 @@ from spoor.judges import answers
 from spoor.runs import files
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
+from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
 from spoor.runs.lock import BusyError, Lock, is_running
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
-from spoor.settings import Settings
+from spoor.setting import CRAWL, POLITENESS
+from spoor.settings import Settings, described
 from spoor.views.report import write_report
 
 
@@ -252,6 +255,67 @@ def test_a_topic_imports_only_what_the_user_named(
     del sys.modules["asked_of_a_stranger"]
     monkeypatch.delenv("SPOOR_FUNCTIONS")
     assert judge_and_topic(Settings(topic="clay", second_opinion=name))[0]
+
+
+REACHING: dict[str, Any] = {
+    "second_opinion": "evil_of_a_stranger:f",
+    "allow_private": ("localhost",),
+    "connect_to": "192.0.2.1:80",
+    "proxy": "http://proxy.example:80",
+    "cookies": "cookies.txt",
+    "netrc": "/root/.netrc",
+    "sign_key": "key.pem",
+}
+"""What a run may name beyond its folder."""
+
+
+@pytest.mark.parametrize("name", REACHING)
+def test_a_run_that_is_visited_again_names_nothing_beyond_its_folder(
+    path: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--refresh` takes the settings of an earlier run, which may be a stranger's."""
+    (tmp_path / "evil_of_a_stranger.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    begun = replace(read_settings(path), connect_to="")
+    write_settings(path, replace(begun, **{name: REACHING[name]}))
+    asked = Settings(refresh=str(path))
+    with pytest.raises(
+        InputError, match=f"--{name.replace('_', '-')}=.* beyond its folder"
+    ) as told:
+        with_inputs(asked, [])
+    assert "\n" not in str(told.value)
+    again = with_inputs(replace(asked, **{name: REACHING[name]}), [])
+    assert getattr(again, name) == REACHING[name]
+    write_settings(path, begun)
+    assert with_inputs(asked, []).topic == begun.topic
+
+
+def test_every_setting_that_reaches_is_among_them() -> None:
+    reaching = {
+        name
+        for name, one in described(Settings).items()
+        if one.group in (CRAWL, POLITENESS)
+        and (one.reaches or (one.path and one.group is POLITENESS))
+    }
+    assert reaching - {"refresh"} == {*REACHING}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"topic": "k\udcffiln"},
+        {"agent": "a\ud800"},
+        {"include": ("*\udcff",)},
+        {"params": {"a": ["\ud800"]}},
+        {"agent": "a\r\nX: y"},
+        {"contact": "a\nb"},
+    ],
+)
+def test_a_setting_that_no_file_or_header_can_hold_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(InputError) as refused:
+        Settings(**given)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+    str(refused.value).encode()
 
 
 def test_answers_that_are_too_deep_are_refused_in_one_line(path: Path) -> None:

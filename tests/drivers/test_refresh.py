@@ -236,11 +236,12 @@ def test_from_python_and_what_is_refused(
         one, two = ({page.url for page in Run(tmp_path / name).pages()} for name in "12")
         assert len(one) == 5
         assert one <= two
+    again = ("crawl", "--refresh", str(tmp_path / "1"), "--connect-to", told["connect_to"])
     refused = {
         ("crawl",): "say where to begin",
         ("crawl", "--refresh", str(tmp_path)): "is no folder of a run",
-        ("crawl", "--refresh", str(tmp_path / "1"), "--shards", "2"): "runs in one process",
-        ("crawl", "--refresh", str(tmp_path / "1"), "--topic", "x", "--out", str(tmp_path / "2")): (
+        (*again, "--shards", "2"): "runs in one process",
+        (*again, "--topic", "x", "--out", str(tmp_path / "2")): (
             "the run was begun with topic = 'clay'"
         ),
     }

@@ -9,6 +9,7 @@ one stays what it was.
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
@@ -40,8 +42,10 @@ _OWN = ("seeds", "refresh", "files", "folder", "command")
 
 
 def as_begun(settings: Settings) -> Settings:
-    """Settings with what decided the earlier run, where they do not say otherwise themselves.
-    Raises InputError for what is no run of `spoor crawl`."""
+    """Settings with what decided the earlier run, where they do not say otherwise themselves. That
+    run may be a stranger's: what of it names a program, another machine or who asks, its user has
+    to say again. Raises InputError where that is missing, and for what is no run of `spoor crawl`.
+    """
     earlier = Path(settings.refresh)
     if not files.is_run(earlier):
         raise InputError(f"--refresh {settings.refresh} is no folder of a run")
@@ -52,10 +56,20 @@ def as_begun(settings: Settings) -> Settings:
     taken: dict[str, Any] = {}
     wants = ("topic", "topic_file", "want")
     says = any(getattr(settings, name) for name in wants)
+    reaching: list[str] = []
     for name, one in known.items():
         inherits = one.group in (CRAWL, POLITENESS) and name not in _OWN and not one.secret
         if inherits and getattr(settings, name) == one.default and not (says and name in wants):
-            taken[name] = getattr(begun, name)
+            if one.reaches or (one.path and one.group is POLITENESS):
+                reaching += one.arguments(getattr(begun, name))
+            else:
+                taken[name] = getattr(begun, name)
+    if reaching:
+        raise InputError(
+            f"--refresh {settings.refresh}: that run was made with "
+            f"{shown(shlex.join(reaching))[:300]}, which reaches beyond its folder; say so again, "
+            f"or take it out of its {files.SETTINGS}"
+        )
     return replace(settings, **taken, refresh=str(earlier.resolve()), seeds=begun.seeds)
 
 
