@@ -265,22 +265,22 @@ def _change(
     lost: int,
 ) -> Change | None:
     """None where too few words came and went."""
-    pairs = {_nearest(sentence, removed) for sentence in added} - {None}
     came = sum(len(plain(sentence).split()) for sentence in added)
     went = sum(len(plain(sentence).split()) for sentence in removed)
-    if not (added or lost) or (came + went < LEAST_WORDS and not pairs):
+    few = came + went < LEAST_WORDS
+    if not (added or lost) or (few and not any(_corrects(one, removed) for one in added)):
         return None
     total = sum(len(sentence.split()) for part in (now, before) for sentence in part)
     return Change(added, removed, round(min(1.0, (came + went) / max(1, total)), 4))
 
 
-def _nearest(sentence: str, others: tuple[str, ...]) -> str | None:
-    """The sentence of which this one is a correction."""
+def _corrects(sentence: str, others: tuple[str, ...]) -> bool:
+    """Whether a sentence of a few words is a correction of another one."""
     words = plain(sentence).split()
-    for other in others[:50]:
-        if SequenceMatcher(None, words, plain(other).split(), autojunk=False).ratio() >= NEAR:
-            return other
-    return None
+    return any(
+        SequenceMatcher(None, words, plain(other).split(), autojunk=False).ratio() >= NEAR
+        for other in others[:50]
+    )
 
 
 def _note(kept: OrderedDict[int, None], key: int) -> None:

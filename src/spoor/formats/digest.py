@@ -18,6 +18,9 @@ Line = Mapping[str, Any]
 MOST_SENTENCES = 5
 """Added and removed sentences of a change that are shown, of each."""
 
+MOST_WORDS = 200
+"""Words of such a sentence: comparing two takes time in the square of their number."""
+
 WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
 
 
@@ -134,8 +137,12 @@ def _anchor(line: Line, text: str = "") -> Markup:
 
 def difference(removed: Sequence[str], added: Sequence[str]) -> Markup:
     """Removed and added sentences; where one is a correction of another, word by word."""
-    rows, left = [], list(removed[:MOST_SENTENCES])
-    for sentence in added[:MOST_SENTENCES]:
+    left, came = (
+        [" ".join(one.split()[:MOST_WORDS]) for one in sentences[:MOST_SENTENCES]]
+        for sentences in (removed, added)
+    )
+    rows = []
+    for sentence in came:
         words = sentence.split()
         nearest, best = "", 0.5
         for other in left:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from spoor.foragers.known import NEVER
 from spoor.foragers.remembered import Moves
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
+from spoor.web.urls import host as host_of
 
 Line = dict[str, Any]
 """A document, as `news.jsonl` has it: id (the same whenever the line is told), kind, url, title,
@@ -32,6 +35,14 @@ MOST_TOLD = 200
 """Lines of one host in an hour."""
 
 HOUR = 3_600.0
+
+MOST_TEXT = 20_000
+"""Characters of the sentences that came, and of those that went, that a line has; and of all else
+that is text in it."""
+
+_TEXTS = ("id", "kind", "url", "title", "found_at")
+_OPTIONAL_TEXTS = ("story", "from", "title_before")
+_SENTENCES = ("added", "removed")
 
 MOST_SENTENCES = 50_000
 """Sentences of documents that were told, by which near-copies of them are found."""
@@ -119,7 +130,8 @@ class ChangeTracker:
         wanted = watching is None or url in watching.wanted
         more: Line = {}
         if change is not None:
-            more = {"added": change.added, "removed": change.removed, "share": change.share}
+            more = {"added": _some(change.added), "removed": _some(change.removed)}
+            more["share"] = change.share
             if change.title_before is not None:
                 more["title_before"] = change.title_before
         if before is not None and version > before and self._changes != "none" and wanted:
@@ -313,6 +325,47 @@ class TrackedFleet:
 def json_line(line: Line) -> bytes:
     """A line of `news.jsonl`, its line break included."""
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def told_line(raw: bytes) -> Line | None:
+    """What a line of a `news.jsonl` says, which may come from a stranger; None where it is none
+    that a watch writes."""
+    try:
+        line = json.loads(raw)
+        texts = [line[name] for name in _TEXTS]
+        texts += [line[name] for name in _OPTIONAL_TEXTS if name in line]
+        if "why" in line:
+            texts += [reason for reason, _ in line["why"]]
+            numbers = [line["score"], *(share for _, share in line["why"])]
+        else:
+            numbers = [line["score"]] if "score" in line else []
+        sentences = {name: list(line[name]) for name in _SENTENCES if name in line}
+        moments = [line["found_at"]] if line["date"] is None else [line["found_at"], line["date"]]
+        if not (
+            sum(map(len, texts)) <= MOST_TEXT
+            and all(isinstance(one, int | float) and isfinite(one) for one in numbers)
+            and isinstance(line["version"], int)
+            # Of years that every zone has.
+            and all(1970 <= datetime.fromisoformat(moment).year < 9000 for moment in moments)
+            and line["url"].startswith(("http://", "https://"))
+            and host_of(line["url"])
+        ):
+            return None
+        "".join(texts + [one for found in sentences.values() for one in found]).encode()
+        return {**line, **{name: _some(found) for name, found in sentences.items()}}
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def _some(sentences: Iterable[str]) -> list[str]:
+    """The first of them, together at most `MOST_TEXT` characters."""
+    found, room = list[str](), MOST_TEXT
+    for sentence in sentences:
+        if not room:
+            break
+        found.append(sentence[:room])
+        room -= len(found[-1])
+    return found
 
 
 def _rfc3339(seconds: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.formats import digest
 from spoor.formats.feeds import json_feed, rss
-from spoor.live.changes import Line, json_line
+from spoor.live.changes import Line, json_line, told_line
 from spoor.live.sources import Sources
 from spoor.runs import files
 
@@ -21,6 +20,9 @@ FEED_ITEMS = 200
 
 DIGEST_ITEMS = 1_000
 """Newest lines that the digest holds."""
+
+MOST_LINE = 1 << 24
+"""Bytes of a line."""
 
 
 class NewsFiles:
@@ -36,24 +38,30 @@ class NewsFiles:
 
     def recover(self, lines: list[Line], saved: int) -> None:
         """Of the lines that a journal gave again, drop those that an earlier process has written
-        after the first `saved` bytes; whatever else is at the end of the file is cut off."""
+        after the first `saved` bytes; whatever else is at the end of the file is cut off. Raises
+        InputError where a line is none of a watch."""
         path = self._folder / files.NEWS
-        data = path.read_bytes() if path.exists() else b""
-        valid = data[: data.rfind(b"\n", 0, saved) + 1]
-        while lines and len(valid) >= saved:
-            raw = json_line(lines[0])
-            if not data.startswith(raw, len(valid)):
-                break
-            valid += raw
-            del lines[0]
-        if len(valid) < len(data):
-            os.truncate(path, len(valid))
-        for raw in valid.splitlines():
-            try:
-                self._recent.append(json.loads(raw))
-            except ValueError as error:
-                raise InputError(f"{path}: damaged line; move it away to go on") from error
-            self.count += 1
+        try:
+            with open(files.open_own(path, os.O_RDWR), "r+b") as file:
+                end = 0
+                for raw in iter(lambda: file.readline(MOST_LINE), b""):
+                    if end >= saved:
+                        if not lines or raw != json_line(lines[0]):
+                            break
+                        del lines[0]
+                    elif end + len(raw) > saved:
+                        break
+                    line = told_line(raw) if raw.endswith(b"\n") else None
+                    if line is None:
+                        raise InputError(f"{path}: damaged line at {end}; move it away to go on")
+                    self._recent.append(line)
+                    self.count += 1
+                    end += len(raw)
+                file.truncate(end)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(f"cannot use {path}: {error.strerror}") from error
 
     def open(self) -> Callable[[], None]:
         """Open it for more; returns what closes it. Raises InputError."""

@@ -18,6 +18,7 @@ from spoor.errors import InputError
 from spoor.foragers.fleet import Abreast, Fleet, Steady
 from spoor.foragers.hosts import Hosts
 from spoor.http.failures import in_words
+from spoor.learn.state import pack
 from spoor.live.changes import Line, TrackedFleet
 from spoor.live.clock import CrawlClock
 from spoor.live.conditional import Conditions
@@ -28,6 +29,7 @@ from spoor.live.renders import Renders
 from spoor.protocols import KeepsAnswers
 from spoor.runs import files
 from spoor.runs.journal import Journal
+from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import stop_on_request
 from spoor.runs.writer import RunWriter
@@ -87,13 +89,19 @@ class Watch:
         self._configure(settings)
         if state is not None:
             self._configure(folder.checkpoint_settings)
-            self._tracked.load(state)
-            self.journal.replay()
+            with telling(folder.path):
+                self._tracked.load(state)
+                self.journal.replay()
+                # What cannot be saved or told again is found out here, and not after a request.
+                pack(self._tracked.save())
+                self._tracked.tracker.sources.silences()
             # The clock of a fleet never goes back, even where the machine's does.
             self.now = CrawlClock(self.journal.last)
             self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
         self._news = NewsFiles(folder.path, title)
-        self._news.recover(self._tracked.lines, self._tracked.news_end)
+        with telling(folder.path):  # the place where the file ended, too, stands in the state
+            end = int(self._tracked.news_end)
+        self._news.recover(self._tracked.lines, end)
         folder.closing.append(self._news.open())
         self._deliveries = Deliveries(
             folder.path, self._receivers, lambda line: self.on_fault(line)

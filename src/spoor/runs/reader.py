@@ -337,9 +337,9 @@ class Run:
         query = "SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1"
         with self._read() as db:
             row = db.execute(query).fetchone()
-        if row is None:
-            return self.settings
-        return Settings.from_dict(json.loads(row["settings"])).with_fixed_of(self.settings)
+            if row is None:
+                return self.settings
+            return Settings.from_dict(json.loads(row["settings"])).with_fixed_of(self.settings)
 
     def budget(self) -> int:
         """Pages that it may fetch, by the settings that it goes on with."""

@@ -3,7 +3,6 @@ asked for nothing, and which silence is unusual."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.formats.digest import stories, story_item
+from spoor.live.changes import told_line
 from spoor.live.sources import Source, Sources
 from spoor.runs import files
 from spoor.runs.reader import Run
@@ -43,7 +43,6 @@ _HEADINGS = {
     "nothing": "Asked for nothing",
     "stories": "What was told",
 }
-_TEXTS = ("id", "kind", "url", "title", "found_at")
 
 
 class WatchPage:
@@ -203,21 +202,12 @@ def _part(part: str, **more: Any) -> Markup:
 
 
 def _line(raw: bytes) -> dict[str, Any] | None:
-    """A line with the number of its hour; None where it is none of a watch."""
-    try:
-        line = json.loads(raw)
-        found = datetime.fromisoformat(line["found_at"])
-        texts = [*(line[name] for name in _TEXTS), line.get("story", "")]
-        texts += [sentence for name in ("added", "removed") for sentence in line.get(name, ())]
-        texts += [line.get("from", ""), line.get("title_before", "")]
-        texts += [reason for reason, _ in line.get("why", ())]
-        if not all(isinstance(text, str) for text in texts):
-            return None
-        if not line["url"].startswith(("http://", "https://")):
-            return None
-        return {**line, "score": float(line.get("score", 0.0)), "hour": _hour(found)}
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
+    """A line with its score and the number of its hour; None where it is none of a watch."""
+    line = told_line(raw)
+    if line is None:
         return None
+    found = datetime.fromisoformat(line["found_at"])
+    return {**line, "score": line.get("score", 0.0), "hour": _hour(found)}
 
 
 def _hour(found: datetime) -> int:

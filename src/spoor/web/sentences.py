@@ -25,7 +25,9 @@ LONG = 60
 """Words from which on a sentence is cut, at words that their own hash names: so a word more in a
 text without full stops changes one part of it and not all."""
 
-_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]?\s+|(?<=[。！？])|\s*\n+\s*")
+# The searches below start where a run of blanks, digits or letters begins, and not in each place
+# of it: a page may be one such run, and the time would be quadratic.
+_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]?\s+|(?<=[。！？])|(?<!\s)\s*\n\s*")
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
 _MONTHS = "|".join(
@@ -35,9 +37,9 @@ _TIMES = re.compile(
     rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\b)?"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?\.?\s+(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}})?"
     rf"|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?"
-    r"|\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago"
+    r"|(?<!\d)\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago"
 )
-_ID = re.compile(r"(?=\w*\d)(?=\w*[a-z])\w{12,}|[0-9a-f]{16,}")
+_ID = re.compile(r"(?<!\w)(?=\w*\d)(?=\w*[a-z])\w{12,}|[0-9a-f]{16,}")
 """What looks made by a machine: a session, a digest."""
 
 

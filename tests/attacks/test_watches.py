@@ -1,0 +1,182 @@
+"""What a page can do to a watch that visits it again, and a stranger who hands over a watch's folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacks.measure import Note, within_law
+from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, places, put
+from drivers.test_watch_durable import open_watch
+from spoor.errors import SpoorError
+from spoor.foragers.contents import Contents
+from spoor.formats.digest import difference
+from spoor.learn.state import pack, unpack
+from spoor.live.changes import MOST_TEXT, told_line
+from spoor.runs import files
+from spoor.runs.reader import Run
+from spoor.types import Page
+from spoor.views.watch_page import WatchPage
+
+SIZE = 100_000
+
+RUNS: dict[str, Callable[[str], str]] = {
+    "digits": lambda mark: str(ord(mark)) * (SIZE // 2),
+    "letters": lambda mark: ("ü" + mark) * (SIZE // 2),
+    "hexadecimal": lambda mark: (mark + "0f") * (SIZE // 3),
+    "blanks": lambda mark: mark + " " * SIZE + mark,
+    "months": lambda mark: f"{mark} may " * (SIZE // 6),
+    "one word of many": lambda mark: f"{mark}-b-" * (SIZE // 4),
+    "short sentences": lambda mark: " ".join(f"{mark}{at}." for at in range(SIZE // 8)),
+    "sentences": lambda mark: " ".join(
+        f"The {mark}{at} of all is new." for at in range(SIZE // 24)
+    ),
+    "commas": lambda mark: f"{mark}, " * (SIZE // 3),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_changed_in_a_page_is_found_at_little_cost(name: str, record_property: Note) -> None:
+    def visits() -> None:
+        contents = Contents()
+        for mark in "abc":
+            text = RUNS[name](mark)
+            contents.see(0, "a.example", Page("http://a.example/", title=mark, text=text))
+
+    within_law(visits, 3 * SIZE, record_property)
+
+
+def test_the_words_of_a_long_sentence_are_compared_at_little_cost(record_property: Note) -> None:
+    sentences = [" ".join("ab"[at % (3 + mark) % 2] for at in range(9_000)) for mark in range(5)]
+    within_law(lambda: difference(sentences, sentences[::-1]), 90_000, record_property)
+
+
+def test_a_line_tells_a_bounded_part_of_what_changed() -> None:
+    long = told_line(json.dumps({**LINE, "added": ["a" * SIZE, "b"]}).encode())
+    assert long is not None
+    assert long["added"] == ["a" * MOST_TEXT]
+
+
+# ---------------------------------------------------------------- its folder
+
+LINE: dict[str, Any] = {
+    "id": "a793812951c685ce5eef",
+    "kind": "changed",
+    "url": "http://news.example/",
+    "title": "Front",
+    "date": "2026-11-23T00:04:35Z",
+    "found_at": "2026-11-23T00:04:35Z",
+    "version": 2,
+    "forager": 0,
+    "added": ["The newest of all is clay"],
+    "removed": ["The newest of all is ash"],
+    "share": 1.0,
+    "story": "a793812951c685ce5eef",
+    "score": 0.5,
+    "why": [["clay", 0.5]],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a watch that told two lines."""
+    path = tmp_path_factory.mktemp("made") / "run"
+    watch = open_watch(path, 9)
+    try:
+        watch._news.append([LINE, {**LINE, "kind": "new"}])
+        watch._checkpoint()
+    finally:
+        watch.folder.close()
+    assert len((path / files.NEWS).read_bytes().splitlines()) == 2
+    return path
+
+
+def resume(path: Path) -> None:
+    watch = open_watch(path, 9)
+    try:
+        watch._checkpoint()
+    finally:
+        watch.folder.close()
+
+
+def look(path: Path) -> None:
+    page = WatchPage(path, "token")
+    page.page("nonce")
+    page.news({})
+    Run(path).budget()
+
+
+def ends(path: Path, what: object) -> None:
+    """Raises AssertionError where a way ends neither well nor in one line."""
+    for way in (look, resume):
+        try:
+            with bounded():
+                way(path)
+        except SpoorError as error:
+            told = str(error)
+            assert "\n" not in told, (way.__name__, what)
+        except Exception as error:
+            raise AssertionError(f"{way.__name__} after {what}: {error!r}") from error
+
+
+def copy(made: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    return Path(shutil.copytree(made, folder))
+
+
+VALUES: list[Any] = [
+    *(None, -1, 2**62, float("nan"), "x", "\ud800", [], {}, [[1]], True, "javascript:alert(1)"),
+    *("9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+14:00", "x" * 100_000),
+]
+
+
+@pytest.mark.parametrize("key", [*LINE, "from", "title_before"])
+def test_any_line_of_a_stranger_is_told_or_refused(key: str, made: Path, tmp_path: Path) -> None:
+    before = (made / files.NEWS).read_bytes()
+    begin = [*LINE].index(key) if key in LINE else 1
+    for value in VALUES if MANY else VALUES[begin % 3 :: 3]:
+        raw = json.dumps({**LINE, key: value}).encode()
+        path = copy(made, tmp_path / "run")
+        (path / files.NEWS).write_bytes(raw.ljust(len(before) - 1) + b"\n")
+        ends(path, (key, value))
+        assert "](<javascript:" not in (path / files.DIGEST).read_text()
+
+
+@pytest.mark.parametrize("raw", [b"3", b"[]", b"null", b"{}", b"[" * 9_999, b"\xff", b"9" * 9_999])
+def test_what_is_no_line_is_refused(raw: bytes, made: Path, tmp_path: Path) -> None:
+    size = (made / files.NEWS).stat().st_size
+    path = copy(made, tmp_path / "run")
+    (path / files.NEWS).write_bytes(raw.ljust(size - 1)[: size - 1] + b"\n")
+    ends(path, raw[:9])
+
+
+@pytest.mark.parametrize("name", [files.NEWS, files.FEED, files.DIGEST, files.DELIVERED])
+def test_any_damage_to_what_a_watch_told(name: str, made: Path, tmp_path: Path) -> None:
+    begin = len(name) % 3
+    for what, damage in list(DAMAGES.items())[0 if MANY else begin :: 1 if MANY else 3]:
+        path = copy(made, tmp_path / "run")
+        damage(path / name)
+        ends(path, (name, what))
+
+
+def test_any_value_in_the_state_of_a_watch(made: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(made / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+    values, path = cycle(OTHERS), copy(made, tmp_path / "run")
+    for place in list(places(unpack(blob)))[:: 1 if MANY else 9]:
+        state = unpack(blob)
+        put(state, place, next(values))
+        change(path, "UPDATE checkpoints SET state = ?", pack(state))
+        ends(path, place)
+    for settings in ("x", b"\xff", "[]", "{"):
+        path = copy(made, path)
+        change(path, "UPDATE checkpoints SET settings = ?", settings)
+        ends(path, settings)
