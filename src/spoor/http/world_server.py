@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import html
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from spoor.errors import InputError
 from spoor.protocols import World
@@ -185,6 +187,12 @@ class Handler(Protocol):
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse: ...
 
 
+_LOGGER = logging.getLogger("spoor.serving")
+# Any program on this machine can send what is no HTTP; the terminal is not the place to tell it.
+_LOGGER.addFilter(
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+)
+
 STOP_SECONDS = 1.0
 """Seconds that requests have to end once the server stops."""
 
@@ -197,7 +205,8 @@ async def serving(
     if address not in ("127.0.0.1", "::1", "localhost"):
         raise InputError(f"{address} is not a loopback address; pages are served on 127.0.0.1 only")
     # Whoever is not done by then, a request that drips for example, is cut off.
-    runner = web.ServerRunner(web.Server(server.handle), shutdown_timeout=STOP_SECONDS)
+    served = web.Server(server.handle, logger=_LOGGER)
+    runner = web.ServerRunner(served, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     try:
         site = web.TCPSite(runner, address, port)

@@ -1,0 +1,51 @@
+"""What any program on this machine can send to the live page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from aiohttp import web
+
+from spoor.http.world_server import serving
+
+HOST = b"Host: 127.0.0.1\r\n"
+
+
+class Page:
+    """Answers whatever gets as far as here."""
+
+    port = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        await request.read()
+        return web.Response()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xff\xfe\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+        b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 20_000 + b"\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_what_is_no_http_is_refused_without_a_word(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask() -> bytes:
+        async with serving(Page()) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            got = await reader.read(12)
+            writer.close()
+            return got
+
+    with caplog.at_level(logging.WARNING):
+        assert asyncio.run(ask()).endswith(b" 400")
+    assert not caplog.records
