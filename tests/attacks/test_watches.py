@@ -62,7 +62,7 @@ def test_the_words_of_a_long_sentence_are_compared_at_little_cost(record_propert
 def test_a_line_tells_a_bounded_part_of_what_changed() -> None:
     long = told_line(json.dumps({**LINE, "added": ["a" * SIZE, "b"]}).encode())
     assert long is not None
-    assert long["added"] == ["a" * MOST_TEXT]
+    assert long["added"] == ("a" * MOST_TEXT,)
 
 
 # ---------------------------------------------------------------- its folder

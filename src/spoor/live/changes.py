@@ -331,7 +331,7 @@ def told_line(raw: bytes) -> Line | None:
     """What a line of a `news.jsonl` says, which may come from a stranger; None where it is none
     that a watch writes."""
     try:
-        line = json.loads(raw)
+        line = {"date": None, "version": 1, **json.loads(raw)}
         texts = [line[name] for name in _TEXTS]
         texts += [line[name] for name in _OPTIONAL_TEXTS if name in line]
         if "why" in line:
@@ -357,7 +357,7 @@ def told_line(raw: bytes) -> Line | None:
         return None
 
 
-def _some(sentences: Iterable[str]) -> list[str]:
+def _some(sentences: Iterable[str]) -> tuple[str, ...]:
     """The first of them, together at most `MOST_TEXT` characters."""
     found, room = list[str](), MOST_TEXT
     for sentence in sentences:
@@ -365,7 +365,7 @@ def _some(sentences: Iterable[str]) -> list[str]:
             break
         found.append(sentence[:room])
         room -= len(found[-1])
-    return found
+    return tuple(found)
 
 
 def _rfc3339(seconds: float) -> str:
