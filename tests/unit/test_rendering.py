@@ -82,7 +82,7 @@ def test_pages_behind_a_hash() -> None:
     assert lacks(source.encode(), plain) == ROUTES
     assert lacks(source.encode(), parse(source.encode(), at)) == ROUTE
     assert lacks(source.replace("#/", "#").encode(), plain) not in (ROUTE, ROUTES)
-    assert groups("http://a.test/p?v=2#/item?id=3")[0] == ("a.test/p/v=#/#/item?id", True)
+    assert groups("http://a.test/p?v=2#/item?id=3")[0] == ("a.test/p/v=##/item?id", True)
 
 
 def test_urls_of_one_template_have_one_shape() -> None:
@@ -148,6 +148,29 @@ def test_a_shape_that_pays_goes_on_and_one_that_does_not_ends() -> None:
     assert counts[wastes] <= 10
     # The decision has its reason in words.
     assert "bring 1." in values.decide(pays).why
+
+
+def test_hosts_that_begin_at_the_same_time_wait_for_the_first_probes() -> None:
+    values, arms = RenderValues(), [Arm(f"{at}.test", "/", SCRIPTS) for at in range(100)]
+    first = [values.decide(arm).action for arm in arms]
+    begun = first.count("render")
+    assert 3 <= begun <= 12
+    assert first[begun:] == ["wait"] * (100 - begun)
+    assert values.decide(Arm("app.test", "/", APP_ROOT)).action == "render", "another lack"
+    for arm in arms[:begun]:
+        values.learn(arm, Brought(), 0.1)
+    assert {values.decide(arm).action for arm in arms[begun:]} == {"leave"}
+    # Where they do pay, those that waited are rendered.
+    values = RenderValues()
+    begun = [values.decide(arm).action for arm in arms].count("render")
+    for arm in arms[:begun]:
+        values.learn(arm, Brought(links=5), 0.1)
+    assert {values.decide(arm).action for arm in arms[begun : begun + 5]} == {"render"}
+    # One that is given up lets another one try.
+    values = RenderValues()
+    begun = [values.decide(arm).action for arm in arms].count("render")
+    values.cancel(arms[0])
+    assert values.decide(arms[-1]).action == "render"
 
 
 def test_a_lack_that_pays_nowhere_is_probed_on_few_hosts_only() -> None:

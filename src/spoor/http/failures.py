@@ -36,12 +36,33 @@ def failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
         return Failed(ticket, "connection", "TLS could not be verified")
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
-        return Failed(ticket, "connection", type(error).__name__, transient=True)
+        return Failed(ticket, "connection", _broken(error), transient=True)
     if isinstance(error, aiohttp.ClientError | ValueError):
         return Failed(ticket, "http", f"not understood: {type(error).__name__}")
     if isinstance(error, SpoorError):
         raise error
     return Failed(ticket, "http", f"unexpected {type(error).__name__}: {str(error)[:200]}")
+
+
+_BROKEN = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.EHOSTUNREACH: "the host cannot be reached",
+    errno.ENETUNREACH: "its network cannot be reached",
+    errno.ECONNRESET: "the connection was reset",
+    errno.EPIPE: "the connection was reset",
+    errno.ETIMEDOUT: "no reply in time",
+}
+
+
+def _broken(error: Exception) -> str:
+    """What broke a connection. Of several addresses that were tried only the text says it."""
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
+        return "the connection was closed without a reply"
+    text = str(error)
+    for number, words in _BROKEN.items():
+        if getattr(error, "errno", None) == number or f"[Errno {number}]" in text:
+            return words
+    return type(error).__name__
 
 
 def in_words(failed: Failed) -> str:

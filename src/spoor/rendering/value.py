@@ -8,6 +8,7 @@ it or to leave it; the reward is what the render brought, in requests' worth; th
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -127,6 +128,8 @@ class RenderValues:
 
     def __init__(self) -> None:
         self._lacks: dict[str, _Seen] = {}
+        self._pending: Counter[str] = Counter()
+        """Renders under way, by lack."""
         self._hosts: dict[str, _Host] = {}
 
     def settled(self, name: str) -> bool:
@@ -143,6 +146,9 @@ class RenderValues:
         mean, most = self._worth(host, arm)
         if most >= PRICE:
             seen = host.arms.get(arm[1:])
+            if seen is None and self._worth(host, arm, self._pending[arm.lack])[1] < PRICE:
+                # Renders of other hosts that are under way may tell that it is not worth it.
+                return Decision("wait")
             if seen is None:
                 why = f"it has {arm.lack}: a probe" if "nothing" not in arm.lack else "a probe"
             else:
@@ -160,14 +166,18 @@ class RenderValues:
     def begin(self, arm: Arm) -> None:
         """A render is under way that was decided elsewhere; `learn` or `cancel` is due."""
         self._host(arm.host).pending += 1
+        self._pending[arm.lack] += 1
 
     def worth(self, arm: Arm) -> tuple[float, float]:
         """What rendering such a page is expected to bring, and its upper confidence bound, in
         requests' worth."""
         return self._worth(self._hosts.get(arm.host) or _Host(), arm)
 
-    def _worth(self, host: _Host, arm: Arm) -> tuple[float, float]:
-        anywhere = self._lacks.get(arm.lack, _Seen()).mean(_PRIORS.get(arm.lack, 0.0), _WEIGHT)
+    def _worth(self, host: _Host, arm: Arm, in_vain: int = 0) -> tuple[float, float]:
+        """`in_vain`: if so many more renders of this lack brought nothing."""
+        seen = self._lacks.get(arm.lack, _Seen())
+        seen = _Seen(seen.count + in_vain, seen.gain)
+        anywhere = seen.mean(_PRIORS.get(arm.lack, 0.0), _WEIGHT)
         here = host.lacks.get(arm.lack, _Seen()).mean(anywhere)
         like_it = host.arms.get(arm[1:], _Seen())
         mean = like_it.mean(here)
@@ -178,7 +188,7 @@ class RenderValues:
         """A render has brought this, in a crawl of whose pages a share of `harvest` is relevant.
         Returns what that is worth, in requests, for `again`."""
         host = self._host(arm.host)
-        host.pending = max(0, host.pending - 1)
+        self._ended(arm, host)
         first, further = _LINK
         gain = first * min(brought.links, 2) + further * max(0, brought.links - 2)
         if brought.relevant:
@@ -212,7 +222,10 @@ class RenderValues:
 
     def cancel(self, arm: Arm) -> None:
         """A render that was under way ended without an answer."""
-        host = self._hosts.get(arm.host)
+        self._ended(arm, self._hosts.get(arm.host))
+
+    def _ended(self, arm: Arm, host: _Host | None) -> None:
+        self._pending[arm.lack] = max(0, self._pending[arm.lack] - 1)
         if host is not None:
             host.pending = max(0, host.pending - 1)
 
