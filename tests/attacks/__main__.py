@@ -56,6 +56,8 @@ ATTACKS = (
         "one line, nothing outside",
         [f"{A}/test_run_folder.py"],
     ),
+    Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),
+    Attack("", "what is no HTTP, sent to the live page", "no word", [f"{A}/test_live_page.py"]),
     Attack("3", "any damage to any file of a run", "one line", [f"{A}/test_damaged_files.py"]),
     Attack(
         "3", "frames that unpack without end", "16 MB and 20 times", ["unit/test_compression.py"]

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import pytest
 
 from kills import CountedWeb, check_run, open_run, served
-from spoor.errors import InputError
+from spoor.errors import InputError, SpoorError
 from spoor.formats.exporters.csv import cell
 from spoor.judges import answers
 from spoor.runs import files
@@ -26,6 +28,7 @@ from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
 from spoor.runs.lock import BusyError, Lock, is_running
 from spoor.runs.reader import Run
+from spoor.runs.saved_files import save, saved_name
 from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
@@ -147,6 +150,37 @@ def test_nothing_follows_a_link_or_waits_for_a_pipe(
     assert not is_running(path)
     assert outside.read_bytes() == before
     assert not missing.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["shard-²", f"shard-{9**99}", "shard-00", "pages-²²²²².warc.gz", "pages-.warc.gz"]
+)
+def test_a_name_with_other_digits_is_no_part_of_a_run(path: Path, name: str) -> None:
+    (path / name).mkdir() if "shard" in name else (path / name).write_bytes(b"")
+    for way in every_way(path):
+        with suppress(SpoorError):  # of a page that it does not have
+            way()
+    assert Run(path).pages()
+    assert files.shards(path) == []
+    assert files.archives(path) == [path / files.archive(0)]
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_document_is_saved_into_no_link_and_no_pipe(
+    tmp_path: Path, outside: Path, kind: str
+) -> None:
+    url, before = "http://a.example/x", outside.read_bytes()
+    folder, name = saved_name(url, "text/html")
+    part = tmp_path / files.SAVED / folder / f"{name}.part"
+    part.parent.mkdir(parents=True)
+    part.symlink_to(outside) if kind == "link" else os.mkfifo(part)
+    signal.alarm(10)  # a pipe that nobody reads is waited for
+    try:
+        assert save(tmp_path, url, "text/html", b"<p>clay").read_bytes() == b"<p>clay"
+    finally:
+        signal.alarm(0)
+    assert outside.read_bytes() == before
+    assert not part.exists()
 
 
 def test_a_setting_names_no_device(path: Path) -> None:

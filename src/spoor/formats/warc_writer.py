@@ -93,7 +93,8 @@ class WarcWriter:
 
     def _number_of(self, path: Path) -> int:
         digits = path.name.removeprefix(self._stem).removesuffix(".warc.gz").lstrip("-")
-        return int(digits) if digits.isdigit() else 0
+        # What `str.isdigit` takes is more than `int` does.
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 12 else 0
 
     @property
     def path(self) -> Path:

@@ -85,7 +85,9 @@ MOST_BYTES = 1 << 26
 
 _SHARD = "shard-"
 _RECOVERED = "recovered-"
-_ARCHIVE = re.compile(rf"({_SHARD}[0-9]+/)?{WARC}(-[0-9]{{5,}})?\.warc\.gz")
+_OF_SHARD = re.compile(rf"{_SHARD}(0|[1-9][0-9]{{0,5}})")
+_ARCHIVE = re.compile(rf"({_OF_SHARD.pattern}/)?{WARC}(-[0-9]{{5,12}})?\.warc\.gz")
+"""Their numbers as this program writes them: what `str.isdigit` takes is more than `int` does."""
 _OWN = (
     SETTINGS,
     DATABASE,
@@ -210,7 +212,8 @@ def archive(number: int) -> str:
 
 def archives(path: Path) -> list[Path]:
     """The files of a run's archive, oldest first."""
-    return sorted(path.glob(f"{WARC}*.warc.gz"), key=lambda file: (len(file.name), file.name))
+    found = [file for file in path.glob(f"{WARC}*.warc.gz") if _ARCHIVE.fullmatch(file.name)]
+    return sorted(found, key=lambda file: (len(file.name), file.name))
 
 
 def recovered(archive: Path, start: int) -> Path:
@@ -226,7 +229,7 @@ def shard(path: Path, number: int) -> Path:
 def shards(path: Path) -> list[Path]:
     """The folders of all shards that a run ever had, by number; none where it has no shards."""
     folders = path.glob(f"{_SHARD}*")
-    return sorted((one for one in folders if one.name[len(_SHARD) :].isdigit()), key=shard_number)
+    return sorted((one for one in folders if _OF_SHARD.fullmatch(one.name)), key=shard_number)
 
 
 def shard_number(folder: Path) -> int:

@@ -224,7 +224,7 @@ def _part(path: Path, name: str) -> Path:
 
 def _number(name: str) -> int:
     digits = name.removeprefix(files.WARC).removesuffix(".warc.gz").lstrip("-")
-    return int(digits) if digits.isdigit() else 0
+    return int(digits) if digits.isascii() and digits.isdigit() else 0
 
 
 def _move(db: sqlite3.Connection, old: str, new: str, dropped: Sequence[tuple[int, int]]) -> None:

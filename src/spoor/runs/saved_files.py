@@ -62,7 +62,9 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
     folder, name = saved_name(url, media_type)
     with _opened(path, folder, make=True) as inside:
         part = f"{name}.part"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with suppress(FileNotFoundError):  # of a process that died, or a pipe of a stranger
+            os.unlink(part, dir_fd=inside)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(part, flags, 0o644, dir_fd=inside), "wb") as file:
             file.write(body)
             file.flush()

@@ -264,7 +264,7 @@ class Vectors:
     def _read_text_or_binary(cls, file: IO[bytes], path: Path) -> Vectors:
         head = file.readline()
         fields = head.split()
-        if len(fields) == 2 and all(field.isdigit() for field in fields):
+        if len(fields) == 2 and all(re.fullmatch(rb"[0-9]{1,15}", field) for field in fields):
             count, dimension = int(fields[0]), int(fields[1])
             sample = file.read(4096)
             rest = sample + file.read()
