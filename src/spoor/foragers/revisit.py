@@ -16,6 +16,7 @@ from spoor.foragers.known import Known
 from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, KEYS, PART, QUEUE, VALUE, Form, Saved, attributes
+from spoor.types import State
 
 PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002}
 """What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
@@ -30,7 +31,10 @@ OLD_BATCH = 5.0
 BATCH_SECONDS = 0.2
 """Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
 
-_COLUMNS = ("_visits", "_changes", "_versions", "_first", "_last", "_prior")
+UNKNOWN = 100.0
+"""URLs that appeared, of which one was new and wanted, are taken for granted in the beginning."""
+
+_COLUMNS = ("_visits", "_changes", "_versions", "_first", "_last", "_prior", "_appeared")
 """What is known of each URL by `ChangeRate`."""
 
 MARKED = Form(
@@ -137,7 +141,9 @@ class ChangeRate(_Submits):
     that were new and wanted, or a change of its own where it is wanted. Where they come at a rate
     λ, those that have come since the last visit, τ seconds ago, have waited λτ²/2 in all: that is
     what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
-    least. Before a page paid, its rate is that of its kind (`PRIOR`); what the hubs of a host earn
+    least. Before a page paid, its rate is that of its kind (`PRIOR`); each URL that appeared on it
+    counts for the share of such URLs, anywhere, that were new and wanted, so that a list whose
+    topic comes seldom is looked at before it has paid. What the hubs of a host earn
     is raised to a share of its visits (`EXPLORED`), so that none starves beside pages that change
     all the time. A page that promises to stay as it is (`Cache-Control`) is left alone meanwhile,
     where its host keeps such promises. At each host a URL never asked for and a known page take
@@ -157,6 +163,7 @@ class ChangeRate(_Submits):
         _first=ARRAY,
         _last=ARRAY,
         _prior=ARRAY,
+        _appeared=ARRAY,
     )
 
     def __init__(
@@ -182,6 +189,8 @@ class ChangeRate(_Submits):
         """Time of the last request."""
         self._prior: NDArray[np.float64] = np.zeros(0)
         """In a watch: what pages of its kind bring in a day."""
+        self._appeared: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """In a watch: URLs nobody knew to which a link appeared on it after its first look."""
 
     def visit(self, now: float) -> int:
         if not self._queue:
@@ -272,10 +281,15 @@ class ChangeRate(_Submits):
 
     def _pay(self) -> NDArray[np.float64]:
         """What each page of a watch brings in a second."""
-        rates: NDArray[np.float64] = (self._changes + self._prior) / (
-            self._last - self._first + DAY
-        )
+        found, appeared = float(self._changes.sum()), float(self._appeared.sum())
+        share = min(1.0, (found + 1.0) / (appeared + UNKNOWN))
+        brought = self._changes + self._prior + share * self._appeared
+        rates: NDArray[np.float64] = brought / (self._last - self._first + DAY)
         return rates
+
+    def load(self, state: State) -> None:
+        before = {"appeared": np.zeros(len(state["visits"]), dtype=np.int64)}
+        super().load({**before, **state})  # a version before this had none
 
     def _explored(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
         """As `_pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
@@ -334,11 +348,16 @@ class ChangeRate(_Submits):
 
     def _grow(self) -> None:
         before, known = len(self._visits), self._known
+        watched = known.watching is not None
         more = len(known.urls) - before
         if more > 0:
             for name in _COLUMNS:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
+            new = range(before, len(known.urls)) if watched else ()
+            for url, born in zip(new, known.born(np.array(new, dtype=np.int64)), strict=True):
+                if born > -np.inf and known.parent[url] >= 0:
+                    self._appeared[known.parent[url]] += 1
             for url in range(before, len(known.urls)) if len(known.left) else ():
                 if known.fetched[url] > -np.inf:  # it came back: as if it had been here all along
                     kind = "wanted" if url in known.told_before else "other"
