@@ -16,10 +16,14 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 import spoor
 from loopback import MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
+from spoor.learn.state import read
 from spoor.live.live_crawl import LiveCrawl
-from spoor.runs.assemble import make_crawl
+from spoor.policies.host_bandit import HostBandit
+from spoor.runs import files, snapshot
+from spoor.runs.assemble import located, make_crawl, make_crawl_to_look_at
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
+from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.web.freshness import fresh_for, heuristically_fresh_for
@@ -221,6 +225,39 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
         "new": 0,
     }
     assert sorted(relevant(out)) == sorted(["/", *NAMES])
+
+
+def test_a_policy_goes_on_with_what_it_learned(tmp_path: Path) -> None:
+    """Until the wish is another; and what it learned over three runs is not only that of the last."""
+    site = Site()
+    told: dict[str, Any] = {"delay": 0.0, "per_host": 8, "progress": False}
+
+    def shared(name: str) -> list[Any]:
+        return list(read(tmp_path / name / files.EARLIER)["policies"])
+
+    def known(name: str) -> Any:
+        state = snapshot.last_checkpoint(tmp_path / name)
+        assert state is not None
+        crawl = make_crawl_to_look_at(located(read_settings(tmp_path / name)))
+        crawl.policy.load(state.state["policy"])
+        policy: Any = crawl.policy
+        return policy
+
+    with beside(site.serving):
+        told |= {"connect_to": f"127.0.0.1:{site.port}", "policy": "host-bandit"}
+        spoor.run(f"{SITE}/", "clay", pages=20, out=tmp_path / "1", **told)
+        spoor.run((), refresh=str(tmp_path / "1"), out=tmp_path / "2", pages=4, **told)
+        spoor.run((), refresh=str(tmp_path / "2"), out=tmp_path / "3", pages=4, **told)
+        spoor.run((), "a kiln", refresh=str(tmp_path / "2"), out=tmp_path / "4", pages=4, **told)
+    assert shared("2") == [known("1").share()]
+    assert shared("3") == [known("1").share(), known("2").share()]
+    assert shared("4") == []
+    (bad, good), (worse, better) = (known(name).share()["pages"] for name in "12")
+    assert (bad, good) == (0, 20)
+    inner = known("3")
+    while not isinstance(inner, HostBandit):
+        inner = inner.policy
+    assert inner.save()["received"][1] == [bad + worse, good + better]
 
 
 def test_from_python_and_what_is_refused(

@@ -115,7 +115,8 @@ class BackgroundCrawl:
         summary = self._summary
         if not summary or summary["stopped_because"] == self._cancelled:
             return ""
-        if summary["fetched"] or not summary["last_failure"]:
+        came = summary["fetched"] or (summary["refreshed"] or {}).get("unchanged")
+        if came or not summary["last_failure"]:
             return ""
         return f"no seed brought a page: {summary['last_failure']}"
 

@@ -34,6 +34,7 @@ from spoor.protocols import (
     HostClocks,
     KeepsAnswers,
     LookAhead,
+    Mergeable,
     OnDisk,
     Stateful,
     UsesOpenLinks,
@@ -131,8 +132,9 @@ class LiveCrawl:
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
         self.journal = Journal(engine, folder, self._resume)
         judge_state: State | None = None
+        learned: list[State] = []
         if folder.settings.refresh:
-            folder.revisits, judge_state = revisits_of(folder.path, folder.settings)
+            folder.revisits, judge_state, learned = revisits_of(folder.path, folder.settings)
             set_revisits(engine, folder.revisits)
         self._disk: SqliteFrontier | None = None
         self._frontier_states: deque[State] = deque(maxlen=2)
@@ -143,6 +145,9 @@ class LiveCrawl:
             if judge_state is not None and isinstance(engine.judge, Stateful):
                 with telling(folder.path):
                     engine.judge.load(judge_state)
+            if learned and isinstance(engine.policy, Mergeable):
+                with telling(folder.path):
+                    engine.policy.merge(learned)
             if folder.revisits is None:
                 engine.seed(folder.settings.seeds)
             else:

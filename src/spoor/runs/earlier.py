@@ -24,8 +24,9 @@ from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
 from spoor.formats.warc_writer import revisit_headers
 from spoor.learn.state import read, write
+from spoor.protocols import FallsBack, Mergeable
 from spoor.runs import files, snapshot
-from spoor.runs.assemble import located
+from spoor.runs.assemble import located, make_crawl_to_look_at
 from spoor.runs.database import reading
 from spoor.runs.recovery import telling
 from spoor.runs.rows import FIRST_TICKET, PageRow
@@ -36,6 +37,12 @@ from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import heuristically_fresh_for
 from spoor.web.revisits import Revisits, hash_of
+
+_LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "model")
+"""Settings that have to be the same for a policy to go on with what another one learned."""
+
+MOST_SHARED = 8
+"""Runs, each of which visited the one before again, whose policies are learned from."""
 
 _OWN = ("seeds", "refresh", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""
@@ -92,7 +99,8 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         {hash_of(url) for url in (*asked, *open_urls)},
         began=now,
     )
-    write(path / files.EARLIER, {**revisits.row(), "judge": _judge_state(earlier)})
+    judge, policies = _learned(earlier, settings)
+    write(path / files.EARLIER, {**revisits.row(), "judge": judge, "policies": policies})
     ends, names = _copy_archives(earlier, path)
     columns = [one.name for one in fields(PageRow)][:19]
     marks = ", ".join("?" * len(columns))
@@ -122,14 +130,14 @@ def remove_left_over(path: Path) -> None:
     (path / files.EARLIER).unlink()
 
 
-def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None]:
-    """The pages of the earlier run, and the state of its judge, as the copy has them. Raises
-    InputError where they cannot be read."""
+def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None, list[State]]:
+    """The pages of the earlier run, the state of its judge, and what its policy had learned, as the
+    copy has them. Raises InputError where they cannot be read."""
     files.refuse_links(path)
     row = read(path / files.EARLIER)
     more = {"most_new": settings.pages, "hints": settings.hints, "listed": settings.sitemaps}
     with telling(path):
-        return Revisits.of(row, **more), row["judge"]
+        return Revisits.of(row, **more), row["judge"], row.get("policies", [])
 
 
 def revisit_of(
@@ -191,10 +199,27 @@ def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, 
     return until
 
 
-def _judge_state(earlier: Path) -> State | None:
-    """What the judge of a run knew at its last checkpoint; of one in shards nothing."""
+def _learned(earlier: Path, settings: Settings) -> tuple[State | None, list[State]]:
+    """What the judge of a run knew at its last checkpoint, and what its policy had learned itself
+    (`spoor.protocols.Mergeable`), after what the runs had that it visited again. Of a run in shards
+    nothing; of a policy nothing where another one goes on, or for another wish."""
     last = None if files.shards(earlier) else snapshot.last_checkpoint(earlier)
-    return None if last is None else last.state["judge"]
+    if last is None:
+        return None, []
+    begun = located(read_settings(earlier))
+    if any(getattr(begun, name) != getattr(settings, name) for name in _LEARNED_FOR):
+        return last.state["judge"], []
+    with telling(earlier):
+        crawl = make_crawl_to_look_at(begun)
+        if not isinstance(crawl.policy, Mergeable):
+            return last.state["judge"], []
+        crawl.policy.load(last.state["policy"])
+        before: list[State] = []
+        if begun.refresh:
+            before = read(earlier / files.EARLIER).get("policies", [])
+        if isinstance(crawl.policy, FallsBack) and crawl.policy.fault():
+            return last.state["judge"], before
+        return last.state["judge"], [*before, crawl.policy.share()][-MOST_SHARED:]
 
 
 def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str, str]]:
