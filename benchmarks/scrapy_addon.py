@@ -156,7 +156,8 @@ def to_half(urls: list[str], target: str, folder: Path) -> int | None:
     files = (str(file.relative_to(folder)) for file in folder.rglob("*.html"))
     wanted = {name for name in files if re.search(target, name)}
     hits = 0
-    for number, url in enumerate(dict.fromkeys(urls), 1):
+    fetched = dict.fromkeys(url.partition("#")[0] for url in urls)  # Crawlee keeps fragments
+    for number, url in enumerate(fetched, 1):
         hits += unquote(url.split("/", 3)[3]) in wanted
         if 2 * hits >= len(wanted) > 0:
             return number
@@ -185,6 +186,7 @@ def main() -> None:
     parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--target", help="paths of the pages that are wanted")
     parser.add_argument("--pages", type=int, help="of each crawl")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="with --target")
     parser.add_argument("--runs", type=int, default=1, help="of each kind, by turns")
     given = parser.parse_args()
     if given.child:
@@ -200,7 +202,7 @@ def main() -> None:
     try:
         start = f"http://127.0.0.1:{ours.recv()}/{given.start}"
         told: dict[str, list[dict[str, Any]]] = {}
-        for kind in (KINDS if given.target else KINDS[:2]) * given.runs:
+        for kind in tuple(given.kinds if given.target else KINDS[:2]) * given.runs:
             command = [sys.executable, __file__, os.devnull, "--child", kind, "--start", start]
             command += ["--policy", given.policy, "--topic", given.topic]
             command += ["--pages", str(given.pages)] if given.pages else []
