@@ -168,9 +168,10 @@ _NPY = re.compile(
     rb"\x93NUMPY\x01\0.."
     rb"\{'descr': '(?P<kind>[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?)', "
     rb"'fortran_order': (?P<fortran>True|False), "
-    rb"'shape': \((?P<shape>(?:(?:[0-9]{1,18}, )*+[0-9]{1,18},?)?)\), \} *\n",
+    rb"'shape': \((?P<shape>(?:(?:[0-9]{1,18}, )*[0-9]{1,18},?)?)\), \} *\n",
     re.DOTALL,
 )
+"""No `*+` around what backtracks: Python before 3.11.5 then goes on at a wrong place."""
 _NUMBER = re.compile(rb"\d+")
 
 
