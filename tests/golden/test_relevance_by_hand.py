@@ -19,7 +19,7 @@ from spoor.judges.feedback import (
 from spoor.judges.linked import Links
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
-from spoor.types import Page
+from spoor.types import Anchor, Link, Page
 
 SITE = "http://pots.example/"
 
@@ -70,6 +70,34 @@ def test_function_words_between_commas_are_no_topics() -> None:
     assert score(judge, "b", title="Access") == (0.54, True)  # 0.36, as one word
     # Where there is nothing else, they are what is asked for.
     assert score(Relevance(parse("and, the")), "a", title="And") == (0.54, True)
+
+
+def test_a_page_of_menus_must_say_more_at_first() -> None:
+    """Before the first feedback a page that links to three pages needs 0.55, not 0.3: the word in
+    its title, 0.36, is not enough (0.5 · 0.36 / 0.55 = 0.327), in title and text, 0.5792, it is:
+    0.5 + 0.5 · 0.0292 / 0.45 = 0.532."""
+    menu = tuple(Link(SITE + name, Anchor(text=name)) for name in ("one", "two", "three"))
+    for links, text, expected in (
+        (menu[:2], "", (0.54, True)),
+        (menu, "", (0.33, False)),
+        (menu, "The kiln is hot.", (0.53, True)),
+    ):
+        page = Page(SITE, title="The kiln", text=text, links=links)
+        said = Relevance(parse("kiln")).judge(page)
+        assert (said.score, said.relevant) == expected
+
+
+def test_a_word_found_everywhere_is_no_alternative_of_its_own() -> None:
+    """Of `system, kiln` one is on 29 of 30 pages: ln(40/30) + 0.1 = 0.388, of the 0.7 that an
+    alternative needs to be enough by itself. The other one, on one page, has 0.1 + ln(40/2)."""
+    judge = Relevance(parse("system, kiln"))
+    for number in range(29):
+        judge.judge(Page(f"{SITE}{number}", title=f"System {number}", text="ship sea boat"))
+    judge.judge(Page(SITE + "rare", title="The kiln", text="ship sea boat"))
+    common, rare = judge._pages[SITE + "3"], judge._pages[SITE + "rare"]
+    system = common.evidence[0, 0] * (math.log(40 / 30) + 0.1) / 0.7
+    assert judge._evidence([common])[0] == pytest.approx(system)
+    assert judge._evidence([rare])[0] == pytest.approx(0.36)
 
 
 def kept(name: str, *links: str) -> KeptPage:

@@ -31,7 +31,7 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.matching import INEXACT, Matcher, Tree
+from spoor.judges.matching import INEXACT, Matcher, Tree, leaves_of
 from spoor.judges.reading import Reader
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
@@ -60,13 +60,22 @@ REFUSED = 0.25
 LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
-"""Least evidence of a relevant page before the first feedback."""
+"""Least evidence of a relevant page before the first feedback …"""
+EARLY_CUT = 0.55
+"""… if it links to `MENU` pages or more: menus and overviews, which a crawl sees first, have the
+words of what they lead to."""
+MENU = 3
+UNWANTED = 0.3
+"""Least evidence of a page on which words stand that are not wanted."""
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
+RARE = 0.7
+"""Weight (see `_evidence`) from which a word is enough by itself as one of several; a word that
+stands on more than about half of the pages has less."""
 POWER = 1.5
 """Power of the values between which the cut is found."""
 
@@ -157,16 +166,17 @@ class Relevance:
         """Score and relevance of a page by its value on this crawl."""
         if page.label:
             return (1.0, True) if page.label > 0 else (0.0, False)
+        menu = not self._model.pages and len(page.ids) - page.terms >= MENU
         if self._model.pages:
             cut, top = self._model.cut / self._beta**0.5, self._model.top
         else:
-            cut, top = FIXED_CUT / self._beta**0.5, 1.0
+            cut, top = (EARLY_CUT if menu else FIXED_CUT) / self._beta**0.5, 1.0
             value = evidence
         if self._wish is not None and not self._matcher.wanted:
             value, cut, top = page.tongue, 0.5, 1.0  # a language is all that is wanted
         else:
             # Whatever other pages say: one that says it in title and text is relevant.
-            if evidence >= max(PLAIN, 0.8 * self._model.best_words):
+            if not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words):
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
@@ -183,7 +193,7 @@ class Relevance:
         if self._matcher.unwanted and pages:
             leaves = np.array([page.evidence[:, 0] for page in pages])
             for tree in self._matcher.unwanted:
-                found |= _combined(tree, leaves, np.ones(leaves.shape[1])) >= FIXED_CUT
+                found |= _combined(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
         return found
 
     # ---------------------------------------------------------------- values
@@ -388,15 +398,17 @@ def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
 
 
 def _combined(tree: Tree, leaves: Floats, weights: Floats) -> Floats:
-    """The value of a tree from those of its leaves, (pages, leaves): of `any` the best, of `all`
-    the square of the mean root, in which a rare word weighs more."""
+    """The value of a tree from those of its leaves, (pages, leaves): of `any` the best, in which a
+    word that stands nearly everywhere counts less; of `all` the square of the mean root, in which
+    a rare word weighs more."""
     kind, *nodes = tree
     columns = [
         leaves[:, node] if isinstance(node, int) else _combined(node, leaves, weights)
         for node in nodes
     ]
     if kind == "any":
-        return np.asarray(np.max(columns, axis=0))
+        rare = np.array([weights[list(leaves_of(("any", node)))].mean() for node in nodes])
+        return np.asarray((np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]).max(axis=0))
     each = np.array(
         [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
     )
