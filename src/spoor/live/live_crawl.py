@@ -114,7 +114,8 @@ class LiveCrawl:
         self._byte_wanted = 0
         self._saved = time.monotonic()
         self._cost = 0.0
-        self._failure = ""
+        self._failed: tuple[str, Failed] | None = None
+        """URL and reply of the last request that brought no page."""
         self._refreshed: dict[str, int] | None = None
         self.loop_watch = LoopWatch()
         self.now = CrawlClock()
@@ -393,7 +394,7 @@ class LiveCrawl:
                 self._rule_applied = True
                 self._driver.stop(reason)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
-            self._failure = f"{shown(fetch.url)}: {shown(failures.in_words(step.reply))}"
+            self._failed = fetch.url, step.reply
 
     def _seconds(self) -> float:
         """For which the run went on, in all its processes."""
@@ -457,6 +458,12 @@ class LiveCrawl:
         self._saved = time.monotonic()
         self._cost = self._saved - began
 
+    def _last_failure(self) -> str:
+        if self._failed is None:
+            return ""
+        url, reply = self._failed
+        return f"{shown(url)}: {shown(failures.in_words(reply))}"
+
     def summary(self, reason: str) -> dict[str, Any]:
         """What was done, for `--json`."""
         counts = self.crawl.counts
@@ -480,7 +487,7 @@ class LiveCrawl:
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
             "estimate": _as_json(self.estimate()),
-            "last_failure": self._failure,
+            "last_failure": self._last_failure(),
             "policy_fault": self.fault,
             "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
             "seconds": round(seconds, 2),

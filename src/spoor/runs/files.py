@@ -6,8 +6,9 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from spoor.errors import InputError, SpoorError
@@ -191,7 +192,8 @@ def run_folder(out: Path | None, prefix: str = "") -> Iterator[Path]:
                 path.rmdir()
 
 
-def archive_at(path: Path, name: object) -> Path:
+@lru_cache(maxsize=64)  # a run has one for each GiB, and asks for each page
+def archive_at(path: Path, name: Hashable) -> Path:
     """The file of a run's archive that a database names. Raises InputError for any other name."""
     if not isinstance(name, str) or not _ARCHIVE.fullmatch(name):
         raise InputError(f"{path / DATABASE} is damaged: {name!r} names no file of its archive")

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spoor import compression
@@ -378,10 +379,6 @@ _SOURCE = [field.name for field in fields(Source)]
 _BODY = _SOURCE.index("body")
 
 
-def _items(value: Any) -> list[tuple[str, Any]]:
-    return [(field.name, getattr(value, field.name)) for field in fields(value)]
-
-
 _PAGELESS: dict[str, Callable[..., LiveReply]] = {
     "redirected": Redirected,
     "failed": Failed,
@@ -390,7 +387,14 @@ _PAGELESS: dict[str, Callable[..., LiveReply]] = {
 
 
 def _row(reply: Failed | Redirected | NotModified) -> list[Any]:
-    return [value for _, value in _items(reply)]
+    return list(_VALUES[type(reply)](reply))
+
+
+_VALUES = {
+    kind: attrgetter(*(field.name for field in fields(kind)))
+    for kind in (Failed, Redirected, NotModified)
+}
+"""Of a reply without a page, the values of its fields in their order."""
 
 
 def _score(step: Outcome | Deferred) -> float | None:

@@ -465,6 +465,9 @@ class RunWriter:
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, where nobody judged a page."""
+        if self._place is None:
+            self._body = b""
+            return
         metadata: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
         if isinstance(step, Deferred):
             metadata["again"] = step.reason
