@@ -351,3 +351,18 @@ def test_what_is_skipped_is_learned_from_once_and_never_asked_for(each: int, fly
     assert asked == {link for link in policy.chosen if link % each}
     assert crawl.counts.skipped == len(policy.chosen) - len(asked) > 0
     assert crawl.counts.requests == crawl.counts.pages == len(asked)
+
+
+def test_titles_alone_say_nothing_where_no_page_of_the_host_has_a_text() -> None:
+    """As in a recording without bodies, or on a host of pictures."""
+    bare, told = Traps(), Traps()
+    seen(told, page_at("http://a.example/", "Home", "Welcome to our pictures"))
+    for number in range(4 * SAMPLE):
+        page = page_at(f"http://a.example/p/{number}", "Picture", "")
+        for traps in (bare, told):
+            seen(traps, page)
+    assert not bare.holder("http://a.example/p/99")
+    assert told.holder("http://a.example/p/99")
+    again = Traps()
+    again.load(unpack(pack(told.save())))
+    assert again.holder("http://a.example/p/99")

@@ -106,6 +106,8 @@ class Traps:
         self._groups: OrderedDict[str, _Count] = OrderedDict()
         self._hosts: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page."""
+        self._with_text: OrderedDict[str, None] = OrderedDict()
+        """Hosts that have had a page with a text."""
         self._texts: OrderedDict[int, int] = OrderedDict()
         """URL, as it is and without each parameter → content of the first page there."""
         self._same: OrderedDict[str, list[int]] = OrderedDict()
@@ -213,13 +215,17 @@ class Traps:
     # -- what it learns
 
     def ended(self, page: Page, *, relevant: bool) -> None:
-        """Count a page that was judged. One without words says nothing of its groups."""
+        """Count a page that was judged. One without words says nothing of its groups, and neither
+        does one with a title alone where no page of its host has had more."""
         news = self._told.pop(page.url, None)
         if news is None:
             news = int(self._news(page))
             _remember(self._told, page.url, news)
         self._pages += 1
-        if page.text or page.title:
+        site = host(page.url)
+        if page.text:
+            _remember(self._with_text, site, None)
+        if page.text or (page.title and site in self._with_text):
             variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             names = list(self._names(page.url))
@@ -227,7 +233,7 @@ class Traps:
                 names.remove(_born(page.url))
             for name in names:
                 self._add(name, page.url, news, weight, variant or news == News.NOTHING)
-        _remember(self._hosts, host(page.url), None)
+        _remember(self._hosts, site, None)
 
     def failed(self, url: str) -> None:
         """Count a URL with a query that brought an error, or led to a known page."""
@@ -323,6 +329,7 @@ class Traps:
             "listed": self._listed.save(),
             "groups": [[name, *count.row()] for name, count in self._groups.items()],
             "hosts": list(self._hosts),
+            "with_text": list(self._with_text),
             "texts": np.array(list(self._texts.items()), dtype=np.uint64).reshape(-1, 2),
             "same": [[name, *counts] for name, counts in self._same.items()],
             "told": [[url, news] for url, news in self._told.items()],
@@ -342,6 +349,7 @@ class Traps:
         self._listed.load(state["listed"])
         self._groups = OrderedDict((name, _Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
+        self._with_text = OrderedDict.fromkeys(state.get("with_text", state["hosts"]))
         self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
         self._same = OrderedDict((name, counts) for name, *counts in state["same"])
         self._told = OrderedDict(map(tuple, state["told"]))
