@@ -140,6 +140,9 @@ def main(words: Sequence[str]) -> int:
     os.environ["SPOOR_ATTACKS"] = "all"
     os.chdir(ROOT)
     chosen = [one for one in ATTACKS if not words or any(word in repr(one) for word in words)]
+    if not chosen:
+        print(f"no attack has {' or '.join(words)}")
+        return 1
     tests = dict.fromkeys(f"tests/{test}" for attack in chosen for test in attack.tests)
     measured = Measured()
     pytest.main(["-q", "-n", "0", *tests], plugins=[measured])
