@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,12 +69,12 @@ def paper(seed: int) -> EvolvingWorld:
     return EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + DAYS * DAY)
 
 
-def fleet_of(name: str, kept_for: float) -> Fleet:
+def fleet_of(name: str, kept_for: float, per_day: int = 200) -> Fleet:
     task = FleetTask(
         [SITE],
         NoStates(),
         np.random.default_rng(0),
-        hosts=Hosts(delay=1.0, per_host=1, per_day=200),
+        hosts=Hosts(delay=1.0, per_host=1, per_day=per_day),
         watching=Watching(TextPattern("kiln is lit")),
     )
     values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)} if name == "WLRL" else {}
@@ -164,3 +165,55 @@ def test_what_was_left_longest_ago_is_forgotten_first() -> None:
     again.load(unpack(pack(memory.save())))
     assert [again.find(key) for key in keys] == [memory.find(key) for key in keys]
     assert memory.find(keys[8]) is None
+
+
+def test_killed_every_hour_for_ten_days_it_keeps_its_budget_and_tells_each_once() -> None:
+    """Its state is that of the last call, as the journal brings it back; robots.txt is asked for
+    anew by each process."""
+    world, sent, lines = paper(2), list[float](), list[Line]()
+    state: dict[str, Any] = {}
+    now, per_day = BEGIN, 96
+    while now < BEGIN + 10 * DAY:
+        fleet = fleet_of("change-rate", 2 * DAY, per_day)
+        tracker = ChangeTracker(fleet)
+        if state:
+            kept = unpack(pack(state))
+            fleet.load(kept["fleet"])
+            tracker.load(kept["tracker"])
+            fleet.reissue(now)
+        until, first = now + HOUR, True
+        while now < until:
+            step = fleet.next(now)
+            if isinstance(step, Fetch):
+                sent += [now] * (2 if first else 1)
+                first = False
+                if len(sent) % 7 == 0:
+                    break  # killed with a request in flight
+                reply = world.answer(step)
+                now += 0.1
+                lines += tracker.lines(fleet.receive(reply, now), now)
+            else:
+                assert isinstance(step, Sleep)
+                now = max(step.until, now + 0.01)
+            world.advance(min(now, world.end))
+        state = {"fleet": fleet.save(), "tracker": tracker.save()}
+        now = max(now, until)
+    times = np.array(sent)
+    assert (np.searchsorted(times, times + DAY) - np.arange(len(times))).max() <= per_day
+    assert len(sent) > 0.8 * 10 * per_day
+    assert len(told(lines)) == len(lines)
+    news = [line["url"] for line in lines if line["kind"] == "new"]
+    whole = fleet_of("change-rate", 2 * DAY)
+    world.rewind()
+    expected = run(whole, world, world.end, ChangeTracker(whole))
+    assert {line["url"] for line in expected if line["kind"] == "new"} == set(news)
+
+
+def test_a_long_sleep_is_no_rest() -> None:
+    world = paper(1)
+    fleet = fleet_of("change-rate", 2 * DAY)
+    run(fleet, world, BEGIN + 1.9 * DAY, ChangeTracker(fleet))
+    known, now = len(fleet.known.urls), BEGIN + 60 * DAY
+    fleet.next(now)
+    fleet.next(now + 1.5 * DAY)
+    assert (len(fleet.known.urls), len(fleet.known.left)) == (known, 0)

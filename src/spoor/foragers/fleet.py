@@ -352,6 +352,10 @@ class Fleet:
         begins, self._compacts_at = not self._compacts_at, now + COMPACTED
         if begins:
             return
+        if now - max(self.known.fetched) > self.kept_for / 2:
+            # It slept, or was not run: what it could not look at is not at rest.
+            self._compacts_at = now + self.kept_for
+            return
         held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
         held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()} - {-1}
         told = {entry.url for entry in self.agent.discoveries}
