@@ -362,13 +362,22 @@ hrefs = st.builds(
     st.sampled_from(["", "/", "//h/", "?", "#", "http:", "HTTPS:", "http://h/", "h", " ", "\n?"]),
     tails,
 )
+references = st.lists(
+    st.sampled_from(
+        "../ ./ .. . / // a b.c c/ d~e ;sid=1 ?q=/1 ?sid=2 #f : @ %2e %41 & \\ é é/".split(" ")
+    ),
+    max_size=7,
+).map("".join)
 bases = st.sampled_from(
     """http://a/ http://a/x http://a/x/ http://a/x?q http://a/y?q=/z/ http://a//x http://b/x
-    https://a/x""".split()
+    https://a/x http://a:81/x//y/z/ http://a/x/%2541/y http://a http://A/x/y http://a:80/x/
+    http://a/x/../y ftp://a/x/y http:a/x/y""".split()
 )
 
 
-@given(st.lists(st.tuples(hrefs, bases), max_size=30), st.booleans(), st.integers(1, 8))
+@given(
+    st.lists(st.tuples(hrefs | references, bases), max_size=30), st.booleans(), st.integers(1, 8)
+)
 def test_the_joiners_memory_changes_no_answer(
     asked: list[tuple[str, str]], strip: bool, size: int
 ) -> None:

@@ -5,6 +5,7 @@ Two strings name the same page for Spoor when their canonical forms are equal.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from functools import lru_cache
@@ -200,6 +201,18 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in _WORD_BREAK.split(text) if word)
 
 
+_UNRESERVED_START = r"[A-Za-z0-9_~!$&()*+,;=@-]"
+_PLAIN_REFERENCE = re.compile(
+    r"(/|(?:\.\./)*)"
+    rf"((?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*/)*"
+    rf"(?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*)?)"
+    r"(\?[A-Za-z0-9._~!$&()*+,;=@/:?-]*)?"
+    r"(?:#[!-~]*)?"
+)
+"""A reference that has no scheme, host, escape, or dots but leading ones: what it is joined to is
+put before it as it stands. Steps up or `/`; path; query."""
+
+
 class Joiner:
     """Canonical joins with a cache: navigation repeats the same links on every page.
 
@@ -207,14 +220,17 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_base", "_directory", "_memo", "_size", "_strip")
+    __slots__ = ("_above", "_base", "_directory", "_memo", "_size", "_strip")
 
-    def __init__(self, *, size: int = 16_384, strip_tracking: bool = False) -> None:
+    def __init__(self, *, size: int = 4_096, strip_tracking: bool = False) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
         self._strip = strip_tracking
         self._base = self._directory = ""
         """The last base, and its directory."""
+        self._above: list[str] | None = None
+        """That and the directories above it, down to the host; none if the base is not canonical,
+        None if nobody asked."""
 
     def route(self, href: str, base: str) -> str | None:
         """As `join`, with the fragment where that names a page for scripts."""
@@ -225,7 +241,7 @@ class Joiner:
         return joined if len(joined) <= MAX_LENGTH else None
 
     def join(self, href: str, base: str) -> str | None:
-        """The canonical URL of `href` on a page whose base is `base`."""
+        """The canonical URL of `href` on a page whose canonical base is `base`."""
         # A reference depends on the base's directory only, unless its path is empty; blanks and
         # a scheme without slashes may precede it ("http:?page=2").
         head = href[:1]
@@ -238,18 +254,47 @@ class Joiner:
         else:
             if base is not self._base:
                 self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
+                self._above = None
             directory = self._directory
         key = (directory, href)
         try:
             return self._memo[key]
         except KeyError:
             pass
-        try:
-            joined = canonical(href, base, strip_tracking=self._strip)
-            answer = joined if len(joined) <= MAX_LENGTH else None
-        except ValueError:
-            answer = None
+        plain = None if directory is base else _PLAIN_REFERENCE.fullmatch(href)
+        joined = None if plain is None else self._join_plain(plain)
+        if joined is None:
+            with contextlib.suppress(ValueError):
+                joined = canonical(href, base, strip_tracking=self._strip)
+        answer = joined if joined is not None and len(joined) <= MAX_LENGTH else None
         if len(self._memo) >= self._size:
             self._memo.clear()
         self._memo[key] = answer
         return answer
+
+    def _join_plain(self, reference: re.Match[str]) -> str | None:
+        """The same of a plain reference, in a tenth of the time; None where there is more to it."""
+        up, path, query = reference.groups("")
+        if not (up or path) or (self._strip and (query or ";" in path)):
+            return None
+        if self._above is None:
+            self._above = _directories(self._directory) if _is_canonical(self._base) else []
+        if not self._above:
+            return None
+        steps = len(self._above) if up == "/" else len(up) // 3
+        return f"{self._above[min(steps, len(self._above) - 1)]}/{path}{query}"
+
+
+def _is_canonical(url: str) -> bool:
+    try:
+        return canonical(url) == url
+    except ValueError:
+        return False
+
+
+def _directories(directory: str) -> list[str]:
+    """The directory of a canonical URL, and those above it down to the host."""
+    found = [directory]
+    while found[-1].count("/") > 2:
+        found.append(found[-1].rpartition("/")[0])
+    return found
