@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,11 @@ from spoor.web.text import (
 )
 def test_tokens(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+@given(st.text("aZ9_'’ -.\n\u200eéİß·–²中", max_size=30))
+def test_tokens_are_what_the_pattern_of_a_word_finds(text: str) -> None:
+    assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
 
 
 @given(
