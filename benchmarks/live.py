@@ -6,12 +6,12 @@ serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/htm
 loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
 host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
 (text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
-all on, state, journal and WARC files on the disk, with the default judge of a topic and one heap
-for all threads, as the command has them. The crawl in memory has the judge `keywords`; `--judges`
-adds one in memory with the default judge. Each crawl runs in a process of its own, start-up
-left out, in turn, so often as `--runs` says; medians. `--peers` makes an environment for Crawlee in
-`build/peers` first (it wants other versions than we do); without it Crawlee is left out. `--alone`
-leaves out both peers. Prints one JSON object.
+all on, state, journal and WARC files on the disk, with the default judge of a topic, as the command
+has it. All have one heap for all threads, as the command has. The crawl in memory has the judge
+`keywords`; `--judges` adds one in memory with the default judge. Each crawl runs in a process of
+its own, start-up left out, in turn, so often as `--runs` says; medians. `--peers` makes an
+environment for Crawlee in `build/peers` first (it wants other versions than we do); without it
+Crawlee is left out. `--alone` leaves out both peers. Prints one JSON object.
 
 `--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
 last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web.
@@ -88,6 +88,7 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.web.scope import Scope
+from spoor.heap import share_heap
 from spoor.live.driver import HttpDriver
 from spoor.settings import Settings
 from spoor.judges.keywords import Keywords
@@ -96,6 +97,7 @@ from spoor.judges.wish import parse
 from spoor.frontier.memory import MemoryFrontier
 from spoor.types import Fetched, Outcome, Task, Topic
 start, policy, judge = sys.argv[1:]
+share_heap()
 def work():
     task = Task(np.random.default_rng(0), Topic(name="iterator"))
     judges = {"keywords": lambda: Keywords(["iterator"]),
