@@ -174,22 +174,30 @@ def feed_reader(world: NoisySites) -> tuple[list[Line], int]:
 
 
 def measures(
-    lines: list[Line], truth: dict[str, float], edited: dict[str, float], start: float, end: float
+    lines: list[Line],
+    truth: dict[str, float],
+    edited: dict[str, list[float]],
+    start: float,
+    end: float,
 ) -> str:
     """A row of the table. `truth`: URL on topic → when it was published; `edited`: when an editor
-    changed it."""
+    changed it. A change that is told is right where one was made since the line before it."""
     told = {line["url"]: line["at"] for line in reversed(lines) if line["kind"] == "new"}
     right = {url for url in told if truth.get(url, 0.0) >= start - DAY}
     asked = {url for url, at in truth.items() if start + DAY / 2 <= at < end - 2 * HOUR}
     delays = [told[url] - truth[url] for url in asked & right]
-    changed = [line for line in lines if line["kind"] == "changed"]
-    true = [line for line in changed if edited.get(line["url"], float("inf")) <= line["at"]]
+    changed, true, before = 0, 0, dict[str, float]()
+    for line in lines:
+        url, at = line["url"], line["at"]
+        if line["kind"] == "changed":
+            changed += 1
+            true += any(before.get(url, start) < edit <= at for edit in edited.get(url, ()))
+        before[url] = at
     precision = len(right) / max(1, len(told))
     recall = len(asked & right) / max(1, len(asked))
     delay = float(np.median(delays)) / 60 if delays else float("nan")
     return (
-        f"{len(told):>5} {precision:>9.3f} {recall:>7.3f} {delay:>7.1f} min"
-        f" {len(true):>6} of {len(changed)}"
+        f"{len(told):>5} {precision:>9.3f} {recall:>7.3f} {delay:>7.1f} min {true:>6} of {changed}"
     )
 
 
@@ -217,7 +225,7 @@ def main() -> None:
         return
     world = NoisySites(chosen.sites, chosen.days, 24.0)
     truth = {url: one.published for url, one in world.by_url.items() if one.on_topic}
-    edited = {url: one.corrected for url, one in world.by_url.items()}
+    edited = {url: [one.corrected] for url, one in world.by_url.items()}
     for name in chosen.fleets:
         world.now, world.visits = world.start, 0
         began = time.process_time()
@@ -237,13 +245,13 @@ def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
     }
     for source, world in worlds.items():
         pattern = TextPattern(WANTED[source])
-        truth, edited = dict[str, float](), dict[str, float]()
+        truth, edited = dict[str, float](), dict[str, list[float]]()
         for version in world.versions:
             shown = (
                 None if version.gone else Page(version.url, title=version.title, text=version.text)
             )
             if version.url in truth:
-                edited[version.url] = version.time
+                edited.setdefault(version.url, []).append(version.time)
             elif shown is not None and pattern.judge(shown).relevant:
                 truth[version.url] = version.time
         print(source, len(world), "pages")
