@@ -92,7 +92,7 @@ def reply_at(file: Path, offset: int, length: int) -> Archived | None:
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
-            member = io.BytesIO(stream.read(length))
+            member = io.BytesIO(stream.read(min(length, file.stat().st_size)))
         found = None
         for record in ArchiveIterator(
             member, WarcRecordType.response | _CONVERSION, parse_http=False

@@ -90,13 +90,14 @@ class PageRow:
             raise ValueError("its texts are none")
         if not all(isinstance(reason, str) and math.isfinite(share) for reason, share in why):
             raise ValueError("its reasons are none")
-        numbers = (self.time, self.score, self.seconds or 0, self.probability or 0)
+        optional = (self.seconds, self.probability)
+        numbers = (self.time, self.score, *(one for one in optional if one is not None))
+        places = (self.warc_offset, self.warc_length)
         integers = (
             self.status,
             self.size,
             self.ticket,
-            self.warc_offset or 0,
-            self.warc_length or 0,
+            *(one for one in places if one is not None),
         )
         if not all(map(math.isfinite, numbers)) or min(map(index, integers)) < 0:
             raise ValueError("its numbers are none")
