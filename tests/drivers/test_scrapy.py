@@ -550,6 +550,7 @@ def test_the_spider_of_the_guide_survives_real_pages() -> None:
     spider = f"""{code}
 class Mine(Walk):
     name = "mine"
+    allowed_domains = ["127.0.0.1"]
     start_urls = [ROOT + "/"]
     links = LinkExtractor(deny_extensions=[])
     def parse(self, response):

@@ -168,9 +168,9 @@ def test_what_is_rendered_is_kept_and_what_is_forbidden_does_not_leave(
     assert document is not None
     assert "w1x59" in document.text
     assert "w1x59" in known.text(rows["item/1"])
-    assert known.export(tmp_path / "out.warc.gz") == 3
+    assert known.export(tmp_path / "out.warc.gz") == 2
     with (tmp_path / "out.warc.gz").open("rb") as file:
-        assert sum(one.rec_type == "conversion" for one in Warc(file)) == 3
+        assert sum(one.rec_type == "conversion" for one in Warc(file)) == 2
 
 
 def test_a_crawl_that_is_killed_leaves_no_browser_and_renders_nothing_again(
@@ -203,7 +203,7 @@ def test_a_crawl_that_is_killed_leaves_no_browser_and_renders_nothing_again(
     assert reason == "no open link left"
     assert before
     assert all(render_of(out, page) for page in Run(out).pages())
-    assert run.crawl.counts.relevant == 3
+    assert run.crawl.counts.relevant == 2
     again = [path for path in server.pages[asked:] if path in server.pages[:asked]]
     assert "/" not in again
 
