@@ -32,7 +32,9 @@ def command(port: int, out: Path, *more: str) -> list[str]:
 
 def pages(asked: Asked) -> bytes:
     if asked.path == "/":
-        return page("/a", "/b?token=secret", "/gone", "/last", text="<title>The kiln</title>a kiln, a kiln")
+        return page(
+            "/a", "/b?token=secret", "/gone", "/last", text="<title>The kiln</title>a kiln, a kiln"
+        )
     if asked.path.startswith(("/a", "/b", "/last")):
         return reply(f"<title>{asked.path[1]}</title>{asked.path[1] * 40}")
     return reply("not here", 404)
