@@ -41,11 +41,11 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
-# Three processes, a file of tests to one of them: many wait for a server or a delay. In the order of
+# Four processes, a file of tests to one of them: many wait for a server or a delay. In the order of
 # tests/conftest.py. What fails beside others is tried once more by itself, and shown as such: on a loaded
 # machine a server may answer too late. What fails twice has failed.
 unit: setup
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder || { \
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder || { \
 	    echo "--- once more, each by itself ---"; \
 	    $(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none; }
 

@@ -57,7 +57,7 @@ HOSTILE = {
 @pytest.fixture(scope="module")
 def helpers() -> Iterator[list[Helper]]:
     """One that is warm; a test that loses it leaves none."""
-    made = [Helper()]
+    made = [warm_helper()]
     yield made
     for one in made:
         one.close()
@@ -66,9 +66,15 @@ def helpers() -> Iterator[list[Helper]]:
 @pytest.fixture
 def helper(helpers: list[Helper]) -> Helper:
     if not helpers or not helpers[0].alive:
-        helpers[:] = [Helper()]
-        helpers[0].ask(page_of, b"<p>warm", {"url": URL})
+        helpers[:] = [warm_helper()]
     return helpers[0]
+
+
+def warm_helper() -> Helper:
+    """One that has loaded all that it needs."""
+    helper = Helper()
+    helper.ask(page_of, b"<p>warm", {"url": URL})
+    return helper
 
 
 def cost(helper: Helper) -> tuple[float, int]:
