@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spoor.sharding.loans import Account, Loans
+
 
 @dataclass(slots=True)
-class _Account:
-    held: int
-    """Bytes that the shard may use: the maximum of the reported and the offered grant."""
-    reported: int
-    """The grant that the shard reported."""
-    used: int
+class _Account(Account):
+    """In bytes."""
+
     wanted: int
     """Size of a document that waits, since it needs more than the grant; else 0."""
 
@@ -25,14 +24,9 @@ class _Account:
         return self.used + self.wanted - self.reported if self.wanted else 0
 
 
-class ByteBudget:
+class ByteBudget(Loans[_Account]):
     """Lends `budget` bytes to `shards` shards. The grants of all shards together never exceed it,
     but for the last document, which no rest is large enough for."""
-
-    def __init__(self, budget: int, shards: int) -> None:
-        self.budget = budget
-        self._shards = shards
-        self._accounts: dict[int, _Account] = {}
 
     def report(self, shard: int, *, grant: int, used: int, wanted: int) -> None:
         """A shard reports its grant, the bytes that it used, and the size of the document that
@@ -62,14 +56,3 @@ class ByteBudget:
             grant = max(account.reported, account.used + lease)
         account.held = max(account.held, grant)
         return grant
-
-    def _free(self) -> int:
-        """Bytes that are not lent; none while a shard has not reported."""
-        if len(self._accounts) < self._shards:
-            return 0
-        return max(0, self.budget - sum(account.held for account in self._accounts.values()))
-
-    @property
-    def used(self) -> int:
-        """Bytes used, as reported."""
-        return sum(account.used for account in self._accounts.values())

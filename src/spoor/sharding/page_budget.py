@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spoor.sharding.loans import Account, Loans
+
 LEASE = 8
 """Fewest pages that are lent at a time, if there are so many."""
 
 
 @dataclass(slots=True)
-class _Account:
-    held: int
-    """Pages that the shard may use: the maximum of the reported and the offered grant."""
-    reported: int
-    """The grant that the shard reported."""
-    used: int
-    """Pages fetched or in flight."""
+class _Account(Account):
+    """In pages; those in flight are used."""
+
     wants_more: bool
     """The shard has open links."""
 
 
-class PageBudget:
+class PageBudget(Loans[_Account]):
     """Lends `budget` pages to `shards` shards. The grants of all shards together never exceed it.
 
     With `ceiling`, at most so many pages are lent and not used (but one a shard), so that a crawl
@@ -32,10 +30,8 @@ class PageBudget:
     """
 
     def __init__(self, budget: int, shards: int) -> None:
-        self.budget = budget
+        super().__init__(budget, shards)
         self.ceiling: int | None = None
-        self._shards = shards
-        self._accounts: dict[int, _Account] = {}
 
     def report(self, shard: int, *, grant: int, used: int, wants_more: bool) -> None:
         """A shard reports its grant, the pages that it used, and whether it wants more.
@@ -79,14 +75,3 @@ class PageBudget:
             return account.reported + free
         # Unused pages return to the budget as soon as another shard can use them.
         return account.used if spare > 0 and others else account.reported
-
-    def _free(self) -> int:
-        """Pages that are not lent; none while a shard has not reported."""
-        if len(self._accounts) < self._shards:
-            return 0
-        return max(0, self.budget - sum(account.held for account in self._accounts.values()))
-
-    @property
-    def used(self) -> int:
-        """Pages fetched or in flight, as reported."""
-        return sum(account.used for account in self._accounts.values())

@@ -69,10 +69,14 @@ class Progress:
     """Messages for the user, oldest first."""
 
     @property
+    def new(self) -> int:
+        """Pages of this part of the run."""
+        return self.coordinator.fetched - (self.before or 0)
+
+    @property
     def rate(self) -> float:
         """Pages a second of this part of the run."""
-        new = self.coordinator.fetched - (self.before or 0)
-        return new / max(time.monotonic() - self.began, 1e-9)
+        return self.new / max(time.monotonic() - self.began, 1e-9)
 
 
 def crawl(
@@ -360,7 +364,7 @@ class _Driver:
         coordinator, last = self._coordinator, [self._last[shard] for shard in sorted(self._last)]
         seconds = time.monotonic() - self._began
         pages, found = coordinator.fetched, coordinator.relevant
-        new = max(1, pages - (self._progress.before or 0))
+        new = max(1, self._progress.new)
         each = [report["summary"] for report in last]
         traffic = coordinator.traffic
         return {
@@ -379,9 +383,7 @@ class _Driver:
             "last_failure": next(filter(None, (summary["last_failure"] for summary in each)), ""),
             "policy_fault": next(filter(None, (summary["policy_fault"] for summary in each)), ""),
             "seconds": round(seconds, 2),
-            "pages_per_second": round(
-                (pages - (self._progress.before or 0)) / max(seconds, 1e-9), 2
-            ),
+            "pages_per_second": round(self._progress.new / max(seconds, 1e-9), 2),
             "judge": _summed([summary["judge"] for summary in each]),
             **LeftOut.of(*each).as_json(),
             "shards": self._settings.shards,
