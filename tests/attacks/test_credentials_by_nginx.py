@@ -7,7 +7,6 @@ import asyncio
 import base64
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ import pytest
 from attacks.test_credentials import everything
 from e2e.test_proxies import started
 from loopback import ADDRESS, beside, free_ports
+from nginx import nginx, require_nginx, required
 from spoor.runs import files
 from spoor.runs.reader import Run
 from spoor.views.report import write_report
@@ -33,19 +33,10 @@ OWN = (HEADER, PASSWORD, BASIC, COOKIE, SESSION)
 SECRETS = (*OWN, TOKEN, PROXY, PROXY_BASIC)
 OTHER = "127.0.0.2"
 
-CONF = """
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log stderr;
-events {{ }}
-http {{
-    log_format told escape=json '$https|$http_host|$request_uri|$http_authorization|$http_cookie|'
+HTTP = """    log_format told escape=json '$https|$http_host|$request_uri|$http_authorization|$http_cookie|'
         '$http_x_key|$http_referer|$http_proxy_authorization|$http_proxy_connection';
     access_log {folder}/log told;
     default_type text/html;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     map $https:$host $sets {{
         on:a.test "sid={session}; Path=/";
         on:{address} "sid={session}; Path=/";
@@ -61,7 +52,6 @@ http {{
         location / {{ add_header Set-Cookie $sets; }}
 {redirects}
     }}
-}}
 """
 
 
@@ -99,11 +89,9 @@ def authority(folder: Path) -> Path:
 
 
 @contextmanager
-def nginx(tmp_path: Path, *hosts: str) -> Iterator[Site]:
+def site_of(tmp_path: Path, *hosts: str) -> Iterator[Site]:
     """A site that redirects and links to these hosts (`#` stands for its port)."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("nginx is not installed (Debian: nginx-light)")
+    require_nginx()
     authority(tmp_path)
     (port,), pages = free_ports(), tmp_path / "site"
     pages.mkdir()
@@ -118,9 +106,7 @@ def nginx(tmp_path: Path, *hosts: str) -> Iterator[Site]:
     for name in ("got", "second", "again"):
         (pages / name).write_text(f"<p>clay of {name}, fired once")
     conf = {"folder": tmp_path, "port": port, "address": ADDRESS, "other": OTHER}
-    (tmp_path / "conf").write_text(CONF.format(redirects=redirects, session=SESSION, **conf))
-    command = [program, "-p", str(tmp_path), "-c", str(tmp_path / "conf")]
-    with started(command, port, tmp_path / "out"):
+    with nginx(tmp_path, port, HTTP.format(redirects=redirects, session=SESSION, **conf)):
         yield Site(port, tmp_path)
 
 
@@ -182,7 +168,7 @@ HOSTILE = (
 
 
 def test_straight(tmp_path: Path) -> None:
-    with nginx(tmp_path, *HOSTILE) as site:
+    with site_of(tmp_path, *HOSTILE) as site:
         crawled(site, "https://a.test/", "run", "--connect-to", f"{ADDRESS}:{site.port}")
     assert check_heads(site, "a.test", direct=True) == {"https://a.test", *HOSTILE}
     bearers = {row[1] for row in site.told if f"Bearer {TOKEN}" in row[3]}
@@ -222,9 +208,7 @@ async def recording(port: int, heard: list[bytes]) -> AsyncIterator[int]:
 def test_through_a_proxy(tmp_path: Path, scheme: str) -> None:
     folder, (port,), heard = tmp_path, free_ports(), list[bytes]()
     if scheme == "socks5":
-        program = shutil.which("danted") or shutil.which("danted", path="/usr/sbin")
-        if program is None:
-            pytest.skip("danted is not installed (Debian: dante-server)")
+        program = required("danted", "dante-server")
         (folder / "socks").write_text(
             f"logoutput: {folder}/socks.log\ninternal: {ADDRESS} port = {port}\n"
             f"external: {ADDRESS}\nclientmethod: none\nsocksmethod: none\n"
@@ -253,7 +237,7 @@ def test_through_a_proxy(tmp_path: Path, scheme: str) -> None:
 
     others = f"https://{OTHER}:#", "https://localhost:#", f"http://{ADDRESS}:#"
     with (
-        nginx(folder, *others) as site,
+        site_of(folder, *others) as site,
         started(command, port, folder / "proxy.log"),
         beside(recorded),
     ):

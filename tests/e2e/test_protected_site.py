@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from e2e.test_proxies import started
 from loopback import ADDRESS, free_ports
+from nginx import nginx
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.live.live_crawl import LiveCrawl
@@ -23,16 +22,8 @@ from spoor.settings import Settings
 
 pytestmark = pytest.mark.server
 
-CONF = """
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log stderr;
-events {{ }}
-http {{
+HTTP = """
     access_log {folder}/log;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     server {{
         listen 127.0.0.1:{port};
         root {folder}/site;
@@ -41,23 +32,17 @@ http {{
         location = /robots.txt {{ return 404; }}
         location = /moved {{ return 302 http://localhost:{port}/; }}
     }}
-}}
 """
 
 
 def test_a_site_behind_a_password(tmp_path: Path) -> None:
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        pytest.skip("nginx is not installed (Debian: nginx-light)")
     (port,), site = free_ports(), tmp_path / "site"
     site.mkdir()
     (site / "index.html").write_text("<a href=clay.html>clay</a> <a href=/moved>moved</a>")
     (site / "clay.html").write_text("<p>clay and kilns")
     (tmp_path / "users").write_text("anna:{PLAIN}sesame-nginx\n")
     (tmp_path / "netrc").write_text(f"machine {ADDRESS} login anna password sesame-nginx\n")
-    (tmp_path / "conf").write_text(CONF.format(folder=tmp_path, port=port))
-    command = [program, "-p", str(tmp_path), "-c", str(tmp_path / "conf")]
-    with started(command, port, tmp_path / "out"):
+    with nginx(tmp_path, port, HTTP.format(folder=tmp_path, port=port)):
         root = f"http://{ADDRESS}:{port}/"
         told = Settings(
             seeds=(root,),
