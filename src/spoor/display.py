@@ -44,6 +44,18 @@ def in_time(seconds: float) -> str:
     return f"{seconds:,.0f} s"
 
 
+def pace_in_words(hosts: Iterable[tuple[str, int, float]], open_links: int) -> str:
+    """The host that sets the pace of a crawl, since it has most of the open links and a delay, of
+    (name, open links, delay in seconds) of its hosts; or empty."""
+    links, delay, name = max(
+        ((links, delay, name) for name, links, delay in hosts), default=(0, 0.0, "")
+    )
+    if not delay or 2 * links < open_links:
+        return ""
+    many = f"{links:,} of {open_links:,} open links"
+    return f"{shown(name)} sets the pace: {many}, one request in {delay:g} s"
+
+
 def html_link(url: str, text: str = "") -> str:
     """A link as HTML, everything escaped; only the text where the URL is not one of the web."""
     words = escape(shown(text or url))

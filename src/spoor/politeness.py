@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Protocol, runtime_checkable
 
-from spoor.display import shown
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical, registrable_domain
 
@@ -35,18 +33,6 @@ _MANY_GROUPS = 1_024
 def origin_of(url: str) -> str:
     """Scheme, host and port of a canonical URL: what one robots.txt is valid for."""
     return "/".join(url.split("/", 3)[:3])
-
-
-def pace_in_words(hosts: Iterable[tuple[str, int, float]], open_links: int) -> str:
-    """The host that sets the pace of a crawl, since it has most of the open links and a delay, of
-    (name, open links, delay in seconds) of its hosts; or empty."""
-    links, delay, name = max(
-        ((links, delay, name) for name, links, delay in hosts), default=(0, 0.0, "")
-    )
-    if not delay or 2 * links < open_links:
-        return ""
-    many = f"{links:,} of {open_links:,} open links"
-    return f"{shown(name)} sets the pace: {many}, one request in {delay:g} s"
 
 
 def retry_after(value: str, now: float) -> float | None:

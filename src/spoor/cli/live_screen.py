@@ -15,9 +15,8 @@ from rich.text import Text
 
 from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
-from spoor.display import in_time, shown
+from spoor.display import in_time, pace_in_words, shown
 from spoor.learn.harvest_estimate import Estimate, in_words
-from spoor.politeness import pace_in_words
 from spoor.protocols import Frontier, HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 

@@ -159,6 +159,15 @@ def environment() -> Environment:
     return made
 
 
+def one_page(rows: Sequence[object], page: int, size: int) -> dict[str, Any]:
+    """What a template that shows `size` rows at a time is given: the `rows` of the page with this
+    number, from 1, the nearest where there is none; `page`, `pages`, and the `count` of rows."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(max(1, page), pages)
+    some = rows[(page - 1) * size : page * size]
+    return {"rows": some, "page": page, "pages": pages, "count": len(rows)}
+
+
 def in_bytes(size: int) -> str:
     """A number of bytes, in the unit that leaves one to three digits."""
     number = float(size)

@@ -20,7 +20,7 @@ from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import AHEAD, NEXT, Snapshot, settings_of
-from spoor.views.html import HOSTS, document_page, environment, render, sections
+from spoor.views.html import HOSTS, document_page, environment, one_page, render, sections
 from spoor.views.preview import ON_ITS_PAGE, preview
 from spoor.views.report import Reporter, RunReport
 from spoor.views.sums import Sums
@@ -187,19 +187,8 @@ class LivePage:
         """A page that lists the hosts, `HOSTS` at a time; `page` counts from 1."""
         self._update()
         every = self._shown.report.hosts if self._shown.report else ()
-        pages = max(1, -(-len(every) // HOSTS))
-        page = min(max(1, page), pages)
-        return (
-            environment()
-            .get_template("all_hosts.html.jinja")
-            .render(
-                report=self._shown,
-                rows=every[(page - 1) * HOSTS : page * HOSTS],
-                count=len(every),
-                page=page,
-                pages=pages,
-            )
-        )
+        template = environment().get_template("all_hosts.html.jinja")
+        return template.render(report=self._shown, **one_page(every, page, HOSTS))
 
     def document(self, number: int) -> str:
         """The text of the document with this number, as a page. Raises InputError where there is

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from spoor.crawl import Crawl
-from spoor.display import shown
+from spoor.display import pace_in_words, shown
 from spoor.errors import InputError
 from spoor.files import write_whole
-from spoor.politeness import pace_in_words
 from spoor.runs import files
 from spoor.runs.reader import Run, policy_learns
 from spoor.runs.renders import RenderTotals, render_totals

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from spoor.errors import InputError, SpoorError
 from spoor.runs import files
 from spoor.runs.reader import Run
-from spoor.views.html import environment
+from spoor.views.html import environment, one_page
 
 ON_A_PAGE = 50
 """Runs that are shown at once."""
@@ -100,13 +99,6 @@ def run_row(folder: Path, name: str) -> RunRow:
 def runs_page(folder: Path, page: int = 1) -> str:
     """The table as HTML, `ON_A_PAGE` runs at a time; `page` counts from 1. Raises InputError as
     `run_names` does."""
-    names = run_names(folder)
-    pages = max(1, -(-len(names) // ON_A_PAGE))
-    page = min(max(1, page), pages)
-    some = names[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    rows: Sequence[RunRow] = [run_row(folder, name) for name in some]
-    return (
-        environment()
-        .get_template("runs.html.jinja")
-        .render(folder=str(folder), rows=rows, count=len(names), page=page, pages=pages)
-    )
+    shown = one_page(run_names(folder), page, ON_A_PAGE)
+    shown["rows"] = [run_row(folder, name) for name in shown["rows"]]
+    return environment().get_template("runs.html.jinja").render(folder=str(folder), **shown)
