@@ -533,6 +533,12 @@ class KnownWeb:
     """Number of the page where crawls of it begin."""
     page: Callable[[int], Page]
     """Page by its number in the graph. Its links have URLs of the graph, or lead out of it."""
+    roots: tuple[int, ...] = ()
+    """All pages where crawls of it may begin, `root` first; none named: `root` alone."""
+
+    @property
+    def every_root(self) -> tuple[int, ...]:
+        return self.roots or (self.root,)
 
 
 @dataclass(frozen=True, slots=True)

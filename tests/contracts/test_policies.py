@@ -59,6 +59,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("intelligent-crawling", {"significance": 0.0, "relevant": 0.2}),
     ("naive-bayes", {"join": "last"}),
     ("naive-bayes", {"join": "mean"}),
+    ("naive-bayes", {"online": 2.0, "scoring": "target"}),
     ("online-svm", {"every": 20}),
     ("online-svm", {"every": 25, "mended": True, "drop": False}),
     ("parent-quality", {"join": "mean"}),

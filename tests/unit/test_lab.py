@@ -540,6 +540,12 @@ def test_mean_curves_by_hand() -> None:
     ]
     line = mean_curves(cells, points=3)["c"]
     assert line == [[0.0, 0.0], [50.0, pytest.approx((100 + 25) / 2)], [100.0, pytest.approx(75.0)]]
+    # Over links: 10 of 20 followed at the end of the first crawl, 10 of 40 at that of the second.
+    cells = [
+        {**cell, "links_reachable": links} for cell, links in zip(cells, (20, 40), strict=True)
+    ]
+    line = mean_curves(cells, points=3, of="links_reachable")["c"]
+    assert line == [[0.0, 0.0], [25.0, pytest.approx((100 + 50) / 2)], [50.0, pytest.approx(75.0)]]
 
 
 def test_a_table_and_a_csv_say_the_same(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
+from spoor.learn.neighbourhood import bags_of
 from spoor.learn.returns import link_values
 from spoor.learn.state import pack, read, unpack
 from spoor.policies.naive_bayes import (
     NaiveBayesPolicy,
-    bags_of,
     bin_of,
     bounds_of,
     examples,
@@ -96,6 +96,8 @@ def test_the_bags_of_a_hyperlink_by_hand() -> None:
         "page": ["our", "people", "all", "our", "people", "ann"],
         "link": ["ann", "lee", "dept", "cs", "ann", "lee", "html"],
     }
+    assert [bag.name for bag in bags_of("no-url", 2)] == ["head", "link", "near"]
+    assert [bag.name for bag in bags_of("learned", 2)] == ["page", "head", "link", "url", "near"]
     near = bags_of("related", 0)[3]
     assert near.words(page, url, anchor) == []
 
@@ -177,6 +179,10 @@ def test_the_value_of_a_link_by_hand() -> None:
     found = policy.values(page, [(f"{S}/7", Anchor("Ann")), (f"{S}/7", Anchor("zzz"))])
     assert found[0] == pytest.approx(expected)
     assert found[1] == pytest.approx((prior * p_page / (prior * p_page).sum()) @ value)
+    # By the first of three bins alone: P(Q ≥ 1).
+    by_target = NaiveBayesPolicy(task(model), scoring="target")
+    found = by_target.values(page, [(f"{S}/7", Anchor("Ann"))])
+    assert found.tolist() == pytest.approx([share[0] / share.sum()])
 
 
 def test_immediate_is_worth_the_probability_of_the_first_bin() -> None:
@@ -255,6 +261,7 @@ def harvest(world: SmallWorld, policy: Any, pages: int) -> int:
     [
         {"mode": "immediate"},
         {"bins": 3},
+        {"bins": 4, "neighbourhood": "learned"},
         {"bins": 4, "neighbourhood": "full-page"},
         {"smoothing": "shrinkage"},
         {"smoothing": "complement"},
@@ -282,12 +289,13 @@ def test_the_same_training_gives_the_same_bytes() -> None:
         assert pack(trained(world, **params)) == pack(trained(world, **params))
 
 
-def test_a_saved_crawl_goes_on_with_the_joined_values() -> None:
+@pytest.mark.parametrize("params", [{"join": "mean"}, {"online": 3.0, "scoring": "target"}])
+def test_a_saved_crawl_goes_on_with_what_it_learned(params: dict[str, Any]) -> None:
     world = random_web(np.random.default_rng(4), pages=80)
     model = unpack(pack(trained(world)))
 
     def order(cut: int | None) -> list[str]:
-        crawl = Crawl(NaiveBayesPolicy(task(model), join="mean"), Label(TARGET), MemoryFrontier())
+        crawl = Crawl(NaiveBayesPolicy(task(model), **params), Label(TARGET), MemoryFrontier())
         crawl.seed([next(iter(world.pages))])
         urls = []
         replay = Replay(crawl, world, in_flight=1)
@@ -297,7 +305,7 @@ def test_a_saved_crawl_goes_on_with_the_joined_values() -> None:
             if count == cut:
                 state = unpack(pack(crawl.save()))
                 crawl = Crawl(
-                    NaiveBayesPolicy(task(model), join="mean"), Label(TARGET), MemoryFrontier()
+                    NaiveBayesPolicy(task(model), **params), Label(TARGET), MemoryFrontier()
                 )
                 crawl.load(state)
                 rest = Replay(crawl, world, in_flight=1, start=replay.now, flying=replay.flying)
@@ -305,6 +313,35 @@ def test_a_saved_crawl_goes_on_with_the_joined_values() -> None:
         return urls
 
     assert order(20) == order(None)
+
+
+def test_what_a_crawl_learns_changes_its_order_and_needs_no_training_of_its_words() -> None:
+    # The training knows no word of the site: only what is followed tells "Ann" from "News".
+    model = trained(bins=3)
+    lists = [f"{S}/l{number}" for number in range(3)]
+    wanted = [[f"{S}/{number}/w{at}" for at in range(12)] for number in range(3)]
+    other = [[f"{S}/{number}/o{at}" for at in range(12)] for number in range(3)]
+    pages = [Page(ROOT, links=tuple(Link(url, Anchor("list")) for url in lists))]
+    for at, url in enumerate(lists):
+        links = [
+            Link(one, Anchor(said))
+            for pair in zip(other[at], wanted[at], strict=True)
+            for one, said in zip(pair, ("plover", "curlew"), strict=True)
+        ]
+        pages.append(Page(url, links=tuple(links)))
+    pages += [Page(url, labels=frozenset({TARGET})) for urls in wanted for url in urls]
+    pages += [Page(url) for urls in other for url in urls]
+    world = SmallWorld(pages)
+    plain = harvest(world, NaiveBayesPolicy(task(model), scoring="target"), 40)
+    learning = harvest(world, NaiveBayesPolicy(task(model), scoring="target", online=1.0), 40)
+    assert learning > 1.2 * plain
+
+
+def test_clusters_have_no_first_bin() -> None:
+    model = trained(bins=3, classes="clusters")
+    for params in ({"scoring": "target"}, {"online": 1.0}):
+        with pytest.raises(InputError, match="need bins by distance"):
+            NaiveBayesPolicy(task(model), **params)
 
 
 def test_explain_names_the_words_of_each_class_with_their_bag() -> None:
@@ -340,7 +377,10 @@ def test_without_a_model_it_says_what_it_needs() -> None:
         ({"bins": 1}, "at least 2 bins, not 1"),
         ({"bins": 100_000}, "naive-bayes: bins is 100 at most, not 100000"),
         ({"bins": 100_000, "classes": "clusters"}, "bins is 100 at most"),
-        ({"neighbourhood": "site"}, "unknown neighbourhood 'site'"),
+        (
+            {"neighbourhood": "site"},
+            "neighbourhood is one of full-page, related, no-url, learned, not 'site'",
+        ),
         ({"gamma": 1.0}, "gamma"),
         ({"smoothing": "none"}, "unknown smoothing 'none'"),
         ({"classes": "words"}, "classes is one of q, clusters"),

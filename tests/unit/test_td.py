@@ -182,11 +182,11 @@ def settled(graph: WebGraph, root: int, hidden: int, gamma: float, lam: float) -
     rng = np.random.default_rng(7)
     for alpha, episodes in ((0.1, 500), (0.02, 1000)):
         learner = Learner(network, alpha=alpha, gamma=gamma, lam=lam)
-        learn_walks(learner, graph, root, states, Walks(episodes, 500), rng)
+        learn_walks(learner, graph, [root], states, Walks(episodes, 500), rng)
     learner = Learner(network, alpha=0.005, gamma=gamma, lam=lam)
     total = np.zeros(len(known))
     for _ in range(50):
-        learn_walks(learner, graph, root, states, Walks(100, 500), rng)
+        learn_walks(learner, graph, [root], states, Walks(100, 500), rng)
         total += network.values(shown)
     return float(np.abs(total / 50 - exact_values(graph, gamma)[known]).max())
 
@@ -225,7 +225,7 @@ def test_a_walk_that_is_cut_learns_nothing_of_its_last_state() -> None:
     network = Network(4, 0, np.random.default_rng(0))
     network.weights[:] = [0.0, 0.0, 0.4, 0.0, 0.0]
     learner = Learner(network, alpha=0.5, gamma=1.0, lam=0.0)
-    learn_walks(learner, graph, 0, one_hot(4), Walks(1, 2), np.random.default_rng(0))
+    learn_walks(learner, graph, [0], one_hot(4), Walks(1, 2), np.random.default_rng(0))
     # δ of the first move is 0; the second bootstraps from page 2, whose weight stays.
     assert network.weights == pytest.approx([0.0, 0.2, 0.4, 0.0, 0.2])
 
@@ -235,7 +235,7 @@ def test_a_walk_through_targets_converges_to_its_own_values() -> None:
     network = Network(2, 0, np.random.default_rng(0))
     learner = Learner(network, alpha=0.05, gamma=0.5, lam=0.5)
     walks = Walks(200, 20, through=True)
-    curve = learn_walks(learner, graph, 0, one_hot(2), walks, np.random.default_rng(0))
+    curve = learn_walks(learner, graph, [0], one_hot(2), walks, np.random.default_rng(0))
     assert network.values(one_hot(2)) == pytest.approx([1 / 0.75, 0.5 / 0.75], abs=0.01)
     assert curve[-1]["error"] < 0.01
     assert curve[-1]["reached"] == 1.0
@@ -246,8 +246,20 @@ def test_a_page_without_links_ends_a_walk_with_nothing() -> None:
     network = Network(3, 0, np.random.default_rng(0))
     network.weights[1] = 0.8
     learner = Learner(network, alpha=0.5, gamma=0.5, lam=0.0)
-    learn_walks(learner, graph, 0, one_hot(3), Walks(60, 10), np.random.default_rng(0))
+    learn_walks(learner, graph, [0], one_hot(3), Walks(60, 10), np.random.default_rng(0))
     assert network.values(one_hot(3)[:2]) == pytest.approx([0.0, 0.0], abs=1e-3)
+
+
+def test_every_root_begins_a_walk_in_turn() -> None:
+    # 0 → 1, which is wanted, and 2 → 3 → 2. The first walk is of one move from 0: δ = 1, so that the
+    # feature of 0 and the bias are 1/2. The second is from 2: V(2) = V(3) = 1/2, δ = 1/4 - 1/2.
+    graph = graph_of([[1], [], [3], [2]], [1])
+    network = Network(4, 0, np.random.default_rng(0))
+    learner = Learner(network, alpha=0.5, gamma=0.5, lam=0.0)
+    network.weights[:] = 0.0
+    curve = learn_walks(learner, graph, [0, 2], one_hot(4), Walks(2, 1), np.random.default_rng(0))
+    assert [point["reached"] for point in curve] == [1.0, 0.0]
+    assert network.weights.tolist() == [0.5, 0.0, -0.125, 0.0, 0.375]
 
 
 def test_the_learning_curve_ends_with_the_last_episode_and_falls() -> None:
@@ -256,7 +268,7 @@ def test_the_learning_curve_ends_with_the_last_episode_and_falls() -> None:
     told: list[int] = []
     walks = Walks(400, 100)
     curve = learn_walks(
-        learner, TANGLE, 0, one_hot(8), walks, np.random.default_rng(1), told.append
+        learner, TANGLE, [0], one_hot(8), walks, np.random.default_rng(1), told.append
     )
     assert told == list(range(1, 401))
     assert [point["episode"] for point in curve] == list(range(16, 401, 16))

@@ -15,7 +15,7 @@ from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.learn.temporal_difference import Network
 from spoor.learn.trained_model import pack_model
-from spoor.policies.td_lambda import FEATURES, TDLambda, train
+from spoor.policies.td_lambda import FEATURES, TDLambda, train, words_of
 from spoor.replay_driver import Replay
 from spoor.simulation.crawls import CrawlSetup, PreparedWeb, simulate_crawl
 from spoor.testing import check_policy
@@ -327,3 +327,49 @@ def test_settings_that_do_not_go_together(settings: dict[str, Any], says: str) -
 def test_trainings_that_cannot_be(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         trained(1, **settings)
+
+
+def test_words_by_markup_are_features_of_their_own() -> None:
+    one = Page("http://s.example/", title="Jobs 9", headings=("Open jobs",), text="Jobs and a post")
+    assert words_of(one) == {"jobs", "post"}
+    assert words_of(one, markup=True) == {
+        "jobs",
+        "post",
+        "title:jobs",
+        "heading:open",
+        "heading:jobs",
+    }
+    # A word of the text alone is another state than the same word in the title.
+    plain, titled = (Page("u", title=title, text="clay") for title in ("", "clay"))
+    assert words_of(plain, markup=True) < words_of(titled, markup=True)
+    assert words_of(plain) == words_of(titled)
+
+
+def test_a_model_with_markup_values_a_page_by_the_title_it_has() -> None:
+    pages: dict[int, Page] = {}
+    for number in range(1, 9):
+        far = number % 2 == 0
+        title, text = ("", "jobs") if far else ("jobs", "jobs")
+        after = f"http://s.example/{'end' if far else 'ad'}"
+        pages[number] = Page(
+            f"http://s.example/{number}", title=title, text=text, links=(Link(after),)
+        )
+    pages[0] = Page("http://s.example/", links=tuple(Link(pages[at].url) for at in pages))
+    pages[9] = Page("http://s.example/ad", labels=frozenset({TARGET}))
+    pages[10] = Page("http://s.example/end")
+    world = SmallWorld([pages[at] for at in range(11)])
+    web = KnownWeb("s", world.graph(), 0, lambda at: pages[at])
+    values = {}
+    for markup in (False, True):
+        model = train(
+            Task(np.random.default_rng(0)),
+            [web],
+            lambda done, of: None,
+            markup=markup,
+            hidden=0,
+            alpha=0.05,
+        )
+        made = TDLambda(Task(np.random.default_rng(0), model=unpack(pack(model))))
+        values[markup] = [made._value(pages[at]) for at in (1, 2)]
+    assert values[False][0] == values[False][1]
+    assert values[True][0] > values[True][1] + 0.2

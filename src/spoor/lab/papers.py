@@ -48,7 +48,9 @@ KEYS: Mapping[str, frozenset[str]] = {
     )
     | {"why"},
     "values": frozenset({"table", "experiment", "web", "target", "rows", "note"}),
-    "figures": frozenset("caption experiment web target contenders published figure until".split()),
+    "figures": frozenset(
+        "caption experiment web target contenders published figure until axis".split()
+    ),
 }
 
 NEEDED: Mapping[str, Sequence[str]] = {

@@ -153,9 +153,13 @@ def fit(bags: Sequence[Bag], share: Floats, smoothing: str = "laplace") -> Naive
     """
     if smoothing not in SMOOTHINGS:
         raise InputError(f"unknown smoothing {smoothing!r}; there are: {', '.join(SMOOTHINGS)}")
-    counts = [_class_counts(bag, share) for bag in bags]
+    return of_counts([class_counts(bag, share) for bag in bags], share.sum(axis=0), smoothing)
+
+
+def of_counts(counts: Sequence[Floats], sizes: Floats, smoothing: str = "laplace") -> NaiveBayes:
+    """The classifier of examples of which only the counts are left."""
     mixture = [_mixture(table) for table in counts] if smoothing == "shrinkage" else []
-    return NaiveBayes(counts, share.sum(axis=0), smoothing, mixture)
+    return NaiveBayes(counts, sizes, smoothing, mixture)
 
 
 def one_hot(classes: Integers, count: int) -> Floats:
@@ -170,24 +174,24 @@ def cluster(bags: Sequence[Bag], count: int, rng: np.random.Generator) -> Floats
     where there are more. A text that many examples share counts once for each.
     """
     drawn = rng.permutation(len(bags[0].text))
-    some = [_part(bag, drawn[:SAMPLE]) for bag in bags]
+    some = [part(bag, drawn[:SAMPLE]) for bag in bags]
     size = len(some[0].text)
     # Random shares of all examples would differ little from one another: begin with a few each.
     seeds = np.arange(size)[: count * max(1, min(10, size // count))]
     share = one_hot(rng.integers(count, size=len(seeds)), count)
-    model = fit([_part(bag, seeds) for bag in some], share)
+    model = fit([part(bag, seeds) for bag in some], share)
     for _ in range(ROUNDS):
         model = fit(some, posterior(model.log_joint(some)))
     return posterior(model.log_joint(bags))
 
 
-def _part(bag: Bag, examples: Integers) -> Bag:
+def part(bag: Bag, examples: Integers) -> Bag:
     """Some of the examples, and no text but theirs."""
     texts, text = np.unique(bag.text[examples], return_inverse=True)
     return Bag(bag.counts[texts], text.astype(np.int64))
 
 
-def _class_counts(bag: Bag, share: Floats) -> Floats:
+def class_counts(bag: Bag, share: Floats) -> Floats:
     """How often each word occurs in each class, (words, C)."""
     texts, classes = bag.counts.shape[0], share.shape[1]
     weight = np.empty((texts, classes))

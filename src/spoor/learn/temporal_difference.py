@@ -131,13 +131,14 @@ class Walks:
 def learn_walks(
     learner: Learner,
     graph: WebGraph,
-    root: int,
+    roots: Sequence[int],
     states: Sequence[Ones],
     walks: Walks,
     rng: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
 ) -> list[dict[str, Any]]:
-    """Random walks over the links of a site from its root, learned from move by move.
+    """Random walks over the links of a site, learned from move by move; each of its roots begins
+    one in turn.
 
     A walk ends at a target (reward 1) unless `walks.through`, at a page without links (reward 0),
     or is cut after `walks.steps` moves, after which nothing more is learned from it: its last state
@@ -152,7 +153,7 @@ def learn_walks(
     through = walks.through
     exact = exact_values(graph, learner.gamma, through=through)
     known = [
-        page for page in walkable(graph, root, through=through) if through or not targets[page]
+        page for page in walkable(graph, *roots, through=through) if through or not targets[page]
     ]
     shown = [states[page] for page in known]
     indptr, indices = graph.indptr.tolist(), graph.indices.tolist()
@@ -161,7 +162,7 @@ def learn_walks(
     points = {round(point) for point in np.linspace(0, walks.episodes, CURVE + 1)[1:]}
     for episode in range(1, walks.episodes + 1):
         learner.begin()
-        page, hits = root, 0
+        page, hits = roots[(episode - 1) % len(roots)], 0
         for drawn in rng.random(walks.steps).tolist():
             begin, end = indptr[page], indptr[page + 1]
             if begin == end:
@@ -216,11 +217,11 @@ def exact_values(
     return value
 
 
-def walkable(graph: WebGraph, root: int, *, through: bool = False) -> list[int]:
-    """Pages that a walk from `root` can reach, itself included, in ascending order; a walk ends
-    at a target unless it goes `through` them."""
-    seen = {root}
-    fresh = [root]
+def walkable(graph: WebGraph, *roots: int, through: bool = False) -> list[int]:
+    """Pages that a walk from one of the roots can reach, themselves included, in ascending order; a
+    walk ends at a target unless it goes `through` them."""
+    seen = set(roots)
+    fresh = list(roots)
     while fresh:
         page = fresh.pop()
         for after in graph.indices[graph.indptr[page] : graph.indptr[page + 1]].tolist():

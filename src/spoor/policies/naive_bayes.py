@@ -10,23 +10,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, fields
+from dataclasses import KW_ONLY, InitVar, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.learn.bag_weights import bag_weights
 from spoor.learn.naive_bayes import Bag, NaiveBayes, Vocabulary, cluster, fit, one_hot, posterior
-from spoor.learn.parameters import check_parameters, check_word, in_range, one_of
+from spoor.learn.neighbourhood import BagOf, bags_of
+from spoor.learn.online_bayes import OnlineBayes
+from spoor.learn.parameters import at_least, check_parameters, check_word, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.returns import distances_to_target, horizon_of, link_values
 from spoor.learn.saved import PAIRS, PART, Saved, attributes
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, InLinks, KnownWeb, LinkId, Outcome, Page, State, Task
-from spoor.web.text import tokens
-from spoor.web.urls import words as url_words
+from spoor.types import (
+    Anchor,
+    Choice,
+    InLinks,
+    Judgement,
+    KnownWeb,
+    LinkId,
+    Outcome,
+    Page,
+    State,
+    Task,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,74 +51,12 @@ FEATURES = "bags of words 1"
 MODES = ("immediate", "future")
 JOINS = ("max", "mean", "last")
 CLASSES = ("q", "clusters")
+SCORINGS = ("expected", "target")
 EXPLAINED = 200
 """Words of each class that `explain` names."""
 MOST_BINS = 100
 """A bin is a column of each table of words."""
 _MEMO = 100_000
-
-
-# ---------------------------------------------------------------- neighbourhood text
-
-
-Words = Callable[[Page, str, Anchor], list[str]]
-Key = Callable[[Page, str, Anchor], Hashable]
-
-
-class BagOf(NamedTuple):
-    """One bag of a hyperlink: its words, given the page, the target's URL and the anchor."""
-
-    name: str
-    key: Key
-    """Hyperlinks with the same key have the same words."""
-    words: Words
-
-
-def bags_of(neighbourhood: str, context: int) -> tuple[BagOf, ...]:
-    """The bags of a neighbourhood (section 3). Raises InputError for an unknown one."""
-    if neighbourhood == "full-page":
-        return (
-            BagOf("page", lambda page, url, anchor: page.url, lambda page, url, anchor: _all(page)),
-            BagOf(
-                "link",
-                lambda page, url, anchor: (anchor.text, url),
-                lambda page, url, anchor: [*tokens(anchor.text), *_path(url)],
-            ),
-        )
-    if neighbourhood == "related":
-
-        def near(page: Page, url: str, anchor: Anchor) -> list[str]:
-            before = tokens(anchor.before)
-            return before[max(0, len(before) - context) :] + tokens(anchor.after)[:context]
-
-        return (
-            BagOf(
-                "head",
-                lambda page, url, anchor: (page.title, anchor.headings),
-                lambda page, url, anchor: tokens(" ".join((page.title, *anchor.headings))),
-            ),
-            BagOf(
-                "link",
-                lambda page, url, anchor: anchor.text,
-                lambda page, url, anchor: tokens(anchor.text),
-            ),
-            BagOf(
-                "url",
-                lambda page, url, anchor: url,
-                lambda page, url, anchor: _path(url),
-            ),
-            BagOf("near", lambda page, url, anchor: (anchor.before, anchor.after), near),
-        )
-    raise InputError(f"unknown neighbourhood {neighbourhood!r}; there are: full-page, related")
-
-
-def _all(page: Page) -> list[str]:
-    return tokens(f"{page.title} {page.text}")
-
-
-def _path(url: str) -> list[str]:
-    parts = url_words(url)
-    return [*parts.directories, *parts.file]
 
 
 # ---------------------------------------------------------------- training
@@ -121,6 +71,8 @@ class Examples:
     distance: Integers
     """Links from the destination to the nearest target; -1 where none is within the horizon."""
     vocabularies: tuple[Mapping[str, int], ...]
+    site: Integers
+    """Number of the web that each is of."""
 
 
 def examples(
@@ -138,9 +90,10 @@ def examples(
     texts: list[list[int]] = [[] for _ in kinds]
     q: list[float] = []
     distance: list[int] = []
+    site: list[int] = []
     of = sum(len(web.graph.urls) for web in webs)
     done = 0
-    for web in webs:
+    for web_number, web in enumerate(webs):
         number = web.graph.index()
         values = link_values(web.graph, gamma).tolist()
         distances = distances_to_target(web.graph, horizon_of(gamma)).tolist()
@@ -152,6 +105,7 @@ def examples(
                     continue
                 q.append(values[target])
                 distance.append(distances[target])
+                site.append(web_number)
                 for bag, kind in enumerate(kinds):
                     key = kind.key(page, url, anchor)
                     row = rows[bag].get(key)
@@ -165,6 +119,7 @@ def examples(
         np.array(q),
         np.array(distance, dtype=np.int64),
         tuple(words.words for words in vocabularies),
+        np.array(site, dtype=np.int64),
     )
 
 
@@ -207,7 +162,9 @@ def train(
 
     `mode`: `immediate` (links to targets against the rest) or `future` (`bins` distances
     to the nearest target).
-    `neighbourhood`: `full-page` or `related`, with `context` words on either side of the link.
+    `neighbourhood`: `full-page`; `related`, with `context` words on either side of the link;
+    `no-url`, the same without the words of the URL; or
+    `learned`: the bags of both, each with a weight found on one site by the words of the others.
     `smoothing`: `laplace`, `shrinkage` or `complement`. `classes`: `q`, or `clusters`: `bins`
     clusters of like link text instead of intervals. Raises InputError for a value that is none of
     these, and for webs without links.
@@ -229,6 +186,9 @@ def train(
     else:
         share = cluster(examples_of_links.bags, bins, task.rng)
     model = fit(examples_of_links.bags, share, smoothing)
+    counts_for = np.ones(len(examples_of_links.bags))
+    if neighbourhood == "learned":
+        counts_for = bag_weights(examples_of_links.bags, share, examples_of_links.site, smoothing)
     # The value of a bin is the mean Q of its links (section 2.4); an empty one has its least Q.
     total, size = (examples_of_links.q[:, None] * share).sum(axis=0), share.sum(axis=0)
     empty = np.append(bounds, 0.0) if classes == "q" else np.zeros(bins)
@@ -249,6 +209,7 @@ def train(
         "vocabularies": [list(words) for words in examples_of_links.vocabularies],
         "value": value,
         "classifier": model.save(),
+        "bag_weights": counts_for,
     }
     about = {
         "links": len(examples_of_links.q),
@@ -266,13 +227,18 @@ class NaiveBayesPolicy(Saved):
     """Highest expected Q of the words around a link first; a tie goes to the link found first.
 
     `join`: how the values of a target join that is seen from several pages: `max`, `mean` or
-    `last`. All else is as the model was trained; where it is given it must agree. Raises InputError
-    without a model. Cost: one sum of a few look-ups a link.
+    `last`. `scoring`: `expected`, the mean Q of the bins, or `target`, the probability of the first
+    bin. `online`: what a link followed in the crawl counts as an example, against one of the
+    training; 0: nothing is learned while crawling. All else is as the model was trained; where it
+    is given it must agree. Raises InputError without a model. Cost: one sum of a few look-ups a
+    link; on-line, all open links are valued anew whenever there are a quarter more pages.
     """
 
     task: InitVar[Task]
     _: KW_ONLY
     join: str = one_of(JOINS, "max")
+    scoring: str = one_of(SCORINGS, "expected")
+    online: float = at_least(0, 0.0)
     mode: str | None = None
     bins: int | None = None
     neighbourhood: str | None = None
@@ -281,35 +247,57 @@ class NaiveBayesPolicy(Saved):
     smoothing: str | None = None
     classes: str | None = None
 
-    SAVED = attributes(_queue=PART, _seen=PAIRS)
+    SAVED = attributes(_queue=PART, _seen=PAIRS, _online=PART)
 
     def __post_init__(self, task: Task) -> None:
         check_parameters(NAME, self)
         weights = needed_weights(task, NAME, FEATURES)
         self._settings: Mapping[str, Any] = weights["settings"]
-        for name in (parameter.name for parameter in fields(self) if parameter.name != "join"):
+        for name in self._settings:
             value = getattr(self, name)
             if value is not None and value != self._settings[name]:
                 raise InputError(
                     f"the model was trained with {name} = {self._settings[name]!r}, not {value!r}; "
                     "leave that parameter out, or train anew"
                 )
-        self._value: Floats = weights["value"]
-        self._classifier = NaiveBayes.load(weights["classifier"])
-        kinds = bags_of(self._settings["neighbourhood"], self._settings["context"])
-        self._scores = [
-            _Scores(kind, {word: column for column, word in enumerate(words)}, table)
-            for kind, words, table in zip(
-                kinds, weights["vocabularies"], self._classifier.log_words, strict=True
+        if self._settings["classes"] == "clusters" and (self.online or self.scoring == "target"):
+            raise InputError(
+                f"{NAME}: scoring = 'target' and online need bins by distance, and the model has "
+                "clusters; leave them out, or train with classes = 'q'"
             )
-        ]
+        self._value: Floats = weights["value"]
+        self._counts_for: Sequence[float] = np.asarray(
+            weights.get("bag_weights", np.ones(len(weights["vocabularies"])))
+        ).tolist()
+        self._kinds = bags_of(self._settings["neighbourhood"], self._settings["context"])
+        trained = NaiveBayes.load(weights["classifier"])
+        vocabularies = weights["vocabularies"]
+        self._use(trained, [{word: row for row, word in enumerate(it)} for it in vocabularies])
         self._queue = PriorityQueue()
         self._seen: dict[LinkId, int] = {}  # in-links of each link, for their mean
+        self._online = OnlineBayes(trained, vocabularies, self.online) if self.online else None
+        if self._online is not None:
+            self.relearn = self._relearn  # `protocols.Relearns`, where there is what to relearn
+
+    def _use(self, classifier: NaiveBayes, vocabularies: Sequence[dict[str, int]]) -> None:
+        self._classifier = classifier
+        self._scores = [
+            _Scores(kind, words, table * weight)
+            for kind, words, table, weight in zip(
+                self._kinds, vocabularies, classifier.log_words, self._counts_for, strict=True
+            )
+        ]
 
     def values(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:
-        """Expected Q of hyperlinks (URL, anchor) of one page, (n,)."""
+        """Values of hyperlinks (URL, anchor) of one page, (n,)."""
+        return self._valued(self.log_joint(page, links))
+
+    def _valued(self, log_joint: Floats) -> Floats:
+        share = posterior(log_joint)
+        if self.scoring == "target":
+            return share[:, 0]
         # A product of matrices may round a row otherwise as the number of rows changes.
-        value: Floats = (posterior(self.log_joint(page, links)) * self._value).sum(axis=1)
+        value: Floats = (share * self._value).sum(axis=1)
         return value
 
     def log_joint(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> Floats:
@@ -326,6 +314,10 @@ class NaiveBayesPolicy(Saved):
         else:
             links = [(url, seen.anchor(index)) for index, url in enumerate(seen.urls)]
             values = self.values(page, links).tolist() if links else []
+            if self._online is not None:
+                for link, (url, anchor) in zip(seen.links, links, strict=True):
+                    words = [kind.words(page, url, anchor) for kind in self._kinds]
+                    self._online.saw(link, seen.parent, words)
         queue, join = self._queue, self.join
         for link, host, value in zip(seen.links, seen.hosts, values, strict=True):
             if join == "mean":
@@ -340,10 +332,42 @@ class NaiveBayesPolicy(Saved):
     def choose(self, offer: Offer) -> Choice:
         link, value = self._queue.pop(offer)
         self._seen.pop(link, None)
-        return Choice(link, 1.0, (("expected return by its words", value),))
+        said = "probability of a target" if self.scoring == "target" else "expected return"
+        return Choice(link, 1.0, ((f"{said} by its words", value),))
 
     def learn(self, outcome: Outcome) -> None:
-        pass
+        if self._online is None:
+            return
+        link = outcome.choice.link
+        if outcome.judgement is None:
+            self._online.forget(link)
+        elif self._online.learn(link, outcome.judgement.relevant):
+            self._use(*self._online.fit())
+            self._value_anew(self._online)
+
+    def _relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
+        """A page was judged anew; on-line learning takes it at its next fit."""
+        if self._online is not None:
+            self._online.relearn(link, after.relevant)
+
+    def _value_anew(self, online: OnlineBayes) -> None:
+        """Value all open links by what is known now."""
+        sums = [scores.of_texts(online.texts(bag)) for bag, scores in enumerate(self._scores)]
+        for link, in_links in online.open():
+            if link not in self._queue:
+                continue
+            total = np.tile(self._classifier.log_prior, (len(in_links), 1))
+            for bag, table in enumerate(sums):
+                total += table[[rows[bag] for rows in in_links]]
+            values = self._valued(total)
+            value = {"max": values.max(), "mean": values.mean(), "last": values[-1]}[self.join]
+            self._queue.push(link, self._queue.host(link), float(value))
+
+    def load(self, state: State) -> None:
+        super().load(state)
+        restored = self._online.restored() if self._online is not None else None
+        if restored is not None:
+            self._use(*restored)
 
     def explain(self) -> list[tuple[str, str, float]]:
         """Table 2: the words that each class is predicted by, by weighted log-odds, with their bag:
@@ -415,15 +439,21 @@ class _Scores:
             self._add(page, new, first)
         return self._sums[row_of]
 
-    def _add(self, page: Page, new: Sequence[tuple[str, Anchor]], first: int) -> None:
+    def of_texts(self, texts: Sequence[Sequence[str]]) -> Floats:
+        """The sums of texts, (n, classes)."""
+        if not texts:
+            return np.zeros((0, self._log_words.shape[1]))
         find, end = self.vocabulary.get, len(self.vocabulary)
         words: list[int] = []
         begins: list[int] = []
-        for url, anchor in new:
+        for text in texts:
             begins.append(len(words))
-            known = map(find, self.kind.words(page, url, anchor))
-            words += [word for word in known if word is not None]
+            words += [word for word in map(find, text) if word is not None]
             words.append(end)
+        return np.add.reduceat(self._log_words[words], begins)
+
+    def _add(self, page: Page, new: Sequence[tuple[str, Anchor]], first: int) -> None:
         while first + len(new) > len(self._sums):
             self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
-        self._sums[first : first + len(new)] = np.add.reduceat(self._log_words[words], begins)
+        sums = self.of_texts([self.kind.words(page, url, anchor) for url, anchor in new])
+        self._sums[first : first + len(new)] = sums

@@ -48,11 +48,16 @@ MEASURED = 500
 """Training pages on whose links the spread of scores is measured."""
 
 
-def words_of(page: Page) -> set[str]:
-    """Distinct words of title and text that may be keywords."""
+def words_of(page: Page, markup: bool = False) -> set[str]:
+    """Distinct words of title and text that may be keywords; with `markup` those of the title and
+    of the headings once more, as words of their own (`title:jobs`)."""
+    places = [("", page.title), ("", page.text)]
+    if markup:
+        places += [("title:", page.title), *(("heading:", said) for said in page.headings)]
     return {
-        word
-        for word in {*tokens(page.title), *tokens(page.text)}
+        f"{place}{word}"
+        for place, text in places
+        for word in tokens(text)
         if len(word) > 1 and word not in STOP_WORDS and not word.isdigit()
     }
 
@@ -78,12 +83,14 @@ def train(
     gamma: float = 0.9,
     lam: float = 0.7,
     through: bool = False,
+    markup: bool = False,
     links: str = "",
 ) -> State:
     """One network for each site that has a target within reach of its root; steps are episodes.
 
     `keywords` by information gain over the pages of all the sites. `alpha`, `gamma`, `lam`: step
-    size, discount, decay of the traces. `through`: walks go on from targets. `links` names another
+    size, discount, decay of the traces. `through`: walks go on from targets. `markup`: a word of
+    the title or of a heading is a feature of its own, with its own weights. `links` names another
     policy whose training values single links (`naive-bayes`); its model becomes a part of this one.
     Memory O(words of all pages), time O(words) and about 0.1 ms a move. Raises InputError for a
     parameter out of its range.
@@ -100,7 +107,7 @@ def train(
     useful: list[KnownWeb] = []
     left_out: list[KnownWeb] = []
     for web in webs:
-        reachable = web.graph.targets[walkable(web.graph, web.root)].any()
+        reachable = web.graph.targets[walkable(web.graph, *web.every_root)].any()
         (useful if reachable else left_out).append(web)
     if not useful:
         raise InputError(f"{NAME}: no site has a target that links lead to from its root")
@@ -108,7 +115,8 @@ def train(
     # A page is 500 binary features: whether each keyword that is important for distinguishing
     # relevant pages occurs on it.
     words = [
-        [words_of(web.page(number)) for number in range(len(web.graph.urls))] for web in useful
+        [words_of(web.page(number), markup) for number in range(len(web.graph.urls))]
+        for web in useful
     ]
     chosen = choose_keywords(
         (
@@ -133,7 +141,7 @@ def train(
         curves[web.name] = learn_walks(
             learner,
             web.graph,
-            web.root,
+            web.every_root,
             states,
             walks,
             rng,
@@ -151,6 +159,7 @@ def train(
         task.topic,
         {
             "keywords": chosen,
+            "markup": markup,
             "networks": [network.save() for network in networks],
             "links": beside,
         },
@@ -166,6 +175,7 @@ def train(
             "gamma": gamma,
             "lam": lam,
             "through": through,
+            "markup": markup,
             "links": links,
         },
         learning=curves,
@@ -263,6 +273,7 @@ class TDLambda(Saved):
         self.look_ahead = scoring == "look-ahead"
         self._gamma = float(task.model["about"]["training"]["gamma"])
         self._keywords = Keywords(weights["keywords"])
+        self._markup = bool(weights.get("markup", False))
         self._networks = [Network.load(state) for state in weights["networks"]]
         self._links: ValuesLinks | None = None
         self._unit = (1.0, 0.0)
@@ -278,8 +289,7 @@ class TDLambda(Saved):
         self._values: dict[LinkId, float] = {}
 
     def _value(self, page: Page) -> float:
-        ones = self._keywords.ones({*tokens(page.title), *tokens(page.text)})
-        return _mean_value(self._networks, ones)
+        return _mean_value(self._networks, self._keywords.ones(words_of(page, self._markup)))
 
     def observe(self, seen: InLinks) -> None:
         if self.look_ahead or seen.page is None:

@@ -79,6 +79,11 @@ class PreparedWeb:
         return len(self.order)
 
     @property
+    def links_reachable(self) -> int:
+        """Links on the reachable pages, each pair of pages once."""
+        return int(np.diff(self.graph.indptr)[self.order].sum())
+
+    @property
     def targets_reachable(self) -> int:
         return int(self.graph.targets[self.order].sum())
 
@@ -154,6 +159,7 @@ def simulate_crawl(
         "reachable": reachable,
         "targets": int(web.graph.targets.sum()),
         "targets_reachable": targets,
+        "links_reachable": web.links_reachable,
         "found": sum(hits),
         "absent": crawl.counts.failed,
         "requests_to": requests_to(hits, targets, reachable),

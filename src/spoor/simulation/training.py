@@ -43,8 +43,10 @@ def known_webs(
                 continue
             world = open_web(path, site=site if len(sites) > 1 else None)
             graph = world.graph(judge)
-            root = graph.index()[world.page(world.roots()[0]).url]
-            webs.append(KnownWeb(name, graph, root, _reader(world, graph.urls)))
+            index = graph.index()
+            roots = dict.fromkeys(index[world.page(root).url] for root in world.roots())
+            reader = _reader(world, graph.urls)
+            webs.append(KnownWeb(name, graph, next(iter(roots)), reader, tuple(roots)))
     for name in [*only, *without]:
         if name not in sites_seen:
             near = registry.nearest(name, sites_seen)

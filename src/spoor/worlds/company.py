@@ -220,7 +220,9 @@ class _Site:
             return self.name_of[self.section[page]]
         if rng.random() < 0.35:
             return str(rng.choice(_VAGUE))
-        own = _ADVERT if self.advert[page] else _SECTIONS[self.section[page]].split()
+        # What a link says of an advert it says of any page of careers: words that only adverts'
+        # anchors had would make every method by words near links look better than it is.
+        own = _SECTIONS[self.section[page]].split()
         return " ".join(rng.choice(own, 2).tolist())
 
     def recordings(self) -> Iterator[Recording]:

@@ -133,21 +133,28 @@ def overall(table: Sequence[Row]) -> list[tuple[str, float, float, int]]:
     return sorted(full, key=lambda item: -item[1])
 
 
-def mean_curves(cells: Cells, points: int = 101) -> dict[str, list[list[float]]]:
+def mean_curves(
+    cells: Cells, points: int = 101, of: str = "reachable"
+) -> dict[str, list[list[float]]]:
     """Contender → [share of the reachable pages fetched, share of the targets found], the mean
-    over the cells, in percent."""
-    grid = np.linspace(0.0, 1.0, points)
-    sums: dict[str, list[Floats]] = {}
+    over the cells, in percent. `of` = `links_reachable`: share of the links followed, in place of
+    the first; it ends at the share of the site that has most pages to a link."""
+    found: dict[str, list[tuple[Floats, Floats]]] = {}
+    most = 0.0
     for cell in cells:
         if not cell["targets_reachable"]:
             continue
         line = np.array(cell["curve"], dtype=np.float64)
-        fetched = line[:, 0] / cell["reachable"]
+        fetched = line[:, 0] / cell[of]
+        most = max(most, float(fetched[-1]))
         recall = line[:, 1] / cell["targets_reachable"]
-        sums.setdefault(cell["contender"], []).append(np.interp(grid, fetched, recall))
+        found.setdefault(cell["contender"], []).append((fetched, recall))
+    grid = np.linspace(0.0, most if of == "links_reachable" else 1.0, points)
     return {
-        name: np.column_stack([grid * 100, np.mean(lines, axis=0) * 100]).tolist()
-        for name, lines in sums.items()
+        name: np.column_stack(
+            [grid * 100, np.mean([np.interp(grid, *line) for line in lines], axis=0) * 100]
+        ).tolist()
+        for name, lines in found.items()
     }
 
 
@@ -196,10 +203,11 @@ def _several(table: Sequence[Row]) -> bool:
 def _drawn(
     lines: Mapping[str, Sequence[Sequence[float]]],
     marks: Mapping[str, Sequence[Sequence[float]]] | None = None,
+    x: str = "% of the reachable pages fetched",
 ) -> str:
     return line_chart(
         lines,
-        x="% of the reachable pages fetched",
+        x=x,
         y="% of the targets found",
         size=(8.0, 4.2),
         marks=marks or {},
@@ -233,9 +241,14 @@ def summary(results: Results) -> Iterator[Block]:
 
 
 def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterator[Picture]:
-    """Mean curves of some contenders, with published points."""
+    """Mean curves of some contenders, with published points; `axis` = `links`: over the links that
+    were followed instead of the pages that were fetched."""
     chosen = figure.get("contenders") or results.contenders
-    lines = mean_curves([row for row in rows if contender_of(row) in chosen])
+    links = figure.get("axis") == "links"
+    lines = mean_curves(
+        [row for row in rows if contender_of(row) in chosen],
+        of="links_reachable" if links else "reachable",
+    )
     if figure.get("until"):
         lines = {
             name: [point for point in line if point[0] <= figure["until"]]
@@ -243,7 +256,8 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
         }
     shown = {name: lines[name] for name in chosen if name in lines}
     name = slug(f"{results.name.rpartition('/')[2]} {figure['caption']}")[:60]
-    yield Picture(name, _drawn(shown, figure.get("published")), figure["caption"])
+    x = "% of the links followed" if links else "% of the reachable pages fetched"
+    yield Picture(name, _drawn(shown, figure.get("published"), x), figure["caption"])
 
 
 MEASURE = "auc"
