@@ -80,6 +80,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "WL": "spoor.foragers.fleets:wl",
         "WLRL": "spoor.foragers.fleets:wlrl",
         "change-rate": "spoor.foragers.fleets:change_rate",
+        "mixed": "spoor.foragers.fleets:mixed",
         "round-robin": "spoor.foragers.fleets:round_robin",
     },
     "worlds": {

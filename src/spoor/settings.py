@@ -121,7 +121,7 @@ class Settings:
     fleet: str = setting(
         "change-rate",
         CRAWL,
-        "change-rate, round-robin; foragers: WL, RL, WLRL.",
+        "change-rate, round-robin; foragers: WL, RL, WLRL, mixed.",
         commands=("watch",),
     )
     params: Mapping[str, Any] = setting(

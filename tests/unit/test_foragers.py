@@ -212,20 +212,24 @@ def test_algorithm_10_and_11_paths_begin_at_a_starting_url() -> None:
     known = known_of(*(page(str(at), "a") for at in range(4)))
     walker = forager(max_step=2)
     rng = np.random.default_rng(0)
+
+    def choose(starts: Sequence[int]) -> int:
+        return int(rng.choice(starts))
+
     assert walker.steps == 3
-    assert walker.select(known, rng, ()) == 0
+    assert walker.select(known, (), choose) == 0
     walker.frontier.add([0, 1, 2, 3], walker.visited)
     assert walker.frontier.urls() == [1, 2, 3]  # the visited one stays out
     steps: list[int] = []
     for reward in (0.0, 100.0):
         walker.reinforce(known, 0 if not steps else steps[-1], reward)
-        steps.append(walker.select(known, rng, ()))
+        steps.append(walker.select(known, (), choose))
     assert walker.steps == 3
     assert steps == [1, 3]  # equal values: the first of the array, whose last takes its place
     walker.reinforce(known, 3, 100.0)
     assert walker.path == [0, 1, 3]
     # MAX_STEP steps after the start: the weblog learns, and a path begins anew
-    assert walker.select(known, rng, ()) in {0, 1, 3}
+    assert walker.select(known, (), choose) in {0, 1, 3}
     assert walker.weblog.values == {1: 200.0, 3: 100.0, 0: pytest.approx(0.3 * 200.0)}
     assert (walker.path, walker.steps, len(walker.frontier)) == ([], 1, 0)
 

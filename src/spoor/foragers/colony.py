@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.forager import Forager, random_weight
 from spoor.foragers.known import Known
+from spoor.foragers.rates import Visits
 from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
@@ -34,11 +36,19 @@ class Colony(Saved):
         _numbers=VALUE,
         _starts=VALUE,
         _rng=GENERATOR,
+        _visits=PART,
     )
 
     def __init__(
-        self, seeds: Sequence[int], known: Known, settings: FleetSettings, rng: np.random.Generator
+        self,
+        seeds: Sequence[int],
+        known: Known,
+        settings: FleetSettings,
+        rng: np.random.Generator,
+        learns: Sequence[bool] = (),
     ) -> None:
+        """`learns`: of each forager of a fixed fleet, whether its order is learned; without it the
+        fleet begins with the fewest that it may have, all alike."""
         self.settings = settings
         self.agent = ReinforcingAgent(settings)
         self.foragers: list[Forager] = []
@@ -55,12 +65,14 @@ class Colony(Saved):
         # that were visited, until there are 10 (section 4.2.1).
         self._starts = list(dict.fromkeys(seeds))
         size = known.states.shape[1]
-        for _ in range(settings.min_foragers):
+        self._visits = Visits() if settings.start == "refresh" else None
+        """Of the pages that were steps, where starts go by how often these change."""
+        for one in learns or [settings.learns] * settings.min_foragers:
             # Algorithm 10: the seeds enter the weblog with value 0
             weblog = Weblog(dict.fromkeys(self._starts, 0.0))
             weight = random_weight(size, rng)
-            forager = Forager(self._number(), weblog, weight, settings, settings.init_score)
-            self.foragers.append(forager)
+            own = replace(settings, learns=one)
+            self.foragers.append(Forager(self._number(), weblog, weight, own, own.init_score))
 
     def _number(self) -> int:
         self._numbers += 1
@@ -77,10 +89,15 @@ class Colony(Saved):
             self._stop_forager()
             self.ends_at = now + self.settings.slice_seconds
         forager = self.foragers[self.turn]
-        step = forager.select(self._known, self._rng, self._starts)
+        step = forager.select(self._known, self._starts, lambda starts: self._start(starts, now))
         if len(self._starts) < self.settings.start_size and step not in self._starts:
             self._starts.append(step)
         return step
+
+    def _start(self, starts: Sequence[int], now: float) -> int:
+        if self._visits is not None:
+            return self._visits.best(list(starts), now)
+        return starts[int(self._rng.integers(len(starts)))]
 
     def _stop_forager(self) -> None:
         """Algorithm 8 on the forager that has worked, and the turn goes on."""
@@ -121,6 +138,10 @@ class Colony(Saved):
         """The rest of Algorithm 12, after the downloads of a step: `pages` are those that were
         downloaded, the step's own first; empty where the step failed."""
         forager, known = self.foragers[self.turn], self._known
+        if self._visits is not None:
+            for page in pages:
+                if page == step or page in self._visits:
+                    self._visits.saw(page, known.version[page], now)
         if self.settings.recheck or known.watching is not None:
             here = set(pages)
             unchanged = [link for link in links if link not in here and known.digests[link]]
@@ -141,6 +162,8 @@ class Colony(Saved):
         """Pages have other numbers; those that are held have one."""
         self._starts = moves.of(self._starts)
         self.agent.move(moves)
+        if self._visits is not None:
+            self._visits.move(moves)
         for forager in self.foragers:
             forager.move(moves)
 
@@ -154,6 +177,6 @@ class Colony(Saved):
         }
 
     def load(self, state: State) -> None:
-        super().load(state)
+        super().load({"visits": None, **state})  # a version before this had none
         self.foragers = [Forager.revive(saved, self.settings) for saved in state["foragers"]]
         self.ends_at = -math.inf if state["ends_at"] is None else state["ends_at"]

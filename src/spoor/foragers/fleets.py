@@ -48,6 +48,8 @@ def _checked(settings: FleetSettings) -> FleetSettings:
         raise InputError("a fleet has 1 ≤ min_foragers ≤ max_foragers")
     if settings.new_for <= 0 or settings.slice_seconds <= 0 or settings.recheck < 0:
         raise InputError("new_hours and slice_seconds lie above 0, recheck is 0 or more seconds")
+    if settings.start not in ("random", "refresh"):
+        raise InputError(f"start is 'random' or 'refresh', not {settings.start!r}")
     return settings
 
 
@@ -64,6 +66,7 @@ def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable
         max_foragers: int = 16,
         max_step: int = 100,
         recheck: float = 0.0,
+        start: str = "random",
     ) -> Fleet:
         known, seeds = _begin(task)
         settings = FleetSettings(
@@ -76,6 +79,7 @@ def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable
             max_foragers=max_foragers,
             max_step=max_step,
             recheck=recheck,
+            start=start,
         )
         return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
 
@@ -91,6 +95,39 @@ rl = _foragers(
     weblog=False,
 )
 wlrl = _foragers("Both: weblog update and learned weights.")
+
+
+def mixed(
+    task: FleetTask,
+    *,
+    identity: str = "url",
+    new_hours: float = 24.0,
+    slice_seconds: float = 180.0,
+    each: int = 8,
+    first: str = "WLRL",
+    max_step: int = 100,
+    recheck: float = 0.0,
+    start: str = "random",
+) -> Fleet:
+    """As in the paper's Web experiment: `each` WLRL foragers and as many WL ones, in turns of all
+    of one kind and then all of the other, none multiplied and none deleted."""
+    if each < 1:
+        raise InputError("each is 1 or more")
+    if first not in ("WLRL", "WL"):
+        raise InputError(f"first is 'WLRL' or 'WL', not {first!r}")
+    known, seeds = _begin(task)
+    settings = FleetSettings(
+        identity=identity,
+        new_for=new_hours * 3600.0,
+        slice_seconds=slice_seconds,
+        min_foragers=2 * each,
+        max_foragers=2 * each,
+        max_step=max_step,
+        recheck=recheck,
+        start=start,
+    )
+    learns = [first == "WLRL"] * each + [first != "WLRL"] * each
+    return Fleet(known, Colony(seeds, known, _checked(settings), task.rng, learns), task.hosts)
 
 
 def round_robin(

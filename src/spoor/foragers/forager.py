@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,11 @@ class Forager:
 
     # -- Algorithm 11
 
-    def select(self, known: Known, rng: np.random.Generator, starts: Sequence[int]) -> int:
+    def select(
+        self, known: Known, starts: Sequence[int], choose: Callable[[Sequence[int]], int]
+    ) -> int:
         """The URL to be visited next. `starts` are the starting URLs of a fleet without weblog
-        update.
+        update; `choose` takes the one of several at which a path begins.
 
         A path ends early where its frontier is empty, which the paper leaves open.
         """
@@ -100,7 +103,7 @@ class Forager:
             if settings.weblog:
                 self.weblog.update(self.path, self.rewards, settings)  # Alg. 1
                 starts = self.weblog.starts(settings.start_size)
-            step = starts[int(rng.integers(len(starts)))]
+            step = choose(starts)
             self.steps = 1
             self.frontier = Frontier()
             self.visited = set()
@@ -160,6 +163,11 @@ class Forager:
 
     # -- for good
 
+    @property
+    def learns(self) -> bool:
+        """Whether its order of URLs is learned."""
+        return self._settings.learns
+
     def held(self) -> set[int]:
         """Pages that it goes by."""
         return {*self.weblog.values, *self.frontier.urls(), *self.path, self.last_step} - {-1}
@@ -191,6 +199,7 @@ class Forager:
             "path": self.path,
             "rewards": self.rewards,
             "marked": marked,
+            "learns": self._settings.learns,
         }
 
     @classmethod
@@ -198,6 +207,7 @@ class Forager:
         """The forager that `save` was asked of."""
         entries: Any = zip(state["weblog_urls"], state["weblog_values"], strict=True)
         weight = np.array(state["weight"], dtype=np.float32)
+        settings = replace(settings, learns=state.get("learns", settings.learns))
         forager = cls(state["number"], Weblog(dict(entries)), weight, settings, state["score"])
         forager.steps = state["steps"]
         forager.last_step = state["last_step"]

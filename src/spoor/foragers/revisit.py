@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
+from spoor.foragers.rates import change_rates, refresh_worth
 from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, KEYS, PART, QUEUE, VALUE, Form, Saved, attributes
@@ -130,8 +131,7 @@ class RoundRobin(_Submits):
 class ChangeRate(_Submits):
     """Revisits by estimated rates of change, for freshness (Cho & Garcia-Molina 2000, 2003).
 
-    A page that changes λ times a second and was seen τ seconds ago is worth
-    (1 − (1 + λτ) e^(−λτ)) / λ: visits at a constant level of it are the optimal allocation of
+    A visit is worth what `refresh_worth` says, by the optimal allocation of
     Cho and Garcia-Molina (2000), which ignores pages that change too fast to be kept fresh. A URL
     that has failed since it was first asked for counts as a page that does not change, so that it
     is asked again, ever less often. Each `batch` of visits is half URLs never asked for, oldest
@@ -324,25 +324,13 @@ class ChangeRate(_Submits):
         return self._asked[1:]
 
     def rates(self) -> NDArray[np.float64]:
-        """Estimated changes a second, by URL number.
-
-        −ln((n − X + 0.5) / (n + 1)) revisits⁻¹ for X changes seen in n revisits. Cho and
-        Garcia-Molina (2003) divide by n + 0.5, which makes a page that was not seen to change
-        immortal and would never be visited again; before its first revisit a page counts as one
-        seen over a day.
-        """
-        n, changes = self._visits, self._changes
-        each = -np.log((n - changes + 0.5) / (n + 1.0))
-        span = np.where(n > 0, (self._last - self._first) / np.maximum(n, 1), DAY)
-        rates: NDArray[np.float64] = each / np.maximum(span, 1.0)
-        return rates
+        """Estimated changes a second, by URL number."""
+        return change_rates(self._visits, self._changes, self._last - self._first)
 
     def worth(self, now: float) -> NDArray[np.float64]:
         """Of a visit now; −∞ for what was never asked for."""
-        rate = self.rates()
-        x = rate * (now - self._last)
-        value = (1.0 - (1.0 + x) * np.exp(-x)) / rate
-        asked = np.arange(len(rate)) < self._next_new
+        value = refresh_worth(self.rates(), now - self._last)
+        asked = np.arange(len(value)) < self._next_new
         worth: NDArray[np.float64] = np.where(asked, value, -np.inf)
         return worth
 

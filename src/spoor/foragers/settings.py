@@ -46,6 +46,9 @@ class FleetSettings:
     """Seconds for which a document is new."""
     identity: str = "url"
     """What one document is, which the paper leaves open: a `url`, or a `version` of one."""
+    start: str = "random"
+    """At which of its starting URLs a path begins: a `random` one, or by the `refresh` policy the
+    one most worth a visit (section 2.1 of the paper, not in its experiments)."""
     recheck: float = 0.0
     """Seconds for which a linked page that the fleet has downloaded is not asked for again; 0, as
     in the paper, asks for every link of every step."""

@@ -152,6 +152,8 @@ def figures(
     available = new_documents(world, run.now)
     delays = [discovery.at - discovery.date for discovery in fleet.agent.discoveries]
     crew = fleet.crew
+    learns = {one.number: one.learns for one in getattr(crew, "foragers", ())}
+    by_learners = sum(learns.get(discovery.by, False) for discovery in fleet.agent.discoveries)
     return {
         "params": dict(params),
         "fleet": params.get("fleet"),
@@ -161,6 +163,7 @@ def figures(
         "failed": counts.failed,
         "sent": sent,
         "relevant": relevant,
+        **({"relevant_of_learners": by_learners} if len(set(learns.values())) == 2 else {}),
         "found_urls": found_urls,
         "download_efficiency": relevant / max(1, downloaded),
         "sent_efficiency": relevant / sent if sent else None,
