@@ -1,13 +1,13 @@
 """What the guard against traps costs, and what it saves.
 
-    .venv/bin/python benchmarks/traps.py recorded WEB [WEB ...] [--truth FOLDER]
+    .venv/bin/python benchmarks/traps.py recorded WEB [WEB ...] [--truth FOLDER] [--want SPEC]
     .venv/bin/python benchmarks/traps.py small
     .venv/bin/python benchmarks/traps.py generated
 
 `recorded`: each folder is a recorded web, crawled breadth-first from its roots to its end, with the
 guard (and without links that do something) and without, by a judge that finds nothing relevant: the
 guard gets no help, and every page that it loses counts. With `--truth` (topic files
-WEB.TASK.topic) also the targets of each task that were lost. `small`: 400 pages that share most of
+WEB.TASK.topic) and `--want` also the targets of each task that were lost. `small`: 400 pages that share most of
 their words, listed on one page. `generated`: eight traps, each beside an honest site of 300 pages:
 documents lost, and the share of requests inside.
 """
@@ -56,7 +56,7 @@ def crawled(world: World, seeds: list[str], guard: CrawlFilter) -> tuple[dict[st
     return pages, time.process_time() - began
 
 
-def recorded(folder: Path, truth: Path | None) -> None:
+def recorded(folder: Path, truth: Path | None, wanted: list[str]) -> None:
     world = open_web(folder, absent=True)
     seeds = list(world.roots())
     whole, plain = crawled(world, seeds, CrawlFilter(Scope(), actions=True))
@@ -70,11 +70,13 @@ def recorded(folder: Path, truth: Path | None) -> None:
     )
     for why, count in Counter(map(guard.explained, lost)).most_common(8):
         print(f"    {count:5} {why or 'only such pages link to it'}")
-    for task in sorted(truth.glob(f"{folder.name}.*.topic")) if truth else ():
-        judge = judge_of([f"topic:{task}"])
+    tasks = sorted(truth.glob(f"{folder.name}.*.topic")) if truth else []
+    for task in [*wanted, *(f"topic:{file}" for file in tasks)]:
+        judge = judge_of([task])
         targets = [url for url, page in whole.items() if judge.judge(page).relevant]
         gone = sum(url not in guarded for url in targets)
-        print(f"    {task.stem:28} {gone} of {len(targets)} targets lost", flush=True)
+        name = task.rpartition("/")[2]
+        print(f"    {name:28} {gone} of {len(targets)} targets lost", flush=True)
 
 
 # ---------------------------------------------------------------- generated traps
@@ -223,9 +225,10 @@ def main() -> None:
     parser.add_argument("part", choices=("recorded", "small", "generated"))
     parser.add_argument("webs", nargs="*", type=Path)
     parser.add_argument("--truth", type=Path)
+    parser.add_argument("--want", action="append", default=[], help="as that of spoor replay")
     given = parser.parse_args()
     for folder in given.webs:
-        recorded(folder, given.truth)
+        recorded(folder, given.truth, given.want)
     if given.part == "small":
         print(f"{small()} of 400 small pages lost")
     if given.part == "generated":

@@ -366,3 +366,15 @@ def test_titles_alone_say_nothing_where_no_page_of_the_host_has_a_text() -> None
     again = Traps()
     again.load(unpack(pack(told.save())))
     assert again.holder("http://a.example/p/99")
+
+
+def test_titles_alone_do_not_say_that_a_parameter_does_not_matter() -> None:
+    """The versions of a wiki's page have one title; without their texts nobody knows the rest."""
+    bare, told = Traps(), Traps()
+    for number in range(2 * SAMPLE):
+        for query in ("", "?version=1"):
+            url, title = f"http://a.example/wiki/{'abcdefghijkl'[number]}{query}", f"Page {number}"
+            seen(bare, page_at(url, title, ""))
+            seen(told, page_at(url, title, f"Of page {number}"))
+    assert not bare.holder("http://a.example/wiki/a?version=2")
+    assert told.holder("http://a.example/wiki/a?version=2") == "a.example?version="

@@ -225,7 +225,7 @@ class Traps:
         site = host(page.url)
         if page.text:
             _remember(self._with_text, site, None)
-        if page.text or (page.title and site in self._with_text):
+        if self._says_something(page):
             variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             names = list(self._names(page.url))
@@ -234,6 +234,9 @@ class Traps:
             for name in names:
                 self._add(name, page.url, news, weight, variant or news == News.NOTHING)
         _remember(self._hosts, site, None)
+
+    def _says_something(self, page: Page) -> bool:
+        return bool(page.text or (page.title and host(page.url) in self._with_text))
 
     def failed(self, url: str) -> None:
         """Count a URL with a query that brought an error, or led to a known page."""
@@ -267,7 +270,8 @@ class Traps:
 
     def _news(self, page: Page) -> News:
         words = f"{page.title} {page.text}"
-        self._note_text(page.url, content(words))
+        if self._says_something(page):
+            self._note_text(page.url, content(words))
         return self._novelty.page(registrable_domain(host(page.url)), page.url, words)
 
     def _note_text(self, url: str, text: int) -> None:
