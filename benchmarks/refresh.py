@@ -1,10 +1,13 @@
-"""What a second pass over an unchanged site costs: requests, bytes, CPU.
+"""What a second pass over a site costs (requests, bytes, CPU), and which changes it finds.
 
     .venv/bin/python benchmarks/refresh.py [--pages 10000]
+    .venv/bin/python benchmarks/refresh.py --samples [--pages 10000]
 
 A site of pages of some 6 kB that link to their neighbours, with validators; once with a sitemap
 whose `lastmod` is old, once without one but fresh by `Last-Modified`, once asked for page by page
-(`--no-hints`). The server is a process of its own; the CPU is that of the crawl.
+(`--no-hints`). `--samples`: a site that says nothing at all, in folders of a hundred pages, by
+`--may-miss`, where nothing changed, where a share of the pages did, one by one or by whole folders,
+and the home page. The server is a process of its own; the CPU is that of the crawl.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import multiprocessing
+import random
 import resource
+import shutil
 import tempfile
 from contextlib import closing
 from multiprocessing.connection import Connection
@@ -30,8 +35,24 @@ from spoor.settings import Settings
 OLD = "Mon, 01 Jan 2001 00:00:00 GMT"
 
 
+def words(number: int) -> str:
+    return " ".join(f"kiln{(number * 31 + k * k) % 997}" for k in range(800))
+
+
+def folder(number: int) -> str:
+    """Path of a page of the site that says nothing."""
+    return f"/s{number // 100}/{number}" if number else "/"
+
+
+def numbered(path: str) -> int | None:
+    """The page at a path of either site."""
+    last = path.rpartition("/")[2] or "0"
+    return int(last) if last.isdigit() else None
+
+
 def serve(pages: int, pipe: Connection) -> None:
     counts = {"requests": 0, "bytes": 0, "not modified": 0}
+    changed: set[int] = set()
 
     async def answer(request: web.Request) -> web.Response:
         counts["requests"] += 1
@@ -40,30 +61,39 @@ def serve(pages: int, pipe: Connection) -> None:
             told = dict(counts)
             counts.update(dict.fromkeys(counts, 0))
             return web.json_response(told)
+        if path == "/change":
+            changed.clear()
+            changed.update(await request.json())
+            return web.Response()
+        number = numbered(path)
         if path == "/sitemap.xml" and request.host == "listed.example":
             urls = "".join(
                 f"<url><loc>http://listed.example/{n}</loc><lastmod>2001-01-01</lastmod></url>"
                 for n in range(pages)
             )
             reply = web.Response(text=f"<urlset>{urls}</urlset>", content_type="application/xml")
-        elif not (path[1:] or "0").isdigit():
+        elif number is None:
             reply = web.Response(status=404)
+        elif request.host == "mute.example":
+            links = "".join(
+                f'<a href="{folder((8 * number + k) % pages)}">kiln</a>' for k in range(9)
+            )
+            text = f"<title>{number}</title><p>{number in changed}, {words(number)}</p>{links}"
+            reply = web.Response(text=text, content_type="text/html")
         elif "If-None-Match" in request.headers:
             counts["not modified"] += 1
             reply = web.Response(status=304, headers={"ETag": '"1"'})
         else:
-            number = int(path[1:] or 0)
             links = "".join(f'<a href="/{(8 * number + k) % pages}">kiln</a>' for k in range(9))
-            words = " ".join(f"kiln{(number * 31 + k * k) % 997}" for k in range(800))
             headers = {"ETag": '"1"', "Last-Modified": OLD}
-            text = f"<title>{number}</title><p>{words}</p>{links}"
+            text = f"<title>{number}</title><p>{words(number)}</p>{links}"
             reply = web.Response(text=text, content_type="text/html", headers=headers)
         counts["bytes"] += reply.content_length or 0
         return reply
 
     async def main() -> None:
         app = web.Application()
-        app.router.add_get("/{path:.*}", answer)
+        app.router.add_route("*", "/{path:.*}", answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -74,7 +104,7 @@ def serve(pages: int, pipe: Connection) -> None:
     asyncio.run(main())
 
 
-def crawl(out: Path, port: int, **told: Any) -> tuple[float, dict[str, int] | None]:
+def crawl(out: Path, port: int, **told: Any) -> tuple[float, dict[str, Any] | None]:
     """CPU seconds, and what became of the pages."""
     settings = Settings.of(
         {"connect_to": f"127.0.0.1:{port}", "delay": 0.0, "per_host": 16, **told}
@@ -98,10 +128,61 @@ def counted(port: int) -> dict[str, int]:
     return told
 
 
+def change(port: int, numbers: list[int]) -> None:
+    import json
+    from urllib.request import urlopen
+
+    with urlopen(f"http://127.0.0.1:{port}/change", json.dumps(numbers).encode()):
+        pass
+
+
+def samples(pages: int, port: int, folder: Path) -> None:
+    """A refresh by samples beside one that asks for all."""
+    first = folder / "mute.example" / "first"
+    first.parent.mkdir()
+    counted(port)
+    cpu, _ = crawl(first, port, topic="kiln", pages=pages, policy="breadth-first", traps=True)
+    before = counted(port)
+    print(f"first pass {before}, {cpu:.1f} s of CPU", flush=True)
+    rng = random.Random(0)
+    thousandth = pages // 1000
+    rounds = {
+        "nothing": [],
+        "the home page": [0],
+        ".1 %, one by one": rng.sample(range(pages), thousandth),
+        "1 %, one by one": rng.sample(range(pages), 10 * thousandth),
+        "5 %, one by one": rng.sample(range(pages), 50 * thousandth),
+        "a folder of 100": list(range(700, 800)),
+        "5 folders of 100": [
+            100 * one + at for one in rng.sample(range(1, 100), 5) for at in range(100)
+        ],
+    }
+    for name, changed in rounds.items():
+        change(port, changed)
+        for may_miss in (0.01, 0.05) if changed else (0.0, 0.01, 0.05):
+            out = first.parent / f"{name} {may_miss}"
+            cpu, became = crawl(out, port, refresh=str(first), may_miss=may_miss)
+            after = counted(port)
+            assert became is not None
+            sampled = became["sampled"] or {"left_out": 0, "at_most": 0.0}
+            missed = len(changed) - became["changed"]
+            print(
+                f"{name}, --may-miss {may_miss}: {after['requests'] / before['requests']:.1%} of "
+                f"the requests, {after['bytes'] / before['bytes']:.1%} of the bytes, "
+                f"{became['changed']} of {len(changed)} changes found, {missed} missed; "
+                f"told: {sampled['left_out']} left out, at most {sampled['at_most']:.2%} changed; "
+                f"{cpu:.1f} s of CPU",
+                flush=True,
+            )
+            shutil.rmtree(out)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pages", type=int, default=10_000)
-    pages = options.parse_args().pages
+    options.add_argument("--samples", action="store_true")
+    given = options.parse_args()
+    pages = given.pages
     here, there = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(pages, there), daemon=True)
     server.start()
@@ -112,6 +193,9 @@ def main() -> None:
             ("dated.example", {}),
             ("dated.example", {"hints": False}),
         ]
+        if given.samples:
+            samples(pages, port, Path(folder))
+            rounds = []
         for host, more in rounds:
             first = Path(folder, host, "first")
             first.parent.mkdir(exist_ok=True)

@@ -7,9 +7,9 @@
 `recorded`: each folder is a recorded web, crawled breadth-first from its roots to its end, with the
 guard (and without links that do something) and without, by a judge that finds nothing relevant: the
 guard gets no help, and every page that it loses counts. With `--truth` (topic files
-WEB.TASK.topic) and `--want` also the targets of each task that were lost. `small`: 400 pages that share most of
-their words, listed on one page. `generated`: eight traps, each beside an honest site of 300 pages:
-documents lost, and the share of requests inside.
+WEB.TASK.topic) and `--want` also the targets of each task that were lost. `small`: 400 pages that
+share most of their words, listed on one page. `generated`: eight traps, each beside an honest site
+of 300 pages: documents lost, and the share of requests inside.
 """
 
 from __future__ import annotations

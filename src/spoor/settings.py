@@ -85,6 +85,14 @@ class Settings:
         "With --refresh, leave out pages that sitemaps or Cache-Control call unchanged, but for a "
         "sample that checks them.",
     )
+    may_miss: float = setting(
+        0.0,
+        CRAWL,
+        "With --refresh, leave out the other pages of a host, too, once a sample says that at most "
+        "this share of them changed (95 %); 0: ask for all.",
+        ge=0,
+        le=0.5,
+    )
     topic: str = setting("", CRAWL, "The topic: words, or a .topic file.", commands=EVERYWHERE)
     topic_file: str = setting("", CRAWL, "The topic: a TOML file.", path=True, commands=EVERYWHERE)
     want: tuple[str, ...] = setting(

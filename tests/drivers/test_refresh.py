@@ -21,6 +21,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl, make_crawl_to_look_at
+from spoor.runs.earlier import as_begun
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
@@ -131,6 +132,8 @@ def test_what_an_earlier_run_has_is_visited_again(
             "changed": 2,
             "gone": 1,
             "new": 1,
+            "left_out": {},
+            "sampled": None,
         }
         site.asked.clear()
         same = crawl("4", "--refresh", str(tmp_path / "3"), "--no-hints", "--pages", "1")
@@ -223,6 +226,8 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
         "changed": 0,
         "gone": 0,
         "new": 0,
+        "left_out": {},
+        "sampled": None,
     }
     assert sorted(relevant(out)) == sorted(["/", *NAMES])
 
@@ -285,6 +290,77 @@ def test_from_python_and_what_is_refused(
     for command, line in refused.items():
         assert run(list(command)) == 2
         assert line in capsys.readouterr().err
+
+
+def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """160 pages in eight folders, without validators, dates or a sitemap."""
+    names = [f"/s{at // 20}/{at}" for at in range(160)]
+    changed = set[str]()
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path not in ["/", *names]:
+            return MISSING
+        links = names if asked.path == "/" else ()
+        body = "".join(f'<a href="{name}">clay</a>' for name in links)
+        return reply(f"<title>Clay</title><p>{asked.path in changed} clay{asked.path}</p>{body}")
+
+    site = Loopback(answer)
+
+    def again(name: str, *more: str) -> dict[str, Any]:
+        site.asked.clear()
+        first = ("--refresh", str(tmp_path / "1"), "--connect-to", f"127.0.0.1:{site.port}")
+        told = ("--delay", "0", "--per-host", "8", "--out", str(tmp_path / name))
+        assert run(["crawl", *first, *told, "--json", *more]) == 0
+        summary: dict[str, Any] = json.loads(capsys.readouterr().out)["refreshed"]
+        return summary
+
+    class CrashError(Exception):
+        pass
+
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        seen = again("same", "--may-miss", "0.2")
+        assert seen["changed"] == seen["gone"] == seen["new"] == 0
+        assert seen["not_asked"] == seen["sampled"]["left_out"] >= 120
+        assert seen["sampled"]["asked"] == len({*site.pages} & {"/", *names}) <= 40
+        assert seen["sampled"]["at_most"] <= 0.2
+        assert "/" in site.pages, "what led to all others is asked for"
+        left = f"{seen['not_asked']:,} left out by samples of "
+        assert left in (tmp_path / "same" / files.REPORT).read_text()
+        assert len(relevant(tmp_path / "same")) == 161
+
+        changed |= set(names[40:80])
+        seen = again("changed", "--may-miss", "0.2")
+        assert seen["changed"] == seen["sampled"]["by_host"][0]["changed"]
+        assert seen["changed"] % 20 == 0, "one change opens its folder"
+        assert 40 - seen["changed"] <= 0.2 * seen["sampled"]["left_out"]
+
+        # A crash in between draws no other sample.
+        again_settings = Settings.of({"refresh": str(tmp_path / "1"), "may_miss": 0.2, **told})
+        settings, commits = with_inputs(again_settings, []), 0
+
+        def crash(step: str) -> None:
+            nonlocal commits
+            commits += step == "committed"
+            if commits == 8:
+                raise CrashError
+
+        site.asked.clear()
+        with closing(RunWriter(tmp_path / "crashed", settings, failpoint=crash)) as folder:
+            halfway = LiveCrawl(folder, make_crawl(settings))
+            with pytest.raises(CrashError):
+                halfway.run()
+        assert site.pages
+        with closing(RunWriter(tmp_path / "crashed", settings)) as folder:
+            on = LiveCrawl(folder, make_crawl(settings))
+            seen = on.summary(on.run())["refreshed"]
+        assert seen["sampled"]["asked"] == len({*site.pages} & {"/", *names})
+        assert seen["sampled"]["asked"] + seen["sampled"]["left_out"] == 161
+    again_settings = as_begun(Settings.of({"refresh": str(tmp_path / "same"), **told}))
+    assert again_settings.may_miss == 0, "each refresh says it anew"
 
 
 def test_for_how_long_a_reply_is_fresh() -> None:

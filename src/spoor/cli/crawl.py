@@ -119,18 +119,6 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
     return summary
 
 
-def refreshed_lines(summary: dict[str, Any]) -> list[str]:
-    """What became of the pages of an earlier run, for a person; nothing where there is none."""
-    told = summary.get("refreshed")
-    if not told:
-        return []
-    return [
-        f"  again    of {told['pages']:,} pages {told['unchanged']:,} are unchanged, "
-        f"{told['changed']:,} changed, {told['gone']:,} gone; {told['not_asked']:,} were not asked "
-        f"for or did not come; {told['new']:,} are new"
-    ]
-
-
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
     """Why a seed did not come, and whether it is tried again; empty where it came, or led on."""
     if isinstance(step, Outcome):
@@ -197,6 +185,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"no seed brought a page: {shown(why)}; give the same command again once that is mended"
         )
     from spoor.judges.advice import answers_in_words
+    from spoor.runs.earlier import in_words
     from spoor.views.explain import left_out_lines
 
     left = summary["estimate"]["words"] if summary.get("estimate") else []
@@ -214,7 +203,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
             f"{summary['failed']} failed, {summary['skipped']} passed over",
             *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),
-            *refreshed_lines(summary),
+            *(f"  again    {shown(line)}" for line in in_words(summary.get("refreshed"))),
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),

@@ -46,6 +46,7 @@ from spoor.runs.assemble import (
     set_revisits,
     topic_of_settings,
 )
+from spoor.runs.earlier import in_words as refreshed_in_words
 from spoor.runs.earlier import revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
@@ -116,7 +117,7 @@ class LiveCrawl:
         self._cost = 0.0
         self._failed: tuple[str, Failed] | None = None
         """URL and reply of the last request that brought no page."""
-        self._refreshed: dict[str, int] | None = None
+        self._refreshed: dict[str, Any] | None = None
         self.loop_watch = LoopWatch()
         self.now = CrawlClock()
         """Seconds by the crawl's clock."""
@@ -335,8 +336,11 @@ class LiveCrawl:
             self.journal.revise(self.now())
             self.journal.commit()
             self._advise()
-            self._checkpoint()
         self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
+        if reason != "aborted":
+            if self._refreshed:
+                self.folder.note("refreshed", json.dumps(refreshed_in_words(self._refreshed)))
+            self._checkpoint()
         return reason
 
     async def _listen(self, driver: HttpDriver) -> None:

@@ -34,6 +34,7 @@ def run(
     wait: bool = True,
     refresh: str = "",
     hints: bool = True,
+    may_miss: float = 0.0,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
@@ -134,6 +135,9 @@ def run(
 
     `hints`: With --refresh, leave out pages that sitemaps or Cache-Control call unchanged, but for
     a sample that checks them.
+
+    `may_miss`: With --refresh, leave out the other pages of a host, too, once a sample says that at
+    most this share of them changed (95 %); 0: ask for all.
 
     `topic_file`: The topic: a TOML file.
 
@@ -296,6 +300,7 @@ def stream(
     on_page: OnPage | None = None,
     refresh: str = "",
     hints: bool = True,
+    may_miss: float = 0.0,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",

@@ -12,7 +12,8 @@ import json
 import shlex
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -44,7 +45,7 @@ _LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "m
 MOST_SHARED = 8
 """Runs, each of which visited the one before again, whose policies are learned from."""
 
-_OWN = ("seeds", "refresh", "files", "folder", "command")
+_OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""
 
 
@@ -98,6 +99,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         [fresh.get(row.url, 0.0) for row in rows],
         {hash_of(url) for url in (*asked, *open_urls)},
         began=now,
+        hubs=_hubs(rows),
     )
     judge, policies = _learned(earlier, settings)
     write(path / files.EARLIER, {**revisits.row(), "judge": judge, "policies": policies})
@@ -135,7 +137,12 @@ def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None,
     copy has them. Raises InputError where they cannot be read."""
     files.refuse_links(path)
     row = read(path / files.EARLIER)
-    more = {"most_new": settings.pages, "hints": settings.hints, "listed": settings.sitemaps}
+    more = {
+        "most_new": settings.pages,
+        "hints": settings.hints,
+        "listed": settings.sitemaps,
+        "may_miss": settings.may_miss,
+    }
     with telling(path):
         return Revisits.of(row, **more), row["judge"], row.get("policies", [])
 
@@ -160,9 +167,10 @@ def revisit_of(
     return revisit_headers(found.uri, found.date, found.record, exchange.raw)
 
 
-def told(db: sqlite3.Connection, pages: int, unchanged: int) -> dict[str, int]:
-    """What became of the `pages` of the earlier run, of which `unchanged` were asked for in vain,
-    by the rows that are committed."""
+def told(db: sqlite3.Connection, revisits: Revisits, unchanged: int) -> dict[str, Any]:
+    """What became of the pages of the earlier run, of which `unchanged` were asked for in vain, by
+    the rows that are committed; and which were left out, and why."""
+    pages = len(revisits)
     (left,) = db.execute("SELECT count(*) FROM pages WHERE ticket >= ?", (FIRST_TICKET,)).fetchone()
     rows = db.execute("SELECT flags FROM pages WHERE ticket < ?", (FIRST_TICKET,)).fetchall()
     changed = sum("changed" in str(flags).split() for (flags,) in rows)
@@ -174,13 +182,45 @@ def told(db: sqlite3.Connection, pages: int, unchanged: int) -> dict[str, int]:
         "changed": changed,
         "gone": max(0, pages - left - changed),
         "new": len(rows) - changed - lists,
+        "left_out": dict(revisits.left_out),
+        "sampled": revisits.samples(),
     }
+
+
+def in_words(told: dict[str, Any] | None) -> list[str]:
+    """The same for a person; nothing where there is no earlier run."""
+    if not told:
+        return []
+    lines = [
+        f"of {told['pages']:,} pages {told['unchanged']:,} are unchanged, {told['changed']:,} "
+        f"changed, {told['gone']:,} gone; {told['not_asked']:,} were not asked for or did not "
+        f"come; {told['new']:,} are new"
+    ]
+    lines += [f"{count:,} left out by the word of {who}" for who, count in told["left_out"].items()]
+    if (sampled := told["sampled"]) and sampled["left_out"]:
+        first = sampled["by_host"][0]
+        lines.append(
+            f"{sampled['left_out']:,} left out by samples of {sampled['asked']:,}: at each host at "
+            f"most {sampled['at_most']:.1%} of them changed (95 %); at {first['host']} "
+            f"{first['changed']:,} of {first['asked']:,} had changed, {first['left_out']:,} are "
+            f"left out: --may-miss 0 asks for all"
+        )
+    return lines
 
 
 def _newest(rows: Iterable[PageRow]) -> Iterator[PageRow]:
     """The newest row of each page, without lists of pages."""
     newest = {row.url: row for row in rows if "sitemap" not in row.flags}
     return iter(newest.values())
+
+
+def _hubs(rows: Sequence[PageRow]) -> list[int]:
+    """Pages that led to two others or more, those that led to most first."""
+    numbers = {row.url: number for number, row in enumerate(rows)}
+    numbers |= {row.path[-1]: number for number, row in enumerate(rows) if row.path}
+    led = Counter(row.path[-2] for row in rows if len(row.path) > 1)
+    found = {numbers[url]: count for url, count in led.items() if count > 1 and url in numbers}
+    return sorted(found, key=lambda number: (-found[number], number))
 
 
 def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:

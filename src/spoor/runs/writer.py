@@ -454,14 +454,14 @@ class RunWriter:
         self._rows.superseded |= {number + 1 for number in numbers}
         return frozenset({"changed"} if numbers else ())
 
-    def refreshed(self, unchanged: int) -> dict[str, int] | None:
+    def refreshed(self, unchanged: int) -> dict[str, Any] | None:
         """What became of the pages of an earlier run, by the rows that are committed; None where
         there is none."""
         if self.revisits is None:
             return None
         from spoor.runs import earlier
 
-        return earlier.told(self._db, len(self.revisits), unchanged)
+        return earlier.told(self._db, self.revisits, unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, where nobody judged a page."""

@@ -132,6 +132,7 @@ class Reporter:
         run, sums, settings = self.run, self.sums, self.run.settings
         with run.at_once():
             budget, stopped, advice = run.budget(), run.noted("stopped"), run.noted("advice")
+            again = run.noted("refreshed")
             best = run.numbered(sums.best)
             latest = run.latest(RECENT) if recent else []
             if known is not None:
@@ -152,7 +153,10 @@ class Reporter:
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
             wish=self._wish,
-            advice=_lines(advice) if sums.pages or run.is_running else _nothing_came(failures),
+            advice=[
+                *(_lines(advice) if sums.pages or run.is_running else _nothing_came(failures)),
+                *_lines(again),
+            ],
             left=left(sums.relevant, known),
             best=best,
             recent=latest,

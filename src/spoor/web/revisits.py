@@ -2,7 +2,9 @@
 
 What a sitemap (`lastmod`) or the page itself (`Cache-Control`, or its age) calls unchanged is left
 out, but for a sample of each host, which is asked first: where more than `WRONG` of it did change,
-that word counts for nothing at that host, and all of it is asked for.
+that word counts for nothing at that host, and all of it is asked for. Where a share of the changes
+may be missed (`may_miss`), the sample of a host speaks for pages of which nobody says anything
+(`spoor.web.sampled_refresh`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,13 @@ from typing import Any
 import numpy as np
 
 from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
+from spoor.web.sampled_refresh import (
+    HostSample,
+    group_of,
+    in_json,
+    leads_of,
+    uniform_of,
+)
 from spoor.web.urls import host
 
 KIND = "earlier"
@@ -32,12 +41,17 @@ in [0, 1]."""
 
 DAY = 86_400.0
 
+SHOWN = 20
+"""Hosts whose samples are told one by one."""
+
 
 class Revisits:
     """Pages of an earlier run by URL: when each was `fetched`, and until when it is `fresh` by its
     own word (Unix seconds). `known`: hashes (`hash_of`) of other URLs that it knew, which are no
     news. At most `most_new` pages that it did not have are taken (None: no limit). `hints`: pages
-    that are called unchanged are left out. `listed`: what sitemaps list is news, too.
+    that are called unchanged are left out. `listed`: what sitemaps list is news, too. `may_miss`:
+    the share of the pages left out at a host that may have changed, at 95 %; 0: what nobody speaks
+    for is asked for. `hubs`: pages that led to others, those that led to most first.
     """
 
     def __init__(
@@ -51,6 +65,8 @@ class Revisits:
         most_new: int | None = None,
         hints: bool = True,
         listed: bool = False,
+        may_miss: float = 0.0,
+        hubs: Sequence[int] = (),
     ) -> None:
         self.urls = urls
         self.numbers = {url: number for number, url in enumerate(urls)}
@@ -58,10 +74,15 @@ class Revisits:
         self._fetched, self._fresh, self._began = fetched, fresh, began
         self._known = frozenset(known)
         self._hints, self._listed = hints, listed
+        self._may_miss, self._hubs = may_miss, hubs
         self._dated: dict[int, float] = {}
         """Page → when it changed last, by a sitemap."""
         self._changed: set[int] = set()
         """Of the sample."""
+        self._same: set[int] = set()
+        """Pages that are what they were, where samples are drawn."""
+        self._samples: dict[str, HostSample] = {}
+        self._uniform = uniform_of(repr(began), urls)
         self._released = False
         self._new = 0
         self.left_out: Counter[str] = Counter()
@@ -74,15 +95,31 @@ class Revisits:
         return len(self.urls)
 
     def first(self) -> list[Link]:
-        """What is asked for at once: the sample, evenly spread over the pages of each host; all
-        where nobody's word counts."""
-        if not self._hints:
+        """What is asked for at once: the sample of each host, evenly spread over its pages, or
+        drawn where it speaks for others; all where nobody's word counts."""
+        asked: Sequence[int] = range(len(self.urls))
+        if self._may_miss:
+            asked = [
+                number
+                for name, numbers in self._by_host().items()
+                for number in self._draw(name, numbers)
+            ]
+        elif self._hints:
+            asked = [number for numbers in self._by_host().values() for number in _spread(numbers)]
+        else:
             self._released = True
-            return list(map(_link, self.urls))
-        return [_link(self.urls[number]) for number in self._sample()]
+        return [_link(self.urls[number]) for number in asked]
 
-    def _sample(self) -> list[int]:
-        return [number for numbers in self._by_host().values() for number in _spread(numbers)]
+    def _draw(self, name: str, numbers: Sequence[int]) -> list[int]:
+        own = set(numbers)
+        hubs = [number for number in self._hubs if number in own]
+        leads = leads_of(numbers, hubs, self._group)
+        sample = self._samples[name] = HostSample(numbers, leads)
+        most = max(1 / SAMPLED, LEAST_SAMPLE / len(numbers)) if self._hints else 1.0
+        return [*leads, *sample.draw(self._may_miss, self._uniform, most)]
+
+    def _group(self, number: int) -> str:
+        return group_of(self.urls[number])
 
     def _by_host(self) -> dict[str, list[int]]:
         hosts: dict[str, list[int]] = {}
@@ -122,26 +159,40 @@ class Revisits:
             self._new += isinstance(reply, Fetched) and "sitemap" not in reply.page.flags
         elif not isinstance(reply, Failed) or reply.kind == "absent":
             self._changed.add(number)
+        elif self._may_miss and reply.kind == "unchanged":
+            self._same.add(number)
 
     def rest(self) -> list[HeldLink]:
-        """Once, when the sample and the sitemaps are there: the pages that are asked for, too."""
-        if self._released:
-            return []
-        self._released = True
+        """The pages that are asked for, too, once all that was asked for is there; none in the
+        end."""
         asked: list[int] = []
-        for numbers in self._by_host().values():
-            sample, said = set(_spread(numbers)), {one: self._said(one) for one in numbers}
-            seen = Counter(said[one] for one in sample)
-            wrong = Counter(said[one] for one in sample & self._changed)
-            for one in numbers:
-                who = said[one]
-                if one in sample:
-                    continue
-                if who and wrong[who] <= WRONG * seen[who]:
-                    self.left_out[who] += 1
-                else:
-                    asked.append(one)
+        hubs = frozenset(self._hubs)
+        said, self._released = self._released, True
+        for name, numbers in [] if said else self._by_host().items():
+            asked += self._unsaid(name, numbers)
+        for one in [] if asked else self._samples.values():
+            asked += one.next(self._may_miss, self._same, self._group, self._uniform, hubs)
         return [HeldLink(_link(self.urls[one]), NO_PARENT, 0.0, 0, False) for one in asked]
+
+    def _unsaid(self, name: str, numbers: Sequence[int]) -> list[int]:
+        """The pages of a host that are not asked for and that nobody calls unchanged whose word
+        counts; the others are left out."""
+        drawn = self._samples.get(name)
+        sample = {*drawn.asked, *drawn.leads} if drawn else set(_spread(numbers))
+        said = {one: self._said(one) if self._hints else "" for one in numbers}
+        seen = Counter(said[one] for one in sample)
+        wrong = Counter(said[one] for one in sample & self._changed)
+        left = {one for one, who in said.items() if who and wrong[who] <= WRONG * seen[who]}
+        self.left_out.update(said[one] for one in left - sample)
+        if drawn:
+            return drawn.keep(set(numbers) - left, self._may_miss, self._uniform)
+        return [one for one in numbers if one not in sample and one not in left]
+
+    def samples(self) -> dict[str, Any] | None:
+        """What the samples of hosts say, as a summary has it; None where none was drawn."""
+        if not self._may_miss:
+            return None
+        return in_json((one.told(name) for name, one in self._samples.items() if one.done), SHOWN)
 
     def _said(self, number: int) -> str:
         """Who says that a page is unchanged; empty for nobody."""
@@ -158,6 +209,8 @@ class Revisits:
             "released": self._released,
             "new": self._new,
             "left_out": dict(self.left_out),
+            "same": np.array(sorted(self._same), dtype=np.int64),
+            "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
 
     def load(self, state: State) -> None:
@@ -166,6 +219,8 @@ class Revisits:
         self._changed = set(state["changed"].tolist())
         self._released, self._new = state["released"], state["new"]
         self.left_out = Counter(state["left_out"])
+        self._same = set(state["same"].tolist()) if "same" in state else set()
+        self._samples = {name: HostSample.load(one) for name, one in state.get("samples", ())}
 
     def row(self) -> dict[str, Any]:
         """The pages, as a state holds them."""
@@ -174,6 +229,7 @@ class Revisits:
             "fetched": np.array(self._fetched, dtype=np.float64),
             "fresh": np.array(self._fresh, dtype=np.float64),
             "known": np.array(sorted(self._known), dtype=np.uint64),
+            "hubs": np.array(self._hubs, dtype=np.int64),
             "began": self._began,
         }
 
@@ -181,6 +237,8 @@ class Revisits:
     def of(cls, row: State, **more: Any) -> Revisits:
         """From `row`, with the keywords that it lacks."""
         columns = (row["urls"], row["fetched"].tolist(), row["fresh"].tolist())
+        if "hubs" in row:
+            more["hubs"] = row["hubs"].tolist()
         return cls(*columns, row["known"].tolist(), began=row["began"], **more)
 
 

@@ -1,0 +1,120 @@
+"""What a sample of a host says of the pages that were left out holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from spoor.learn.state import pack, unpack
+from spoor.web.sampled_refresh import (
+    RISK,
+    STAGES,
+    HostSample,
+    group_of,
+    leads_of,
+    most_in_all,
+    rate_for,
+    risk_at,
+    uniform_of,
+)
+
+PAGES = 4_000
+URLS = [f"http://a.example/s{at // 100}/{at}" for at in range(PAGES)]
+GROUPS = [at // 100 for at in range(PAGES)]
+
+
+def visited(changed: Sequence[int], may_miss: float, salt: int) -> tuple[HostSample, set[int]]:
+    """A host after a refresh, and the pages that were asked for."""
+    uniform, gone = uniform_of(str(salt), URLS), set(changed)
+    sample = HostSample(range(PAGES))
+    asked, same = set[int](), set[int]()
+    more = sample.draw(may_miss, uniform)
+    while more:
+        assert asked.isdisjoint(more)
+        asked.update(more)
+        same.update(page for page in more if page not in gone)
+        sample = HostSample.load(unpack(pack(sample.save())))
+        more = sample.next(may_miss, same, lambda page: str(GROUPS[page]), uniform)
+    return sample, asked
+
+
+@pytest.mark.parametrize("share", [0.004, 0.011, 0.03])
+@pytest.mark.parametrize("together", [False, True])
+def test_the_bound_holds(share: float, together: bool) -> None:
+    """Whether pages changed here and there or in a few groups. Of 24 refreshes one may be
+    wrong on average."""
+    may_miss, wrong = 0.01, 0
+    for salt in range(24):
+        rng = np.random.default_rng(salt)
+        count = round(share * PAGES)
+        start = 100 * int(rng.integers(0, PAGES // 100 - 2))
+        changed = start + np.arange(count) if together else rng.choice(PAGES, count, replace=False)
+        sample, asked = visited(changed.tolist(), may_miss, salt)
+        missed = len(set(changed.tolist()) - asked)
+        told = sample.told("a.example")
+        assert (told.asked, told.left_out) == (len(asked), PAGES - len(asked))
+        assert told.at_most <= may_miss * told.left_out
+        wrong += missed > told.at_most
+    assert wrong <= 4
+
+
+def test_an_unchanged_host_costs_little() -> None:
+    asked = [len(visited([], may_miss, 1)[1]) / PAGES for may_miss in (0.01, 0.05)]
+    assert asked[0] <= 0.1
+    assert asked[1] <= 0.02
+
+
+def test_what_changed_together_is_found_whole() -> None:
+    """One change in the sample opens its group."""
+    sample, asked = visited(range(1_000, 1_200), 0.01, 3)
+    assert set(range(1_000, 1_200)) <= asked
+    assert sample.told("a.example").changed == 200
+
+
+def test_where_nothing_can_be_left_out_all_is_asked_for() -> None:
+    assert rate_for(90, 0.01, RISK) == 1.0
+    assert len(visited(range(0, PAGES, 5), 0.01, 2)[1]) == PAGES, "each group has changes"
+
+
+def test_pages_that_others_speak_for_are_no_part_of_it() -> None:
+    sample, uniform = HostSample(range(PAGES)), uniform_of("", URLS)
+    drawn = sample.draw(0.01, uniform, most=0.05)
+    own = set(range(PAGES // 2))
+    wide = sample.keep(own, 0.01, uniform)
+    assert own.issuperset(wide)
+    same = {*drawn, *wide}
+    assert len(same & own) == pytest.approx(
+        PAGES / 2 * rate_for(PAGES // 2, 0.01, risk_at(0)), rel=0.2
+    )
+    while more := sample.next(0.01, same, lambda page: "", uniform):
+        assert own.issuperset(more)
+        same.update(more)
+    told = sample.told("a.example")
+    assert told.asked + told.left_out == len(own)
+
+
+@pytest.mark.parametrize(("hits", "rate"), [(0, 0.03), (3, 0.03), (40, 0.2), (0, 0.4)])
+def test_the_most_that_a_sample_may_have_missed_is_exact(hits: int, rate: float) -> None:
+    """Against drawn binomials: at the bound the sample has so few with a probability just above
+    the risk."""
+    rng = np.random.default_rng(5)
+    most = most_in_all(hits, rate, RISK)
+    shares = [
+        np.mean(rng.binomial(count, rate, 200_000) <= hits) for count in (most, most + 1, 2 * most)
+    ]
+    assert shares[0] > RISK - 0.003
+    assert shares[1] < RISK + 0.003
+    assert shares[2] < RISK / 5
+    assert sum(risk_at(stage) for stage in range(STAGES + 1)) <= RISK
+
+
+def test_groups_and_leads() -> None:
+    assert group_of("http://a.example/news/2024/fire") == "http://a.example/news/2024"
+    assert group_of("http://a.example/page.php?id=5/6") == "http://a.example/page.php"
+    assert group_of("http://a.example/about") == group_of("http://a.example/")
+    leads = leads_of(range(PAGES), [7, 8, *range(500, 900)], lambda page: str(GROUPS[page]))
+    assert len(leads) == PAGES // 100
+    assert leads[:20] == [7, 8, *range(500, 518)], "half of them hubs"
+    assert leads[20:23] == [0, 100, 200], "then the first of each group"
