@@ -38,6 +38,8 @@ class Crawl:
     """A folder of its own."""
     hosts: bool
     """Whether the sites are several hosts of one domain."""
+    durable: bool
+    """Whether it keeps in `work` what it needs to go on after its end, and goes on from that."""
 
     @property
     def host(self) -> str:
@@ -101,7 +103,8 @@ def main() -> None:
     asked.add_argument("--pages", type=int, required=True)
     for name in ("--out", "--work"):
         asked.add_argument(name, type=Path, required=True)
-    asked.add_argument("--hosts", action="store_true")
+    for name in ("--hosts", "--durable"):
+        asked.add_argument(name, action="store_true")
     told = parser.parse_args()
     # A rival's module has the name of the package that it imports: it is found by its full name.
     sys.path[:1] = []
@@ -115,7 +118,8 @@ def main() -> None:
         os.chdir(told.work)
         rival.crawl(
             rival.Crawl(
-                told.env, told.start, told.wish, told.pages, told.out, told.work, told.hosts
+                *(told.env, told.start, told.wish, told.pages),
+                *(told.out, told.work, told.hosts, told.durable),
             )
         )
 

@@ -30,4 +30,5 @@ def crawl(it: Crawl) -> None:
     shark = import_module("bytecrawl").SharkSearch(query=it.wish, delay=0)
     result = shark.crawl(it.start, max_pages=it.pages)
     for page in result.pages:
-        it.say(page["url"], relevant=page["relevance"] >= THRESHOLD)
+        score = page["relevance"]
+        it.say(page["url"], relevant=score >= THRESHOLD, score=score)

@@ -4,6 +4,7 @@ needs a browser)."""
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +38,11 @@ async def _crawl(it: Crawl) -> None:
     over_http = import_module("crawl4ai.async_crawler_strategy").AsyncHTTPCrawlerStrategy()
     scorer = deep.KeywordRelevanceScorer(keywords=it.keywords, weight=0.7)
     strategy = deep.BestFirstCrawlingStrategy(
-        max_depth=20, max_pages=it.pages, url_scorer=scorer, include_external=it.hosts
+        max_depth=20,
+        max_pages=it.pages,
+        url_scorer=scorer,
+        include_external=it.hosts,
+        **(_going_on(it.work / "state.json") if it.durable else {}),
     )
     config = library.CrawlerRunConfig(
         deep_crawl_strategy=strategy,
@@ -52,4 +57,17 @@ async def _crawl(it: Crawl) -> None:
     async with library.AsyncWebCrawler(crawler_strategy=over_http) as crawler:
         async for result in await crawler.arun(it.start, config=config):
             markdown = result.markdown if result.success else ""
-            it.say(result.url, markdown=len(str(markdown or "")))
+            score = (result.metadata or {}).get("score")
+            it.say(result.url, score=score, markdown=len(str(markdown or "")))
+
+
+def _going_on(file: Path) -> dict[str, Any]:
+    """Its documented way to go on after a crash: the state that it hands out is written down."""
+
+    async def keep(state: dict[str, Any]) -> None:
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(state))
+        part.replace(file)
+
+    state = json.loads(file.read_text()) if file.exists() else None
+    return {"resume_state": state, "on_state_change": keep}

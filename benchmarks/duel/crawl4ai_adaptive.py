@@ -32,9 +32,15 @@ def crawl(it: Crawl) -> None:
 async def _crawl(it: Crawl) -> None:
     library = import_module("crawl4ai")
     over_http = import_module("crawl4ai.async_crawler_strategy").AsyncHTTPCrawlerStrategy()
-    config = library.AdaptiveConfig(max_pages=it.pages, max_depth=it.pages)
+    kept = it.work / "state.json"
+    config = library.AdaptiveConfig(
+        max_pages=it.pages,
+        max_depth=it.pages,
+        **({"save_state": True, "state_path": str(kept)} if it.durable else {}),
+    )
+    going_on = {"resume_from": str(kept)} if it.durable and kept.exists() else {}
     async with library.AsyncWebCrawler(crawler_strategy=over_http) as crawler:
         adaptive = library.AdaptiveCrawler(crawler, config)
-        state = await adaptive.digest(start_url=it.start, query=it.wish)
+        state = await adaptive.digest(start_url=it.start, query=it.wish, **going_on)
     for result in state.knowledge_base:
         it.say(result.url, relevant=True, markdown=len(str(result.markdown or "")))

@@ -27,6 +27,9 @@ def install(environment: Path) -> None:
 
 def crawl(it: Crawl) -> None:
     crawlee, crawlers = import_module("crawlee"), import_module("crawlee.crawlers")
+    if it.durable:  # its storage lies in the work folder
+        configuration = import_module("crawlee.configuration").Configuration(purge_on_start=False)
+        import_module("crawlee").service_locator.set_configuration(configuration)
     crawler = crawlers.ParselCrawler(
         max_requests_per_crawl=it.pages,
         respect_robots_txt_file=True,

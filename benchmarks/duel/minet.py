@@ -24,7 +24,8 @@ def describe(environment: Path) -> Mapping[str, Any]:
 
 
 def install(environment: Path) -> None:
-    pip_install(environment, "minet")
+    # minet asks for a part of lxml that is a package of its own now.
+    pip_install(environment, "minet", "lxml_html_clean")
 
 
 def crawl(it: Crawl) -> None:
@@ -39,6 +40,8 @@ def crawl(it: Crawl) -> None:
     ]
     command += ["--irrelevant-continue", "--only-html", "--throttle", "0", "-t", "1"]
     command += ["--silent", "-O", "minet"]
+    if it.durable and Path("minet").exists():
+        command.append("--resume")
     process = subprocess.Popen(command)
     signal.signal(signal.SIGINT, lambda *_: process.terminate())
     process.wait()

@@ -11,13 +11,16 @@ from typing import Any
 
 from benchmarks.duel.adapter import Crawl, pip_install, version_of
 
+LOOK = 5
+"""Seconds between two looks; each brings all pages anew."""
+
 
 def describe(environment: Path) -> Mapping[str, Any]:
     return {
         "title": "PageSift",
         "version": version_of("pagesift"),
         "settings": "pagesift_crawl: query = the wish, limit = N, maxConcurrency 1, "
-        "crawlEntireDomain, engine http; of twenty hosts allowSubdomains",
+        "crawlEntireDomain, engine http; of twenty hosts allowExternalLinks",
         "told": "a `relevance` above 0 (it names no threshold)",
     }
 
@@ -66,7 +69,7 @@ def crawl(it: Crawl) -> None:
         limit=it.pages,
         delay=0.01,
         crawlEntireDomain=True,
-        allowSubdomains=it.hosts,
+        allowExternalLinks=it.hosts,
         maxConcurrency=1,
         maxDiscoveryDepth=20,
         scrapeOptions={"formats": ["markdown"], "engine": "http"},
@@ -81,9 +84,10 @@ def crawl(it: Crawl) -> None:
             if url and url not in told:
                 told.add(url)
                 relevance = metadata.get("pagesift", {}).get("relevance") or 0
-                it.say(url, relevant=relevance > 0, markdown=len(page.get("markdown") or ""))
+                markdown = len(page.get("markdown") or "")
+                it.say(url, relevant=relevance > 0, score=relevance, markdown=markdown)
         if status.get("status") not in ("scraping", "running", "queued", "pending"):
             print(json.dumps({key: status[key] for key in status if key != "data"}), flush=True)
             break
-        time.sleep(0.3)
+        time.sleep(LOOK)
     server.kill()

@@ -49,6 +49,7 @@ def crawl(it: Crawl) -> None:
             "DOWNLOAD_DELAY": 0,
             "CLOSESPIDER_PAGECOUNT": it.pages,
             "LOG_LEVEL": "WARNING",
+            **({"JOBDIR": str(it.work / "job")} if it.durable else {}),
         }
     )
     process.crawl(walk)

@@ -36,4 +36,5 @@ def crawl(it: Crawl) -> None:
     process.wait()
     opened = import_module("spoor").open(run)
     for page in opened.pages():
-        it.say(page.url, relevant=bool(page.relevant))
+        why = ", ".join(f"{name} {weight:+.2f}" for name, weight in page.why)
+        it.say(page.url, relevant=bool(page.relevant), score=page.score, why=why)

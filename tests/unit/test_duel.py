@@ -17,7 +17,7 @@ from spoor.lab.duel.score import Request, request_of, score_file
 from spoor.lab.experiment import find
 from spoor.lab.kinds.duel import KIND, Cell
 from spoor.lab.pages import Grid, markdown
-from spoor.lab.reports.duel import against, golden, losses, means
+from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, losses, means
 from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
 
@@ -72,7 +72,8 @@ def test_a_log_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         )
     )
     (got,) = score_file(log, read(folder))
-    assert (got.targets, got.pages, got.helpers, got.requests) == (4, 13, 2, 16)
+    assert (got.targets, got.pages, got.requests) == (4, 13, 16)
+    assert (got.robots, got.sitemaps, got.redirects) == (1, 0, 1)
     assert (got.failures, got.bytes, got.found) == (1, 21, 4)
     assert got.recall == {12: 0.75, 30: 1.0, 100: 1.0, 300: 1.0, 1000: 1.0}
     assert got.half == 6
@@ -165,10 +166,10 @@ def test_a_line_of_the_server_is_read_and_gets_what_the_rival_says() -> None:
 @pytest.mark.parametrize(
     ("url", "status", "kind"),
     [
-        ("http://a.example/robots.txt", 404, "helper"),
-        ("http://a.example/wp-sitemap.xml", 404, "helper"),
-        ("http://a.example/sitemap_index.xml.gz", 200, "helper"),
-        ("http://a.example/docs", 302, "helper"),
+        ("http://a.example/robots.txt", 404, "robots"),
+        ("http://a.example/wp-sitemap.xml", 404, "sitemap"),
+        ("http://a.example/sitemap_index.xml.gz", 200, "sitemap"),
+        ("http://a.example/docs", 302, "redirect"),
         ("http://a.example/logo.SVG?v=2", 200, "asset"),
         ("http://a.example/missing.html", 404, "page"),
         ("http://a.example/paper.pdf", 200, "page"),
@@ -213,7 +214,10 @@ def crawl(rival: str, task: str, recall: tuple[float, float, float, float], **mo
         "said_recall": None,
         "pages": 300,
         "failures": 1,
-        "helpers": 2,
+        "robots": 1,
+        "sitemaps": 2,
+        "redirects": 0,
+        "probe": None,
         "bytes": 10,
         "markdown": None,
         "ended": "by itself",
@@ -232,21 +236,21 @@ def test_the_report_by_hand() -> None:
         crawl("rival", "b", (0.0, 0.0, 0.5, 1.0)),
     ]
     assert losses(rows, {"a": "a hub found late"}) == [
-        ["a", "the a", "300", "Rival", "1.000", "0.500", "a hub found late"]
+        ["a", "the a", "300", "Rival", "1.000", "0.500", "0.50, 0.75", "a hub found late"]
     ]
-    lines = list(against(rows))
+    lines = list(against(rows, MAIN))
     assert [line[0] for line in lines] == ["12", "30", "100", "300"]
     assert [line[2] for line in lines] == ["+0.000", "+0.250", "+0.375", "-0.250"]
     assert [line[4] for line in lines] == ["1 : 0 : 1", "1 : 1 : 0", "2 : 0 : 0", "0 : 1 : 1"]
     grid = means(rows)
     ours = dict(zip(grid.head, grid.rows[0], strict=True))
-    assert (ours["recall at 100"], ours["recall at 1,000"]) == ("0.750", "–")
+    assert (ours["recall at 100"], ours["sitemaps"], ours["redirects"]) == ("0.750", "2.0", "0.0")
     assert ours["requests to half, median"] == "not reached"
     assert (ours["told: precision"], ours["requests a right page"]) == ("0.500", "100.0")
     gold = [
         crawl("spoor", name, (0, share, 1, 1), kind="gold") for name, share in (("c", 1), ("d", 0))
     ]
-    assert golden(gold).rows == [["Spoor", "2", "0.000", "0.500", "1.000"]]
+    assert at_budgets(gold, (12, 30, 100)).rows == [["Spoor", "2", "0.000", "0.500", "1.000"]]
 
     settings = {"settings": {"absent": {"Ache": "no jar"}}}
     made = {"spoor": "1", "code": "2"}
@@ -256,3 +260,24 @@ def test_the_report_by_hand() -> None:
     assert any(
         isinstance(block, Grid) and ["Ache", "no jar"] in block.rows for block in page.blocks
     )
+
+
+def test_the_report_of_probes_by_hand() -> None:
+    shown = {
+        "asked_robots": True,
+        "forbidden": 2,
+        "fetched": 61,
+        "before": 20,
+        "again": 3,
+        "reasons": 0.5,
+        "scores": 1.0,
+        "markdown": 0.0,
+    }
+    rows = [
+        crawl("a", "probe", (1, 1, 1, 1), probe=shown),
+        crawl("b", "probe", (1, 1, 1, 1), probe={**shown, "before": None, "again": None}),
+    ]
+    assert beside(rows).rows == [
+        ["A", "yes", "2", "3 of 20", "61 of 61", "100%", "50%", "–"],
+        ["B", "yes", "2", "it had ended", "61 of 61", "100%", "50%", "–"],
+    ]

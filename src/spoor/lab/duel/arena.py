@@ -31,9 +31,9 @@ class Crawl:
     log: Sequence[Request]
     """All requests, with what the rival says of each page."""
     outcome: Mapping[str, Any]
-    """How it ended, `seconds`, `cpu_seconds`, `peak_mb`."""
+    """How it ended, `seconds`, `cpu_seconds`, `peak_mb`, perhaps `before_kill`."""
     said: Sequence[Mapping[str, Any]]
-    """Rows of the rival: `url`, perhaps `relevant`, `markdown` (characters), `why`."""
+    """Rows of the rival: `url`, perhaps `relevant`, `score`, `why`, `markdown` (characters)."""
 
 
 def check() -> None:
@@ -56,9 +56,13 @@ def run(
     folder: Path,
     pages: int,
     seconds: float,
+    kill_at: int | None = None,
+    rate: int | None = None,
 ) -> Crawl:
-    """Crawl in a new `folder`; it is left there. Raises InputError where a site or the rival
-    cannot be had, or the rival asked for nothing."""
+    """Crawl in a new `folder`; it is left there. With `kill_at` the rival is told to keep what it
+    needs to go on, is killed after so many pages, and started again; with `rate` the server answers
+    so many requests a second. Raises InputError where a site or the rival cannot be had, or the
+    rival asked for nothing."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -77,6 +81,7 @@ def run(
         *("--start", task.start, "--wish", task.wish, "--pages", str(pages)),
         *("--out", str(folder / "said.jsonl"), "--work", str(folder / "work")),
         *(("--hosts",) if len(task.sites) > 1 else ()),
+        *(("--durable",) if kill_at is not None else ()),
     )
     cell = {
         "servers": servers,
@@ -84,25 +89,28 @@ def run(
         "environment": {**os.environ, "HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"},
         "pages": pages,
         "seconds": seconds,
+        "kill_at": kill_at,
+        "rate": rate,
     }
     (folder / "home").mkdir()
     (folder / "work").mkdir()
     (folder / "cell.json").write_text(json.dumps(cell))
-    subprocess.run(
-        [
-            *("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
-            *(sys.executable, "-m", "spoor.lab.duel.inside", str(folder)),
-        ],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        stdout=(folder / "inside").open("wb"),
-        stderr=subprocess.STDOUT,
-        timeout=seconds + 120,
-    )
+    with (folder / "inside").open("wb") as told:
+        subprocess.run(
+            [
+                *("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
+                *(sys.executable, "-m", "spoor.lab.duel.inside", str(folder)),
+            ],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=subprocess.STDOUT,
+            timeout=seconds + 120,
+        )
     if not (folder / "outcome.json").exists():
         raise InputError(f"{rival.name}: the arena failed: {_last(folder / 'inside')}")
     outcome = json.loads((folder / "outcome.json").read_text())
-    said = _said(folder / "said.jsonl")
+    said = read_said(folder / "said.jsonl")
     log = with_said(read_log(folder / "log.jsonl"), said)
     if not any(request.kind == "page" for request in log):
         raise InputError(f"{rival.name} asked for no page: {_last(folder / 'output')}")
@@ -120,7 +128,7 @@ def with_said(log: Any, said: Sequence[Mapping[str, Any]]) -> list[Request]:
     ]
 
 
-def _said(file: Path) -> list[dict[str, Any]]:
+def read_said(file: Path) -> list[dict[str, Any]]:
     """The rows of a rival; the last may be cut where it was ended."""
     rows = []
     for line in file.read_text("utf-8", "replace").splitlines() if file.exists() else ():

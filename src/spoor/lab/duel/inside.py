@@ -5,7 +5,8 @@ that looks public; the hosts file has the names, and there is no name server. Th
 first of its process namespace, so that all that a rival starts ends with it and is counted: CPU by
 the kernel when a process ends, memory as the largest sum of what its processes have (Pss), looked
 at five times a second. FOLDER/cell.json says what to run; FOLDER/log.jsonl and FOLDER/outcome.json
-are left there.
+are left there. Where it has `kill_at`, all processes of the rival are killed once it asked for so
+many pages, and it is started again in the folder that they left.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from spoor.lab.duel.score import request_of
 
 LOOK = 0.2
 """Seconds between two looks at the log and the memory."""
+KILLED = "killed"
 GRACE = 60.0
 """Seconds that a rival has to end by itself, once the log has its budget."""
 
@@ -47,6 +49,7 @@ http {{
   keepalive_requests 1000000;
   client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3;
   uwsgi_temp_path t4; scgi_temp_path t5;
+{limit}
   log_format duel escape=json '{{"url":"$scheme://$host$request_uri","method":"$request_method",'
     '"status":$status,"bytes":$bytes_sent,"type":"$sent_http_content_type","at":$msec,'
     '"agent":"$http_user_agent"}}';
@@ -57,29 +60,31 @@ http {{
 SERVER = (
     "  server {{ listen {address}:80; server_name {host}; location {path} {{ alias {root}/; }} }}"
 )
+LIMIT = """  limit_req_zone $server_name zone=rate:1m rate={rate}r/s;
+  limit_req zone=rate burst=100000;
+  limit_req_log_level info;"""
 
 
 def main(folder: Path) -> None:
     """Run what `cell.json` says."""
     cell = json.loads((folder / "cell.json").read_text())
-    bring_up(cell["servers"], folder)
+    bring_up(cell["servers"], folder, cell.get("rate"))
     with subprocess.Popen(
         ["nginx", "-p", f"{folder}/", "-e", "nginx-errors.log", "-c", "nginx.conf"],
         stdin=subprocess.DEVNULL,
     ) as server:
         wait_for(cell["servers"][0]["address"])
         began = time.monotonic()
-        with (folder / "output").open("wb") as output:
-            rival = subprocess.Popen(
-                cell["command"],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                env=cell["environment"],
-                cwd=folder,
-                start_new_session=True,
-            )
-        ended, peak = watch(rival, folder / "log.jsonl", cell, server.pid)
+        log = folder / "log.jsonl"
+        rival = start(cell, folder)
+        ended, peak = watch(rival, log, cell, server.pid, cell.get("kill_at"))
+        before: dict[str, int] = {}
+        if ended == KILLED:
+            end_all(spared=server_processes(server.pid))
+            time.sleep(LOOK)  # what was under way is logged
+            before = {"before_kill": len(log.read_text("utf-8").splitlines())}
+            rival = start(cell, folder)
+            ended, peak = watch(rival, log, cell, server.pid)
         seconds = time.monotonic() - began
         end_all(spared=server_processes(server.pid))
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,13 +94,29 @@ def main(folder: Path) -> None:
             "seconds": round(seconds, 2),
             "cpu_seconds": round(used.ru_utime + used.ru_stime, 2),
             "peak_mb": round(peak / 1024),
+            **before,
         }
         server.send_signal(signal.SIGQUIT)
     (folder / "outcome.json").write_text(json.dumps(outcome))
 
 
-def bring_up(servers: Iterable[dict[str, str]], folder: Path) -> None:
-    """The interface, its addresses, the names, and what nginx is told."""
+def start(cell: dict[str, Any], folder: Path) -> subprocess.Popen[bytes]:
+    """Start the rival; what it prints is added to FOLDER/output."""
+    with (folder / "output").open("ab") as output:
+        return subprocess.Popen(
+            cell["command"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=cell["environment"],
+            cwd=folder,
+            start_new_session=True,
+        )
+
+
+def bring_up(servers: Iterable[dict[str, str]], folder: Path, rate: int | None) -> None:
+    """The interface, its addresses, the names, and what nginx is told: with `rate`, to answer so
+    many requests a second."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     names = ["127.0.0.1 localhost"]
     for server in servers:
@@ -105,7 +126,10 @@ def bring_up(servers: Iterable[dict[str, str]], folder: Path) -> None:
         (folder / name).write_text(text)
         subprocess.run(["mount", "--bind", folder / name, f"/etc/{name}"], check=True)
     (folder / "nginx.conf").write_text(
-        CONFIGURATION.format(servers="\n".join(SERVER.format(**server) for server in servers))
+        CONFIGURATION.format(
+            servers="\n".join(SERVER.format(**server) for server in servers),
+            limit=LIMIT.format(rate=rate) if rate else "",
+        )
     )
 
 
@@ -123,9 +147,14 @@ def wait_for(address: str) -> None:
 
 
 def watch(
-    rival: subprocess.Popen[bytes], log: Path, cell: dict[str, Any], server: int
+    rival: subprocess.Popen[bytes],
+    log: Path,
+    cell: dict[str, Any],
+    server: int,
+    kill_at: int | None = None,
 ) -> tuple[str, int]:
-    """Wait until the rival is done, or end it; (how it ended, peak memory in KiB)."""
+    """Wait until the rival is done, or end it; (how it ended, peak memory in KiB). KILLED where it
+    asked for `kill_at` pages: then the caller kills it."""
     pages, peak = 0, 0
     began = time.monotonic()
     full: float | None = None
@@ -136,6 +165,8 @@ def watch(
             peak = max(peak, memory(server_processes(server)))
             more, rest = whole_lines(lines, rest)
             pages += sum(request_of(line, str(log)).kind == "page" for line in more)
+            if kill_at is not None and pages >= kill_at:
+                return KILLED, peak
             now = time.monotonic()
             if full is None and pages >= cell["pages"]:
                 full = now

@@ -5,8 +5,10 @@ A script is called by the Python of its environment, where it has one, and by ou
 - `describe` prints one JSON object: `title`, `version`, `settings`, and `told`, how it says that a
   page is relevant (empty: it does not), and `tries` where it is random;
 - `install --env FOLDER` installs it there, from package registries;
-- `crawl --env FOLDER --start URL --wish WORDS --pages N --out FILE --work FOLDER [--hosts]` crawls,
-  and writes rows of JSON to FILE: `url`, perhaps `relevant`, `markdown` (characters), `why`.
+- `crawl --env FOLDER --start URL --wish WORDS --pages N --out FILE --work FOLDER [--hosts]
+  [--durable]` crawls, and adds rows of JSON to FILE: `url`, perhaps `relevant`, `score` (a number),
+  `why` (words), `markdown` (characters). With `--durable` it keeps in its work folder what the
+  rival's documentation says a crawl needs to go on after its end, and goes on from that.
 """
 
 from __future__ import annotations

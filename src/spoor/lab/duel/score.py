@@ -3,9 +3,10 @@
 A log is text, one request a line, in the order in which they were answered. A line is a URL, or a
 JSON object that has one (`url`) and may have `task`, `status` (default 200), `method` (default
 GET), `bytes`, `type` (the content type) and `relevant` (what the crawler says of the page; the
-last word on a URL counts). Requests are of three kinds:
+last word on a URL counts). A file whose name ends with `.xz` is read unpacked. Requests are of
+three kinds:
 
-- **helpers**: robots.txt, sitemaps, redirects. They cost nothing here and are counted apart.
+- **helpers**: robots.txt, sitemaps, redirects. They cost nothing here; each is counted apart.
 - **assets**: styles, scripts, images, fonts. They are counted in `requests` alone.
 - **pages**: all others, failures and HEAD requests too. A budget is so many of these.
 
@@ -15,11 +16,13 @@ A right page is found when it was answered with 200 to a GET. Twice the same pag
 from __future__ import annotations
 
 import json
+import lzma
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from spoor.display import printable
@@ -30,6 +33,8 @@ from spoor.lab.pages import number
 LONGEST_LINE = 100_000
 """Characters; no honest line is longer."""
 MOST_LINES = 1_000_000
+MOST_CHARACTERS = 1_000_000_000
+"""Of a whole log: a small packed file may hold more than anyone would read."""
 ASSETS = re.compile(
     r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|ico|webp|bmp|woff2?|ttf|eot|mp[34]|json)$",
     re.IGNORECASE,
@@ -51,10 +56,14 @@ class Request:
 
     @property
     def kind(self) -> str:
-        """`helper`, `asset` or `page`."""
+        """`page`, `asset`, `robots`, `sitemap` or `redirect`; the last three are helpers."""
         path = urlsplit(self.url).path
-        if path == "/robots.txt" or SITEMAPS.search(path) or 300 <= self.status < 400:
-            return "helper"
+        if path == "/robots.txt":
+            return "robots"
+        if SITEMAPS.search(path):
+            return "sitemap"
+        if 300 <= self.status < 400:
+            return "redirect"
         return "asset" if ASSETS.search(path) else "page"
 
     @property
@@ -74,7 +83,10 @@ class Score:
     targets: int
     pages: int
     """Requests for pages that count: the largest budget at most."""
-    helpers: int
+    robots: int
+    sitemaps: int
+    redirects: int
+    """Requests of the three kinds of helpers."""
     requests: int
     """All, with those for assets."""
     failures: int
@@ -95,15 +107,14 @@ class Score:
 
 def score(task: Task, log: Iterable[Request], budgets: Sequence[int] = BUDGETS) -> Score:
     """The score of a log. What follows after the largest budget is not read."""
+    log = list(counted(log, max(budgets)))
     found: list[int] = []
     seen: set[str] = set()
     said: dict[str, bool] = {}
-    count = {"page": 0, "helper": 0, "asset": 0}
+    count: Counter[str] = Counter()
     failures = size = 0
     for request in log:
         kind = request.kind
-        if kind == "page" and count["page"] == max(budgets):
-            break
         count[kind] += 1
         size += request.bytes
         failures += kind == "page" and request.status >= 400
@@ -123,8 +134,10 @@ def score(task: Task, log: Iterable[Request], budgets: Sequence[int] = BUDGETS) 
         task.name,
         targets,
         count["page"],
-        count["helper"],
-        sum(count.values()),
+        count["robots"],
+        count["sitemap"],
+        count["redirect"],
+        count.total(),
         failures,
         size,
         len(found),
@@ -134,6 +147,17 @@ def score(task: Task, log: Iterable[Request], budgets: Sequence[int] = BUDGETS) 
         len(told & task.targets) / len(told) if told else None,
         len(told & task.targets) / targets if said else None,
     )
+
+
+def counted(log: Iterable[Request], pages: int) -> Iterator[Request]:
+    """The requests of a log up to a budget of pages: what a score depends on."""
+    seen = 0
+    for request in log:
+        if request.kind == "page":
+            if seen == pages:
+                return
+            seen += 1
+        yield request
 
 
 def score_file(log: Path, dataset: Dataset, task: str = "") -> list[Score]:
@@ -153,21 +177,31 @@ def score_file(log: Path, dataset: Dataset, task: str = "") -> list[Score]:
 
 def read_log(file: Path) -> Iterator[Request]:
     """The requests of a log file, line by line. Raises InputError that names the line."""
+    characters = 0
     try:
-        with file.open(encoding="utf-8", errors="replace") as lines:
+        with _opened(file) as lines:
             for number in range(1, MOST_LINES + 2):
                 line = lines.readline(LONGEST_LINE + 1)
                 if not line:
                     return
-                if len(line) > LONGEST_LINE or number > MOST_LINES:
+                characters += len(line)
+                if len(line) > LONGEST_LINE or number > MOST_LINES or characters > MOST_CHARACTERS:
                     raise InputError(
                         f"{file}, line {number}: a log has at most {MOST_LINES:,} lines of at most "
-                        f"{LONGEST_LINE:,} characters"
+                        f"{LONGEST_LINE:,} characters, and {MOST_CHARACTERS:,} in all"
                     )
                 if line.strip():
                     yield request_of(line, f"{file}, line {number}")
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {file}: {cause}") from error
+
+
+def _opened(file: Path) -> TextIO:
+    """A log to read, unpacked where its name says that it is packed."""
+    if file.suffix == ".xz":
+        return lzma.open(file, "rt", encoding="utf-8", errors="replace")
+    return file.open(encoding="utf-8", errors="replace")
 
 
 def request_of(line: str, where: str) -> Request:
@@ -214,7 +248,9 @@ HEAD = (
     "told: precision",
     "told: recall",
     "failures",
-    "helpers",
+    "robots.txt",
+    "sitemaps",
+    "redirects",
 )
 
 
@@ -227,6 +263,5 @@ def line(it: Score) -> list[str]:
         "–" if it.half is None else str(it.half),
         number(it.precision),
         number(it.said_recall),
-        str(it.failures),
-        str(it.helpers),
+        *map(str, (it.failures, it.robots, it.sitemaps, it.redirects)),
     ]

@@ -1,18 +1,20 @@
 """The duel: live crawlers on the same tasks, counted by the server.
 
 In the file of an experiment: `kind = "duel"` and, under `settings`: `rivals` (names of scripts in
-benchmarks/duel), `tasks` (globs of names in its data set), `pages` (budgets, each a crawl of its
-own), `seconds` (the longest crawl), `absent` (rivals that cannot be had, and why), `causes` (of
-tasks that were lost: what the logs say).
+benchmarks/duel), `kept` (those of them whose crawls are read from benchmarks/duel/crawls, where
+benchmarks/duel_keep.py puts them, and not made anew), `tasks` (globs of names in its data set),
+`pages` (budgets, each a crawl of its own; a table gives each the globs of its tasks), `seconds`
+(the longest crawl), `absent` (rivals that cannot be had, and why), `causes` (of tasks that were
+lost: what the logs say).
 
-A cell is one rival on one task with one budget. It stands for the rival's script and version, not
-for our code, unless the rival is Spoor.
+A cell is one rival on one task with one budget, or on the site of `spoor.lab.duel.probe`. It stands
+for the rival's script and version, not for our code, unless the rival is Spoor.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,14 +23,14 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import digest, part_digest
-from spoor.lab.duel import arena, rivals
+from spoor.lab.duel import arena, kept, probe, rivals
 from spoor.lab.duel.dataset import BUDGETS, Dataset, Task, read
 from spoor.lab.duel.rivals import Rival
-from spoor.lab.duel.score import score
+from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
 from spoor.lab.experiment import Experiment, check_keys
 
-SETTINGS = ("rivals", "tasks", "pages", "seconds", "absent", "causes")
+SETTINGS = ("rivals", "kept", "tasks", "pages", "seconds", "absent", "causes")
 SECONDS = 900
 GOLD_PAGES = 100
 """The largest budget for one right page."""
@@ -54,6 +56,8 @@ class Cell:
     """Digest of the rival."""
     truth: str
     """Digest of the task and its right pages."""
+    kept: bool = False
+    """Whether its requests are read, and not made."""
 
     @property
     def name(self) -> str:
@@ -68,40 +72,64 @@ class Cell:
 
 
 def plan(experiment: Experiment, out: Path) -> list[Cell]:
-    """All cells; rivals that are missing are installed, and sites made."""
-    arena.check()
+    """All cells; of rivals that crawl, those that are missing are installed and their sites made.
+    A rival whose crawls are kept has cells where it has crawls."""
     name, settings = experiment.name, experiment.settings
     check_keys(settings, SETTINGS, name, "setting")
     home = rivals.home()
     dataset = read(home / DATA)
-    globs = _strings(settings.get("tasks", ["*"]), f"{name}: tasks")
-    tasks = [task for task in dataset.tasks if any(fnmatchcase(task.name, it) for it in globs)]
-    if not tasks:
-        raise InputError(f"{name}: no task is like {', '.join(globs)}")
+    crawls = kept.read(home / kept.FOLDER)
     names = _strings(settings.get("rivals", rivals.names(home)), f"{name}: rivals")
-    known = [rivals.installed(one, home, out / CACHE) for one in names]
-    for site in {site for task in tasks for site in task.sites}:
-        site_folder(dataset.sites[site], home / DATA, out / CACHE)
-    pages = settings.get("pages", [300])
-    if not isinstance(pages, list) or not all(number in BUDGETS for number in pages):
-        raise InputError(f"{name}: pages are some of {', '.join(map(str, BUDGETS))}")
+    read_only = _strings(settings.get("kept", []), f"{name}: kept")
+    for one in read_only:
+        if one not in {key.rival for key in crawls.rows}:
+            raise InputError(f"{name}: kept: no crawl of {one!r} is in {crawls.folder}")
+    tasks = _tasks(settings, dataset, name)
+    fresh = [one for one in names if one not in read_only]
+    if fresh:
+        arena.check()
+        for site in dict.fromkeys(site for _, task in tasks for site in task.sites):
+            site_folder(dataset.sites[site], home / DATA, out / CACHE)
+    known = {one: rivals.installed(one, home, out / CACHE) for one in fresh}
     seconds = float(settings.get("seconds", SECONDS))
-    cells = [
-        Cell(
-            rival.name,
-            task.name,
-            min(number, GOLD_PAGES) if task.kind == "gold" else number,
-            seconds,
-            seed,
-            _code(rival),
-            _truth(task),
-        )
-        for number in pages
-        for task in tasks
-        for rival in known
-        for seed in range(rival.tries)
-    ]
+    cells = []
+    for pages, task in [*tasks, (probe.BUDGET, probe.TASK)]:
+        number = min(pages, GOLD_PAGES) if task.kind == "gold" else pages
+        for one in names:
+            if one in known:
+                rival = known[one]
+                cells += [
+                    Cell(one, task.name, number, seconds, seed, _code(rival), _truth(task))
+                    for seed in range(rival.tries)
+                ]
+            else:
+                cells += [
+                    Cell(*_names(key), seconds, key.seed, crawls.digest(key), _truth(task), True)
+                    for key in crawls.rows
+                    if (key.rival, key.task, key.pages) == (one, task.name, number)
+                ]
     return list(dict.fromkeys(cells))
+
+
+def _names(key: kept.Key) -> tuple[str, str, int]:
+    return key.rival, key.task, key.pages
+
+
+def _tasks(settings: Mapping[str, Any], dataset: Dataset, name: str) -> list[tuple[int, Task]]:
+    """Budgets with their tasks."""
+    globs = settings.get("tasks", ["*"])
+    pages = settings.get("pages", [300])
+    table = dict.fromkeys(pages, globs) if isinstance(pages, list) else pages
+    if not isinstance(table, dict) or not {*map(str, table)} <= {*map(str, BUDGETS)}:
+        raise InputError(f"{name}: pages are some of {', '.join(map(str, BUDGETS))}")
+    chosen = []
+    for budget, wanted in table.items():
+        wanted = _strings(wanted, f"{name}: tasks")
+        like = [task for task in dataset.tasks if any(fnmatchcase(task.name, it) for it in wanted)]
+        if not like:
+            raise InputError(f"{name}: no task is like {', '.join(wanted)}")
+        chosen += [(int(budget), task) for task in like]
+    return chosen
 
 
 def facts(experiment: Experiment) -> Row:
@@ -115,43 +143,79 @@ def run(cells: Sequence[Cell], out: Path) -> Iterator[Row]:
     """The figures of each cell."""
     home = rivals.home()
     dataset = read(home / DATA)
+    crawls = kept.read(home / kept.FOLDER)
     for cell in cells:
-        yield _row(cell, rivals.installed(cell.rival, home, out / CACHE), dataset, home, out)
+        task = probe.TASK if cell.task == probe.NAME else dataset.task(cell.task)
+        if cell.kept:
+            key = kept.Key(cell.rival, cell.pages, cell.seed, cell.task)
+            yield _row(cell, task, *_read(key, task, crawls))
+        else:
+            rival = rivals.installed(cell.rival, home, out / CACHE)
+            yield _row(cell, task, *_crawled(cell, task, rival, dataset, home, out))
 
 
-def _row(cell: Cell, rival: Rival, dataset: Dataset, home: Path, out: Path) -> Row:
-    task = dataset.task(cell.task)
-    logs = out / LOGS / f"{cell.rival}-{cell.task}-{cell.pages}-{cell.seed}"
+def _read(
+    key: kept.Key, task: Task, crawls: kept.Kept
+) -> tuple[Sequence[Request], Mapping[str, Any]]:
+    """The requests of a crawl that was kept, and what is known of it."""
+    known = crawls.rows[key]
+    if (known["wish"], known["start"]) != (task.wish, task.start):
+        raise InputError(
+            f"{crawls.folder / kept.FILE} has a crawl of {key.rival} for another wish or start of "
+            f"{task.name}; let it crawl again"
+        )
+    return crawls.log(key), known
+
+
+def _crawled(
+    cell: Cell, task: Task, rival: Rival, dataset: Dataset, home: Path, out: Path
+) -> tuple[Sequence[Request], Mapping[str, Any]]:
+    """The requests of a new crawl, and what is known of it."""
+    probed = cell.task == probe.NAME
+    if probed:
+        site = probe.site(out / CACHE / "sites" / probe.NAME)
+        dataset = Dataset(dataset.version, {probe.NAME: site}, [task])
     crawl = arena.run(
         rival,
         task,
         dataset,
         data=home / DATA,
         cache=out / CACHE,
-        folder=logs,
+        folder=out / LOGS / f"{cell.rival}-{cell.task}-{cell.pages}-{cell.seed}",
         pages=cell.pages,
         seconds=cell.seconds,
+        kill_at=probe.KILL_AT if probed else None,
+        rate=probe.RATE if probed else None,
     )
-    budgets = [budget for budget in BUDGETS if budget <= cell.pages]
-    got = score(task, crawl.log, budgets)
     said = [row for row in crawl.said if "markdown" in row]
-    return {
+    return crawl.log, {
         "contender": rival.about["title"],
-        "rival": rival.name,
         "version": rival.version,
         "settings": rival.about["settings"],
         "how_told": rival.about["told"],
+        "wish": task.wish,
+        "start": task.start,
+        "markdown": sum(bool(row["markdown"]) for row in said) / len(said) if said else None,
+        **crawl.outcome,
+        "probe": asdict(probe.measured(crawl)) if probed else None,
+    }
+
+
+def _row(cell: Cell, task: Task, log: Sequence[Request], known: Mapping[str, Any]) -> Row:
+    budgets = [budget for budget in BUDGETS if budget <= cell.pages]
+    got = score(task, log, budgets)
+    return {
+        **known,
+        "rival": cell.rival,
         "kind": task.kind,
         "hosts": len(task.sites),
-        "wish": task.wish,
         "budget": cell.pages,
         "seed": cell.seed,
         **asdict(got),
         "recall": {str(budget): share for budget, share in got.recall.items()},
         "requests_to_half": got.half,
         "half": task.half,
-        "markdown": sum(bool(row["markdown"]) for row in said) / len(said) if said else None,
-        **crawl.outcome,
+        "kept": cell.kept,
     }
 
 

@@ -7,6 +7,7 @@ from statistics import mean, median
 from typing import Any
 
 from spoor.lab.compare import HEAD, Comparison, corrected, line, paired
+from spoor.lab.duel import probe
 from spoor.lab.duel.dataset import BUDGETS, HALVES
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, number
 from spoor.lab.reports.report import Report
@@ -19,7 +20,18 @@ TITLES = {
 }
 SHOWN = 30
 """Lost tasks that are listed."""
-GOLD_WITHIN = (12, 30)
+GOLD_WITHIN = (12, 30, 100)
+MAIN = BUDGETS[:-1]
+"""Budgets of the tables over all tasks; the largest has a section of its own."""
+KINDS = {
+    "ordinary": ("Parts of a site, and pages that speak of something", ""),
+    "language": ("Another language", "The wish and the pages are in French or German."),
+    "pdf": ("PDF files", "The right pages are PDF files."),
+    "hosts": ("Twenty hosts", "A portal links to twenty sites, and right pages are on many."),
+}
+
+BESIDE = ("failures", "robots", "sitemaps", "redirects")
+"""Counts of requests that stand in columns of their own."""
 
 Table = Mapping[str, Mapping[str, float]]
 """Rival → task → figure."""
@@ -29,8 +41,8 @@ def blocks(results: Results) -> Iterator[Block]:
     """All tables, the losses first."""
     yield Prose(
         "A budget is a number of **requests for pages**, as nginx logged them: failures and HEAD "
-        "requests count, robots.txt, sitemaps and redirects stand in a column of their own "
-        "(helpers), styles and images are left out. A recall is the share of a task's right pages "
+        "requests count, robots.txt, sitemaps and redirects stand in columns of their own, "
+        "styles and images are left out. A recall is the share of a task's right pages "
         "that were sent within the budget. Every rival has the network to itself, with addresses "
         "that look public."
     )
@@ -38,6 +50,19 @@ def blocks(results: Results) -> Iterator[Block]:
         rows = [row for row in results.rows if row["half"] == half]
         if rows:
             yield from _half(rows, half, results)
+    probes = [row for row in results.rows if row["probe"]]
+    if probes:
+        yield Heading("What each does beside finding pages")
+        yield Prose(
+            f"Counted on a small made site: {probe.PAGES} pages, ten more that its robots.txt "
+            f"forbids and that eleven pages link to, {probe.RATE} requests a second. After "
+            f"{probe.KILL_AT} requests for pages all processes of the rival are killed, and it is "
+            "started again in the same folder, with what its documentation says a crawl needs to "
+            "go on. *Asked again* are pages that the first part had and the second asked for once "
+            "more. A score is a number for a page, reasons are words; shares are of the pages "
+            "that it reports."
+        )
+        yield beside(probes)
     yield Heading("Who they are")
     yield Prose("All run on the same machine, each in an environment of its own.")
     first = {row["contender"]: row for row in reversed(results.rows)}
@@ -77,28 +102,44 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
     if there and here < there:
         version = results.more.get("dataset", "")
         yield Prose(f"{here} of the {there} tasks that the data set (version {version}) has.")
-    lines = losses(several, causes)
+    lines = losses(rows, causes)
     if lines:
         yield Heading("Where Spoor loses", 3)
-        yield Prose("Tasks on which the best rival has found more; the widest difference first.")
-        head = ("task", "wish", "requests", "best rival", "it", "Spoor", "why")
+        yield Prose(
+            "Tasks on which the best rival has found more; the widest difference first. What Spoor "
+            "tells of its pages at the end has this precision and recall: it goes by what it takes "
+            "for relevant."
+        )
+        head = ("task", "wish", "requests", "best rival", "it", "Spoor", "Spoor tells", "why")
         yield Grid(head, lines, names=4)
     if several:
         yield Heading("Spoor against each, over the tasks", 3)
         yield Prose(
-            "Differences of recall in favour of Spoor, with 95 % intervals over the tasks; p "
-            "corrected for all lines of the table (Holm)."
+            "Differences of recall in favour of Spoor, with 95 % intervals over the tasks that "
+            "both crawled; p corrected for all lines of the table (Holm)."
         )
-        yield Grid(("requests", *HEAD[1:]), [*against(several)], names=2)
+        yield Grid(("requests", *HEAD[1:]), [*against(several, MAIN)], names=2)
         yield Heading("Means", 3)
         yield means(several)
-        yield Heading("By kind of task", 3)
-        yield by_kind(several)
+    for kind, (title, text) in KINDS.items():
+        of_kind = [row for row in several if row["kind"] == kind]
+        if of_kind:
+            yield Heading(title, 3)
+            if text:
+                yield Prose(text)
+            yield at_budgets(of_kind, MAIN)
     gold = [row for row in rows if row["kind"] == "gold"]
     if gold:
         yield Heading("One right page", 3)
         yield Prose("Share of the tasks in which it was sent within so many requests.")
-        yield golden(gold)
+        yield at_budgets(gold, GOLD_WITHIN, "within")
+    largest = BUDGETS[-1]
+    long = [row for row in rows if row["budget"] == largest]
+    if long:
+        yield Heading(f"{largest:,} requests", 3)
+        yield Prose("Crawls of their own, with the larger budget from their start.")
+        yield at_budgets(long, BUDGETS)
+        yield Grid(("requests", *HEAD[1:]), [*against(long, BUDGETS[-2:])], names=2)
     yield Heading("Cost", 3)
     yield Prose(
         "Medians over the crawls: CPU seconds and peak memory (MB) of all processes of a rival, "
@@ -141,33 +182,42 @@ def losses(rows: Cells, causes: Mapping[str, str]) -> list[list[str]]:
             if others[best] > share + 1e-9:
                 lost.append((others[best] - share, budget, task, best, others[best], share))
     lost.sort(reverse=True)
+    told = {
+        (row["task"], budget): f"{number(row['precision'], 2)}, {number(row['said_recall'], 2)}"
+        for row in sorted(rows, key=lambda row: row["budget"], reverse=True)
+        for budget in BUDGETS
+        if row["rival"] == OURS and row["budget"] >= budget
+    }
     return [
-        [task, wishes[task], str(budget), best, number(it), number(share), causes.get(task, "")]
+        [
+            *(task, wishes[task], f"{budget:,}", best, number(it), number(share)),
+            *(told[task, budget], causes.get(task, "")),
+        ]
         for _, budget, task, best, it, share in lost[:SHOWN]
     ]
 
 
-def against(rows: Cells) -> Iterator[list[str]]:
+def against(rows: Cells, budgets: Sequence[int]) -> Iterator[list[str]]:
     """Spoor against each rival at each budget."""
     ours = own(rows)
     comparisons: list[Comparison] = []
     at = []
-    for budget in BUDGETS:
+    for budget in budgets:
         table = recalls(rows, budget)
         for name, them in table.items():
             both = [task for task in table.get(ours, {}) if task in them]
             if name != ours and both:
                 pairs = [(table[ours][task], them[task]) for task in both]
                 comparisons.append(paired(ours, name, pairs))
-                at.append(str(budget))
+                at.append(f"{budget:,}")
     for budget_name, comparison in zip(at, corrected(comparisons), strict=True):
         yield [budget_name, *line(comparison)[1:]]
 
 
 def means(rows: Cells) -> Grid:
-    """Means over the tasks."""
+    """Means over the tasks, of the crawls with the least budget."""
     lines = []
-    tables = {budget: recalls(rows, budget) for budget in BUDGETS}
+    tables = {budget: recalls(rows, budget) for budget in MAIN}
     for (name,), mine in grouped(rows, "contender").items():
         least = [row for row in mine if row["budget"] == min(row["budget"] for row in mine)]
         lines.append(
@@ -182,14 +232,13 @@ def means(rows: Cells) -> Grid:
                 _mean(least, "precision"),
                 _mean(least, "said_recall"),
                 _per_relevant(least),
-                f"{mean(row['failures'] for row in least):.1f}",
-                f"{mean(row['helpers'] for row in least):.1f}",
+                *(f"{mean(row[name] for row in least):.1f}" for name in BESIDE),
             ]
         )
     head = (
-        *("rival", "tasks", *(f"recall at {budget:,}" for budget in BUDGETS)),
+        *("rival", "tasks", *(f"recall at {budget:,}" for budget in MAIN)),
         *("requests to half, median", "told: precision", "told: recall"),
-        *("requests a right page", "failures", "helpers"),
+        *("requests a right page", "failures", "robots.txt", "sitemaps", "redirects"),
     )
     return Grid(head, lines)
 
@@ -212,28 +261,41 @@ def _per_relevant(rows: Cells) -> str:
     return f"{sum(row['pages'] for row in rows) / found:.1f}" if found else "–"
 
 
-def by_kind(rows: Cells) -> Grid:
-    """Mean recall at 100 and 300 by the kind of the task."""
+def at_budgets(rows: Cells, budgets: Sequence[int], word: str = "recall at") -> Grid:
+    """Mean recall at budgets, of each rival."""
+    tables = {budget: recalls(rows, budget) for budget in budgets}
     lines = []
-    for (kind,), mine in grouped(rows, "kind").items():
-        tables = [recalls(mine, budget) for budget in (100, 300)]
-        tasks = len({row["task"] for row in mine})
-        for name in tables[0]:
-            shares = [
-                number(mean(table[name].values())) if name in table else "–" for table in tables
+    for (name,), mine in grouped(rows, "contender").items():
+        means_ = [
+            number(mean(table[name].values()) if name in table else None)
+            for table in tables.values()
+        ]
+        lines.append([name, str(len({row["task"] for row in mine})), *means_])
+    return Grid(("rival", "tasks", *(f"{word} {budget:,}" for budget in budgets)), lines)
+
+
+def beside(rows: Cells) -> Grid:
+    """What the probes showed."""
+    lines = []
+    for row in rows:
+        it = probe.Probe(**row["probe"])
+        killed = it.before is not None
+        lines.append(
+            [
+                row["contender"],
+                "yes" if it.asked_robots else "no",
+                str(it.forbidden),
+                f"{it.again} of {it.before}" if killed else "it had ended",
+                f"{it.fetched} of {probe.PAGES}",
+                *(f"{share:.0%}" if share else "–" for share in (it.scores, it.reasons)),
+                f"{it.markdown:.0%}" if it.markdown else "–",
             ]
-            lines.append([kind, name, str(tasks), *shares])
-    return Grid(("kind", "rival", "tasks", "recall at 100", "recall at 300"), lines, names=2)
-
-
-def golden(rows: Cells) -> Grid:
-    """Share of the tasks whose page was found."""
-    tables = [recalls(rows, budget) for budget in (*GOLD_WITHIN, 100)]
-    lines = [
-        [name, str(len(tables[0][name])), *(number(mean(table[name].values())) for table in tables)]
-        for name in tables[0]
-    ]
-    return Grid(("rival", "tasks", "within 12", "within 30", "within 100"), lines)
+        )
+    head = (
+        *("rival", "asked for robots.txt", "forbidden pages asked for"),
+        *("after the kill: asked again", "pages in the end", "score", "reasons", "Markdown"),
+    )
+    return Grid(head, lines)
 
 
 def cost(rows: Cells) -> Grid:
