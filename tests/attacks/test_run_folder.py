@@ -10,7 +10,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError, SpoorError
 from spoor.formats.exporters.csv import cell
 from spoor.judges import answers
-from spoor.runs import files
+from spoor.runs import files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
 from spoor.runs.inputs import with_inputs
@@ -30,6 +30,7 @@ from spoor.runs.lock import BusyError, Lock, is_running
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import save, saved_name
 from spoor.runs.schema import read_settings, write_settings
+from spoor.runs.search import _query
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
 from spoor.setting import CRAWL, POLITENESS
@@ -457,6 +458,118 @@ def test_a_lost_or_damaged_log_is_named(path: Path, damage: str) -> None:
     assert str(copy / files.COMMITTED) in str(refused.value)
     reopened(copy).close()
     reopened(copy).close()
+
+
+def test_a_fault_of_a_database_is_told_in_one_line(path: Path) -> None:
+    size = (path / files.DATABASE).stat().st_size
+    with (path / files.DATABASE).open("r+b") as file:
+        file.seek(size - 4096)
+        file.write(b"\xff" * 4096)
+    with pytest.raises(InputError, match="cannot be used") as told:
+        reopened(path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("left", [0, 100])
+def test_a_cut_archive_is_named_by_whatever_reads_the_run(
+    path: Path, left: int, tmp_path: Path
+) -> None:
+    os.truncate(path / files.archive(0), left)
+    (path / files.archive(0)).unlink() if not left else None
+    again = Settings.of({"refresh": str(path), "seeds": [], "connect_to": "127.0.0.1:9"})
+    for way in (
+        lambda: list(Run(path).pages()),
+        lambda: Run(path).export(tmp_path / "out.jsonl", text=True),
+        lambda: Run(path).search("kiln"),
+        lambda: RunWriter(tmp_path / "again", again),
+    ):
+        with pytest.raises(InputError, match=rf"pages\.warc\.gz is damaged: {left} of the"):
+            way()
+
+
+def test_what_cannot_be_read_in_the_archive_is_searched_once_it_is_back(path: Path) -> None:
+    archive = path / files.archive(0)
+    data = archive.read_bytes()
+    archive.write_bytes(bytes(len(data)))
+    assert not Run(path).search("the")
+    archive.write_bytes(data)
+    document = max(Run(path).documents(everything=True), key=lambda one: len(one.text))
+    found = Run(path).search(document.text.split()[0], limit=100)
+    assert document.url in [one.url for one in found]
+
+
+@pytest.fixture
+def sharded(path: Path, tmp_path: Path) -> Path:
+    """A run in two shards."""
+    run = tmp_path / "sharded"
+    run.mkdir()
+    write_settings(run, replace(read_settings(path), shards=2))
+    for number in (0, 1):
+        shutil.copytree(path, files.shard(run, number))
+    known: dict[str, Any] = {**dict.fromkeys(shards._COUNTS, 12), "lag": 0.0, "state": ""}
+    rows = [{**known, "shard": number} for number in (0, 1)]
+    exchange = dict.fromkeys(shards._EXCHANGED, 0)
+    shards.write_status(run, {"at": 1.0, "shards": rows, "exchange": exchange})
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "shard-1 is lost, with 12 pages"),
+        (files.DATABASE, "shard-1/state.db cannot be used"),
+        (files.archive(0), "pages.warc.gz is damaged: 0 of the"),
+    ],
+)
+def test_a_shard_that_lost_something_is_named(
+    sharded: Path, name: str, says: str, tmp_path: Path
+) -> None:
+    assert len(list(Run(sharded).pages())) == 24
+    lost = files.shard(sharded, 1) / name
+    lost.unlink() if name else shutil.rmtree(lost)
+    for _ in range(2):
+        with pytest.raises(InputError, match=says):
+            list(Run(sharded).pages())
+        if not name:
+            lost.mkdir(exist_ok=True)  # an empty one is none
+    with pytest.raises(InputError, match=says), ExitStack() as undo:
+        shards.begin(sharded, read_settings(sharded), undo)
+
+
+def test_a_shard_that_lost_its_log_is_named(sharded: Path) -> None:
+    shard = killed(files.shard(sharded, 1))
+    shutil.rmtree(files.shard(sharded, 1))
+    shard.rename(files.shard(sharded, 1))
+    assert list(Run(sharded).pages())
+    (files.shard(sharded, 1) / f"{files.DATABASE}-wal").unlink()
+    with pytest.raises(InputError, match=r"shard-1/state\.db-wal is lost or damaged"):
+        list(Run(sharded).pages())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "[" * 100_000, '{"at": 1e400, "shards": [], "exchange": {}}', '{"at": "x"}']
+)
+def test_any_state_of_shards_is_read(sharded: Path, text: str) -> None:
+    (sharded / files.SHARDS).write_text(text)
+    assert Run(sharded).shard_status() is None
+    assert Run(sharded).revision()[0] == 0
+    write_report(sharded)
+
+
+# -- search
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("kiln\0glaze", '"kiln glaze"'),
+        ('"a b" c', '"a b" "c"'),
+        ('"' + "a " * 1000 + '" b', '"' + " ".join("a" * 32) + '"'),
+        ("b " * 1000, " ".join(['"b"'] * 32)),
+    ],
+)
+def test_a_search_is_bounded(words: str, query: str) -> None:
+    assert _query(words) == query
 
 
 # -- CSV

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.recovery import check_log, read_mark, telling
+from spoor.runs.recovery import archive_ends, check_log, read_mark, telling
 from spoor.runs.schema import check_format, read_settings, refuse_programs
 from spoor.web.validators import Validators
 
@@ -32,6 +31,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         elif folders := files.shards(path):
             db = shards.merged(folders)
         elif files.is_run(path) and read_settings(path).shards:
+            shards.refuse_lost(path)
             raise shards.just_begun(path)
         else:
             raise InputError(f"{path} is no run: it has no {files.DATABASE}")
@@ -39,8 +39,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
                 check_format(file, known)
                 refuse_programs(file, db)
-                if os.access(path, os.W_OK):  # where not, SQLite reads no log: see `shards.connect`
-                    check_log(path, mark, db)
+                check_log(path, mark, db)
+                archive_ends(path, db)
             yield db
         finally:
             db.close()

@@ -67,7 +67,7 @@ def check_database(path: Path, db: sqlite3.Connection) -> bool:
     refuse_programs(path / files.DATABASE, db)
     problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
-        raise damaged(path, problem)
+        raise damaged(path, " ".join(str(problem).split())[:200])
     return True
 
 
@@ -81,18 +81,31 @@ def refuse_leftovers(path: Path) -> None:
 def committed(path: Path, db: sqlite3.Connection) -> Ends:
     """How far the last commit came. Raises InputError where rows are missing."""
     check_log(path, read_mark(path), db)
-    seq, pages, failures, warc_json = db.execute("SELECT * FROM ends").fetchone()
-    warc = json.loads(warc_json)
-    for name, end in warc.items():
-        files.archive_at(path, name)
-        if not isinstance(end, int) or end < 0:
-            raise damaged(path, f"{name} cannot end at {end!r}")
+    seq, pages, failures = db.execute("SELECT seq, pages, failures FROM ends").fetchone()
+    warc = archive_ends(path, db)
     for table, rows in (("pages", pages), ("failures", failures)):
         gone = forgotten(db, table)
         count, last = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
         if count + gone != rows or (last != rows and not gone):
             raise damaged(path, f"its table {table} does not hold the {rows} rows committed")
     return Ends(seq, pages, failures, warc)
+
+
+def archive_ends(path: Path, db: sqlite3.Connection) -> dict[str, int]:
+    """File of the archive → bytes that were committed. Raises InputError where that is not what
+    stands there, or where a file has lost some of them."""
+    ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
+    for name, end in ends.items():
+        file = files.archive_at(path, name)
+        if not isinstance(end, int) or end < 0:
+            raise damaged(path, f"{name} cannot end at {end!r}")
+        size = file.stat().st_size if file.exists() else 0
+        if size < end:
+            raise InputError(
+                f"{file} is damaged: {size} of the {end} bytes committed are left; put it back "
+                "from a copy or choose another --out"
+            )
+    return ends
 
 
 def forgotten(db: sqlite3.Connection, table: str) -> int:
@@ -132,6 +145,8 @@ def write_mark(opened: int, seq: int) -> None:
 
 def check_log(path: Path, mark: int, db: sqlite3.Connection) -> None:
     """Raises InputError where the database has lost commits up to that of the mark."""
+    if not os.access(path, os.W_OK):  # SQLite reads no log there: see `shards.connect`
+        return
     seq = db.execute("SELECT seq FROM ends").fetchone()[0]
     if seq < mark:
         file, note = path / f"{files.DATABASE}-wal", path / files.COMMITTED
@@ -158,13 +173,7 @@ def cut_archives(path: Path, ends: Mapping[str, int], swapped: Collection[str] =
             file.unlink()
     for name, end in ends.items():
         file = path / name
-        size = file.stat().st_size if file.exists() else 0
-        if size < end:
-            raise InputError(
-                f"{file} is damaged: {size} of the {end} bytes committed are left; put it back "
-                "from a copy or choose another --out"
-            )
-        if size > end:
+        if file.stat().st_size > end:
             os.truncate(file, end)
     return [file for file in aside if file is not None]
 

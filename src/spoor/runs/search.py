@@ -22,7 +22,7 @@ MOST_CHARACTERS = 200_000
 """Of one document that are searched."""
 
 MOST_WORDS = 32
-"""Of a search."""
+"""Of a search, those of its phrases among them."""
 
 BATCH = 500
 """Documents that are added in one transaction: a search that is ended goes on there."""
@@ -79,10 +79,17 @@ def search(run: Run, words: str, *, limit: int = 10, everything: bool = True) ->
 
 
 def _query(words: str) -> str:
-    parts = [part.strip('"').replace('"', " ") for part in _WORD.findall(words)[:MOST_WORDS]]
-    parts = [part for part in parts if re.search(r"\w", part)]
+    parts: list[str] = []
+    left = MOST_WORDS
+    for found in _WORD.finditer(words):
+        part = [one for one in re.split(r'["\s\0]+', found[0]) if re.search(r"\w", one)][:left]
+        left -= len(part)
+        if part:
+            parts.append(" ".join(part))
+        if not left:
+            break
     if not parts:
-        raise InputError(f"{words!r} has no word to search for")
+        raise InputError(f"{words[:100]!r} has no word to search for")
     return " ".join(f'"{part}"' for part in parts)
 
 
@@ -157,6 +164,8 @@ def _add(run: Run, db: sqlite3.Connection) -> None:
         number = document.row.number
         if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
             continue
+        if document.row.place is not None and not document.archived:
+            continue  # damaged there, and perhaps put back later
         text = document.text[:MOST_CHARACTERS].replace("\x01", " ").replace("\x02", " ")
         if not db.in_transaction:
             db.execute("BEGIN IMMEDIATE")

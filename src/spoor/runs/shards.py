@@ -14,7 +14,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
-from spoor.runs.recovery import telling
+from spoor.runs.recovery import archive_ends, check_log, damaged, read_mark, telling
 from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
@@ -33,6 +33,7 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
         raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
     lock.hold()
     files.refuse_links(path)
+    refuse_lost(path)
     if (path / files.DATABASE).exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
     known = read_settings(path) if files.is_run(path) else None
@@ -72,14 +73,32 @@ def _uri(file: Path) -> str:
 
 
 def has_begun(folder: Path) -> bool:
-    """Whether a shard has made its tables."""
+    """Whether a shard has made its tables. Raises InputError where it has lost something since."""
     files.refuse_links(folder)
-    file = folder / files.DATABASE
-    if not file.exists():
-        return False
-    with telling(folder), closing(connect(file)) as db:
-        refuse_programs(file, db)
-        return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone())
+    file, mark = folder / files.DATABASE, read_mark(folder)
+    was_there = files.is_run(folder)  # which a shard is once it has its tables
+    if file.exists():
+        with telling(folder), closing(connect(file)) as db:
+            refuse_programs(file, db)
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
+                check_log(folder, mark, db)
+                archive_ends(folder, db)
+                return True
+    if was_there:
+        raise damaged(folder, "no state in it")
+    return False
+
+
+def refuse_lost(path: Path) -> None:
+    """Raises InputError where a shard is gone that has fetched pages, by what was written of it."""
+    status = read_status(path)
+    for row in () if status is None else status["shards"]:
+        folder = files.shard(path, row["shard"])
+        if row["pages"] and not has_begun(folder):
+            raise InputError(
+                f"{folder} is lost, with {row['pages']} pages; put it back from a copy, or choose "
+                "another --out"
+            )
 
 
 def just_begun(path: Path) -> InputError:
@@ -96,6 +115,7 @@ def merged(folders: Sequence[Path]) -> sqlite3.Connection:
     shard's. Copies what it reads: O(pages), about 10 s for a million. Raises InputError where no
     shard has begun.
     """
+    refuse_lost(folders[0].parent)
     with ExitStack() as undo:
         db = sqlite3.connect("", uri=True)
         undo.callback(db.close)
@@ -174,10 +194,19 @@ def write_status(path: Path, status: Mapping[str, Any]) -> None:
     write_whole(path / files.SHARDS, json.dumps(status))
 
 
+_COUNTS = ("shard", "hosts", "open", "pages", "found", "entered", "posted", "waiting", "deaths")
+_EXCHANGED = ("links", "bytes", "merges")
+
+
 def read_status(path: Path) -> Mapping[str, Any] | None:
-    """The state of a run's shards as it was written last; None where it was not."""
-    with suppress(OSError, ValueError, RecursionError):
+    """The state of a run's shards as it was written last; None where it was not, or is damaged."""
+    with suppress(OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         status = json.loads(files.read_own(path / files.SHARDS))
-        if isinstance(status, dict):
-            return status
+        rows = [
+            {name: int(row[name]) for name in _COUNTS}
+            | {"lag": round(float(row["lag"]), 1), "state": str(row["state"])}
+            for row in status["shards"]
+        ]
+        exchange = {name: int(status["exchange"][name]) for name in _EXCHANGED}
+        return {"at": int(status["at"]), "shards": rows, "exchange": exchange}
     return None
