@@ -51,7 +51,7 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
 def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:
     nothing: Any = None
     yes, no_time = (lambda host: True), (lambda: 0.0)
-    kept = Subrequests(nothing, nothing, None, nothing, yes, lambda url: True, no_time)
+    kept = Subrequests(nothing, nothing, None, nothing, yes, lambda url, kind: True, no_time)
     for number in range(400):
         url = f"http://a.example/{number}"
         kept._keep(url, exchange(url, {"Link": "x" * 200_000}))

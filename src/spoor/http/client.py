@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
@@ -57,15 +58,20 @@ class _Taken:
 class Client:
     """An aiohttp session behind the address guard, with limits on all that a server sends. It asks
     as its user (`spoor.http.credentials`, `cookies`, `proxies`, `signatures`); `kept_cookies`: the
-    file in which those that sites set are kept.
+    file in which those that sites set are kept. `count` is called with the bytes of each body.
 
     Raises InputError where a file or variable that says who asks cannot be read.
     """
 
     def __init__(
-        self, settings: Settings, address_guard: AddressGuard, kept_cookies: Path | None = None
+        self,
+        settings: Settings,
+        address_guard: AddressGuard,
+        kept_cookies: Path | None = None,
+        count: Callable[[int], None] = lambda size: None,
     ) -> None:
         self._settings = settings
+        self._count = count
         self._address_guard = address_guard
         self._credentials = Credentials(settings)
         self._cookies = Cookies(
@@ -175,6 +181,7 @@ class Client:
             taken = _Taken(url, reply.headers.get("Content-Type", ""), types)
             most = limit or (self._settings.body_limit if types is None else types.largest)
             raw, body, truncated = await self._read(reply, most, taken)
+            self._count(max(len(raw), len(body)))
             taken.limit(body, most, ended=True)
             if taken.refused:
                 raw, body, truncated = b"", b"", ""

@@ -28,9 +28,9 @@ class Subrequests:
     """Scripts and data for pages that are rendered.
 
     Each goes through `client`, so through the address guard and its limits; waits for its host's
-    turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). Scripts may come
-    from any host, data only from those that are `in_scope`. Redirects are followed so too. `spend`
-    counts a request to a host, and says whether it may be sent. Replies are kept for the next page;
+    turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). `in_scope` says
+    which (URL, kind) may be asked for at all. Redirects are followed so too. `spend` counts a
+    request to a host, and says whether it may be sent. Replies are kept for the next page;
     in a watch, which looks for what is new, scripts for an hour and data not at all.
     """
 
@@ -41,7 +41,7 @@ class Subrequests:
         robots: RobotsFetcher | None,
         hosts: Politeness,
         spend: Callable[[str], bool],
-        in_scope: Callable[[str], bool],
+        in_scope: Callable[[str, str], bool],
         wall: Callable[[], float],
         *,
         watched: bool = False,
@@ -78,7 +78,7 @@ class Subrequests:
         return reply
 
     async def _get(self, url: str, kind: str) -> Exchange:
-        if kind != "script" and not self._in_scope(url):
+        if not self._in_scope(url, kind):
             raise HeldBackError(f"{host(url)} is out of scope")
         fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
         if self._robots is not None:

@@ -43,6 +43,8 @@ class Limits:
     """By the clock of the machine."""
     used: Callable[[], int] | None = None
     """How many of the bytes others have taken, who share them. Called in the crawl's thread."""
+    allows: Callable[[str], bool] = lambda url: True
+    """Whether parts of rendered pages may be asked for by a URL."""
 
 
 class BackgroundCrawl:
@@ -148,6 +150,7 @@ class BackgroundCrawl:
 
     async def _serve(self, live: LiveCrawl) -> str:
         driver = live.driver()
+        driver.allows = self._limits.allows
         with self._lock:
             self._loop, self._driver = asyncio.get_running_loop(), driver
             if self._cancelled:
@@ -166,15 +169,16 @@ class BackgroundCrawl:
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Called once it is durable."""
-        if not isinstance(step, Outcome) or not isinstance(step.reply, Fetched):
-            return
-        self._bytes += step.reply.size
-        self._note(fetch.url)
+        # Of failures too, of scripts and of robots.txt.
+        self._bytes = 0 if self._driver is None else self._driver.received
+        fetched = isinstance(step, Outcome) and isinstance(step.reply, Fetched)
+        self._note(fetch.url if fetched else self.progress.last)
         limit = self._limits.bytes
         used = self._bytes if self._limits.used is None else self._bytes + self._limits.used()
         if limit is not None and used > limit:
             self.cancel(f"limit of {limit} bytes reached")
-        self._tell()
+        if fetched:
+            self._tell()
 
     def _note(self, url: str) -> None:
         counts = self._engine.counts

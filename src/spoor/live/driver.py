@@ -188,6 +188,13 @@ class HttpDriver:
         self._stopped: str | None = None
         self._deadline = 0.0
         self._fault: BaseException | None = None
+        self.received = 0
+        """Bytes of all bodies so far, whatever became of them."""
+        self.allows: Callable[[str], bool] = lambda url: True
+        """Whether parts of rendered pages may be asked for by a URL, if the settings allow it."""
+
+    def _count(self, size: int) -> None:
+        self.received += size
 
     @staticmethod
     def _time() -> float:
@@ -233,7 +240,7 @@ class HttpDriver:
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
         address_guard, settings = AddressGuard(self.settings), self.settings
-        self._client = Client(settings, address_guard, self._kept_cookies)
+        self._client = Client(settings, address_guard, self._kept_cookies, self._count)
         limits = RequestLimits(
             per_host=settings.per_host,
             per_domain=settings.per_domain,
@@ -254,6 +261,7 @@ class HttpDriver:
             told = self._client, self._hosts, self._queues, self._clock
             self._reservations = ReservationFetcher(*told)
         if self._renders is not None:
+            scope = scope_of_parts(settings)
             self._renders.open(
                 Subrequests(
                     self._client,
@@ -261,7 +269,7 @@ class HttpDriver:
                     self._fetcher,
                     self._hosts,
                     lambda host: self._hosts.spend(host, self._clock()),
-                    scope_of_parts(settings).__contains__,
+                    lambda url, kind: self.allows(url) and scope(url, kind),
                     self._wall,
                     watched=settings.command == "watch",
                 ).load
@@ -515,12 +523,14 @@ class HttpDriver:
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
 
 
-def scope_of_parts(settings: Settings) -> Scope:
-    """Where the parts of a rendered page may come from: a page may be alone in scope, but its
-    scripts and styles lie beside it."""
+def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
+    """Whether a part of a rendered page may be asked for, by its URL and kind: a script may come
+    from any host, data from the scope only. A page may be alone in scope, but its parts lie beside
+    it. What the user excludes is asked for in no case."""
     wider = {"page": "host", "directory": "host", "list": "anywhere"}
     scope = wider.get(settings.scope, settings.scope)
-    return Scope.of(settings.seeds, scope, exclude=settings.exclude)
+    known = Scope.of(settings.seeds, scope, exclude=settings.exclude)
+    return lambda url, kind: not known.excludes(url) and (kind == "script" or url in known)
 
 
 def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:

@@ -30,6 +30,12 @@ from spoor.web.urls import canonical
 MOST_LISTED = 100
 """Documents of one answer."""
 
+MOST_AT_ONCE = 4
+"""Crawls."""
+
+MOST_OF_A_URL = 2_000
+"""Characters."""
+
 MOST_CHARACTERS = 50_000
 """Characters of a document in one answer."""
 
@@ -64,6 +70,8 @@ class AgentCrawls:
         self._crawls: dict[str, BackgroundCrawl] = {}
         self._granted: dict[str, int] = {}
         """Pages granted to crawls that go on."""
+        self._hosts: dict[str, frozenset[str]] = {}
+        """Of its seeds, which a crawl does not leave."""
         self._before: dict[str, int] = {}
         """Pages that a run had before this server went on with it."""
         self._used_pages = self._used_bytes = 0
@@ -210,15 +218,21 @@ class AgentCrawls:
         return document
 
     def _seed(self, url: str) -> str:
+        if len(url) > MOST_OF_A_URL:
+            raise InputError(f"a URL has at most {MOST_OF_A_URL} characters, not {len(url)}")
         try:
             known = canonical(url)
         except ValueError as error:
             raise InputError(printable(str(error)[:300])) from None
-        name = normal_host(urlsplit(known).hostname or "")
-        if self.limits.hosts and not any(_fits(name, one) for one in self.limits.hosts):
+        if not self._allows(known):
             allowed = ", ".join(self.limits.hosts)
-            raise InputError(f"{name} is not among the hosts of this server: {allowed}")
+            raise InputError(f"{_host(known)} is not among the hosts of this server: {allowed}")
         return known
+
+    def _allows(self, url: str) -> bool:
+        """Whether the host of a canonical URL may be asked. From any thread."""
+        hosts = self.limits.hosts
+        return not hosts or any(_fits(_host(url), one) for one in hosts)
 
     def _new_name(self) -> str:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -235,11 +249,22 @@ class AgentCrawls:
             raise InputError(f"the {self.limits.pages} pages of this server are used up")
         if self._bytes_but(name) >= self.limits.bytes:
             raise InputError(f"the {self.limits.bytes} bytes of this server are used up")
+        hosts = frozenset(map(_host, settings.seeds))
+        for other in self._granted:
+            # Each keeps the delay of a host by itself.
+            if shared := min(hosts & self._hosts[other], default=""):
+                raise InputError(f"{other} is going on at {shared}; wait for it, or cancel it")
+        if len(self._granted) >= MOST_AT_ONCE:
+            going = ", ".join(self._granted)
+            raise InputError(f"{going} are going on; wait for one of them, or cancel it")
         self._crawls[name] = BackgroundCrawl(
             self.folder / name,
             replace(settings, pages=before + granted),
-            limits=Limits(self.limits.bytes, self.limits.seconds, lambda: self._bytes_but(name)),
+            limits=Limits(
+                self.limits.bytes, self.limits.seconds, lambda: self._bytes_but(name), self._allows
+            ),
         )
+        self._hosts[name] = hosts
         self._granted[name], self._before[name] = granted, before
 
     def _bytes_but(self, name: str) -> int:
@@ -275,6 +300,11 @@ def _plain(text: str) -> str:
 
 def _words(relevant: bool) -> str:
     return "relevant" if relevant else "not relevant"
+
+
+def _host(url: str) -> str:
+    """Of a canonical URL, without its port."""
+    return normal_host(urlsplit(url).hostname or "")
 
 
 def _fits(name: str, allowed: str) -> bool:

@@ -1,0 +1,101 @@
+"""What an agent asks of `spoor mcp`, led by what pages say: no limit of the server is lifted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopback import ADDRESS, Asked, Loopback, beside, page, reply
+from spoor.errors import InputError
+from spoor.http.subrequests import Subrequests
+from spoor.integrations.mcp.crawls import MOST_AT_ONCE, AgentCrawls, AgentLimits
+from spoor.live.driver import scope_of_parts
+from spoor.rendering.browser import HeldBackError
+from spoor.settings import Settings
+
+pytestmark = pytest.mark.server
+
+
+def answer(asked: Asked) -> bytes:
+    if asked.path == "/robots.txt":
+        return reply("", 404)
+    if asked.host == "refuses.example" and asked.path != "/":
+        return reply("x" * 50_000, 404)
+    number = int(asked.path.strip("/") or 0)
+    return page(*(f"/{3 * number + one}" for one in (1, 2, 3)), text=f"<p>A kiln, number {number}")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Loopback]:
+    with beside((server := Loopback(answer)).serving):
+        yield server
+
+
+@pytest.fixture
+def crawls(site: Loopback, tmp_path: Path) -> Iterator[AgentCrawls]:
+    settings = Settings(delay=0.5, render="never", connect_to=f"{ADDRESS}:{site.port}")
+    made = AgentCrawls(tmp_path, AgentLimits(settings=settings))
+    yield made
+    made.close()
+
+
+def test_crawls_at_once_do_not_lift_the_delay_of_a_host(crawls: AgentCrawls) -> None:
+    first = crawls.begin("kiln", ["http://a.example/", "http://b.example/"], 5)
+    for again in ("http://b.example/x", "http://B.example./"):
+        with pytest.raises(InputError, match=r"crawl-1 is going on at b\.example"):
+            crawls.begin("kiln", ["http://c.example/", again], 5)
+    crawls.cancel(first)
+    assert crawls.wait(first, 30)
+    assert crawls.begin("kiln", ["http://b.example/"], 5) == "crawl-2"
+
+
+def test_crawls_at_once_have_a_bound(crawls: AgentCrawls) -> None:
+    for number in range(MOST_AT_ONCE):
+        crawls.begin("kiln", [f"http://{number}.example/"], 5)
+    with pytest.raises(InputError, match="crawl-4 are going on; wait for one"):
+        crawls.begin("kiln", ["http://other.example/"], 5)
+
+
+def test_bytes_of_failures_count(site: Loopback, tmp_path: Path) -> None:
+    settings = Settings(delay=0.0, render="never", connect_to=f"{ADDRESS}:{site.port}")
+    crawls = AgentCrawls(tmp_path, AgentLimits(bytes=60_000, settings=settings))
+    name = crawls.begin("kiln", ["http://refuses.example/"], 50)
+    assert crawls.wait(name, 30)
+    assert crawls.status(name)["ended_because"] == "limit of 60000 bytes reached"
+    with pytest.raises(InputError, match="used up"):
+        crawls.begin("kiln", ["http://a.example/"], 5)
+
+
+def test_a_seed_has_a_bound(crawls: AgentCrawls) -> None:
+    with pytest.raises(InputError, match="2000 characters, not"):
+        crawls.begin("kiln", ["http://a.example/" + "a" * 1_000_000], 5)
+
+
+@pytest.mark.parametrize("name", ["crawl-1\n", "crawl-\u0661", "../crawl-1", "crawl-1/.."])
+def test_a_name_leads_nowhere_else(crawls: AgentCrawls, name: str) -> None:
+    crawls.folder.joinpath("crawl-1").mkdir()
+    with pytest.raises(InputError, match="is no crawl"):
+        crawls.status(name)
+
+
+def test_scripts_come_from_where_they_may() -> None:
+    settings = Settings(seeds=("http://a.example/",), exclude=("*/tracker.js",))
+    scope = scope_of_parts(settings)
+    assert scope("http://elsewhere.example/x.js", "script")
+    assert not scope("http://elsewhere.example/x.json", "fetch")
+    assert not scope("http://elsewhere.example/tracker.js", "script")
+    assert scope("http://a.example/x.json", "fetch")
+    # An agent's crawls ask none but the hosts of the server for them.
+    allows = AgentCrawls(Path(), AgentLimits(hosts=("a.example", "*.b.example")))._allows
+    urls = ("http://a.example/x.js", "https://x.b.example:8080/", "http://b.example/x.js")
+    assert [allows(url) for url in urls] == [True, True, False]
+    nothing: Any = None
+    parts = Subrequests(
+        nothing, nothing, None, nothing, nothing, lambda url, kind: allows(url), nothing
+    )
+    with pytest.raises(HeldBackError, match="out of scope"):
+        asyncio.run(parts.load("http://cdn.example/x.js", "script"))
