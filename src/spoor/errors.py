@@ -7,6 +7,9 @@ program that drives the core: a call that its protocol forbids. `PausedError` is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SpoorError(Exception):
     """Any error that Spoor raises on purpose."""
@@ -17,6 +20,24 @@ class InputError(SpoorError):
 
     The message is one line: what, where, and how to mend it.
     """
+
+
+DAMAGED = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(AssertionError, RecursionError, MemoryError),
+)
+"""What taking in the values of a stranger's file may raise: any value may stand in any place."""
+
+
+@contextmanager
+def taking_in(what: str, mend: str) -> Iterator[None]:
+    """What goes wrong within it goes wrong for the values of a file, which may come from a
+    stranger. Raises InputError for it: `what` cannot be used, and how to `mend` it."""
+    try:
+        yield
+    except DAMAGED as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"{what} cannot be used ({why}); {mend}") from error
 
 
 class PluginError(SpoorError):

@@ -15,7 +15,7 @@ from typing import Any, Self
 from spoor.crawl import Crawl
 from spoor.crawl.plugin_calls import judge_page
 from spoor.documents.errors import UnreadableError
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.isolate import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic import TopicFile
@@ -151,17 +151,8 @@ class Orderer:
         delay: float = 0.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        given = {
-            "topic": topic,
-            "topic_file": topic_file,
-            "want": tuple(want),
-            "policy": policy,
-            "params": params,
-            "model": model,
-            "vectors": vectors,
-            "seed": seed,
-        }
-        settings = Settings.of(given, "scrapy")
+        given = (topic, topic_file, tuple(want), policy, params, model, vectors, seed)
+        settings = Settings.of(dict(zip(_SETTINGS, given, strict=True)), "scrapy")
         if not (topic or topic_file or want or judge):
             judge = _Unwanted()
         self._make(Parts.of(settings, judge), delay=delay, clock=clock)
@@ -369,17 +360,25 @@ class Orderer:
         """One that was saved; a `judge` and a `delay` are given again. What was out is given by
         `next` again. Raises InputError for what is none, or of another version."""
         state = read(Path(path))
-        if state.get("orderer") != FORMAT:
+        if repr(state.get("orderer")) != repr(FORMAT):
             raise InputError(f"{path} is no orderer that this Spoor reads (format {FORMAT})")
-        settings = Settings.from_dict(state["settings"], str(path))
-        wanted = settings.topic or settings.topic_file or settings.want
-        made = cls.__new__(cls)
-        parts = Parts.of(settings, judge if judge or wanted else _Unwanted())
-        made._make(parts, delay=delay, clock=clock)
-        made._settings, made._last = settings, state["last"]
-        made._links = {url: list(map(revive_link, rows)) for url, rows in state["links"].items()}
-        made.restore(state["crawl"])
+        with taking_in(str(path), "put it back from a copy, or begin anew"):
+            saved = Settings.from_dict(state["settings"], str(path))
+            # A stranger's may name more, as functions of modules that it would import.
+            settings = Settings.of({name: getattr(saved, name) for name in _SETTINGS}, "scrapy")
+            wanted = settings.topic or settings.topic_file or settings.want
+            made = cls.__new__(cls)
+            parts = Parts.of(settings, judge if judge or wanted else _Unwanted())
+            made._make(parts, delay=delay, clock=clock)
+            made._settings, made._last = settings, float(state["last"])
+            links = state["links"].items()
+            made._links = {url: list(map(revive_link, rows)) for url, rows in links}
+            made.restore(state["crawl"])
         return made
+
+
+_SETTINGS = ("topic", "topic_file", "want", "policy", "params", "model", "vectors", "seed")
+"""That an orderer has."""
 
 
 def links_of(page: Page, followed: Sequence[tuple[str, str]]) -> list[Link]:

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from numbers import Integral, Real
 from typing import Any
 
-from spoor.errors import InputError, PluginError
+from spoor.errors import InputError, PluginError, taking_in
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
@@ -153,8 +153,13 @@ def parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 def build(
     kind: str, name: str, *fixed: object, settings: Mapping[str, object] | None = None
 ) -> Any:
-    """Make a plug-in: `factory(*fixed, **settings)`. Raises InputError as `check` does."""
-    return check(kind, name, settings)(*fixed, **(settings or {}))
+    """Make a plug-in: `factory(*fixed, **settings)`. Raises InputError as `check` does, and for a
+    model in a task that it cannot take in."""
+    factory = check(kind, name, settings)
+    if all(getattr(one, "model", None) is None for one in fixed):
+        return factory(*fixed, **(settings or {}))
+    with taking_in(f"the model of {name}", "train it anew"):
+        return factory(*fixed, **(settings or {}))
 
 
 def check(kind: str, name: str, settings: Mapping[str, object] | None = None) -> Callable[..., Any]:

@@ -365,8 +365,9 @@ class Crawl:
             self.pages = self.outbox.grant
         if self._shard_links is not None:
             self._shard_links.load(state)
-        self.counts = Counts(**state["counts"])
-        self._next_ticket = state["next_ticket"]
+        counts = {name: int(count) for name, count in state["counts"].items() if name != "reward"}
+        self.counts = Counts(**counts, reward=float(state["counts"]["reward"]))
+        self._next_ticket = int(state["next_ticket"])
         self._stopped = state["stopped"]
         self._held = {
             int(link): (revive_page(held["page"]), held["score"])

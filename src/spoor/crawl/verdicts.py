@@ -106,9 +106,9 @@ class Verdicts:
         self._newest = dict(zip(state["links"].tolist(), zip(*columns, strict=True), strict=True))
         self._by_person = set(state["by_person"])
         self._early = {url: Judgement(*values) for url, values in state["early"].items()}
-        self.revisions = state["revisions"]
-        self._next, self._pages = state["next"], state["pages"]
-        self.labelled = state["labelled"]
+        self.revisions = int(state["revisions"])
+        self._next, self._pages = int(state["next"]), int(state["pages"])
+        self.labelled = bool(state["labelled"])
 
 
 def _values(judgement: Judgement) -> tuple[float, bool, float]:

@@ -20,7 +20,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
 
-from spoor.errors import InputError
+from spoor.errors import DAMAGED, InputError
 from spoor.files import write_whole
 from spoor.runs import files
 
@@ -34,9 +34,6 @@ RETRIES = (1.0, 5.0, 30.0, 120.0, 600.0)
 
 MOST_TRIES = 8
 """Of a line, by a command; a webhook is tried until it answers with 2xx."""
-
-DAMAGED = (ValueError, AttributeError, TypeError, LookupError, ArithmeticError, RecursionError)
-"""What reading a line or a file of a stranger may raise."""
 
 Tell = Callable[[bytes], None]
 """Tells one line. Raises OSError or one of DAMAGED where that failed."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spoor import registry
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.learn.state import read
 from spoor.protocols import Explains
 from spoor.runs.reader import Run
@@ -47,6 +47,11 @@ def of_model(path: Path, top: int) -> Learned:
     model = read(path)
     if "policy" not in model:
         raise InputError("this is a Spoor state, but no model; `spoor train` writes models")
+    with taking_in(str(path), "train it anew"):
+        return _of_model(model, top)
+
+
+def _of_model(model: Mapping[str, Any], top: int) -> Learned:
     task = Task(np.random.default_rng(0), model=model)
     settings = model["about"].get("params", {})
     policy = registry.build("policies", model["policy"], task, settings=settings)

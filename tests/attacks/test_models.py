@@ -1,0 +1,88 @@
+"""Models and saved orderers of strangers: nothing is imported, and any value in one is told in one
+line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacks.test_damaged_files import MANY, OTHERS, bounded, places, put
+from spoor import Orderer
+from spoor.cli.main import run
+from spoor.errors import SpoorError
+from spoor.learn.state import pack, read, unpack, write
+from spoor.views.explain import of_model
+
+
+def orderer() -> Orderer:
+    made = Orderer("kiln", clock=lambda: 5.0)
+    made.add([f"http://a.example/{number}" for number in range(9)])
+    for url in made.next(4):
+        made.feedback(url, f"<p>A kiln, {url}<a href=/x{len(url)}>kiln and glaze</a>")
+    return made
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    orderer().save(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+def test_a_saved_orderer_imports_nothing(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "evil_module.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    state = read(saved)
+    state["settings"]["crawl"]["second_opinion"] = "evil_module:function"
+    write(saved, state)
+    Orderer.load(saved, clock=lambda: 5.0).next(1)
+    assert "evil_module" not in sys.modules
+
+
+def told_in_one_line(base: Any, file: Path, use: Callable[[], object], step: int) -> None:
+    """Another value in each place of a state."""
+    values = cycle(OTHERS)
+    for place in list(places(base, 5))[:: 1 if MANY else step]:
+        state = unpack(pack(base))
+        put(state, place, next(values))
+        write(file, state)
+        try:
+            with bounded():
+                use()
+        except SpoorError as error:
+            told = str(error)
+            assert "\n" not in told, place
+        except Exception as error:
+            raise AssertionError(f"{place}: {error!r}") from error
+
+
+def test_any_value_in_a_saved_orderer_is_told_in_one_line(saved: Path) -> None:
+    told_in_one_line(read(saved), saved, lambda: Orderer.load(saved, clock=lambda: 5.0), 9)
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("web") / "web"
+    assert run(["web", "generate", str(path), "--pages", "40"]) == 0
+    return path
+
+
+@pytest.mark.parametrize("policy", ["td-lambda", "naive-bayes", "context-graph", "trail", "sarsa"])
+def test_any_value_in_a_model_is_told_in_one_line(policy: str, web: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    assert run(["train", policy, str(web), "--target", "url:1", "--out", str(model)]) == 0
+
+    def use() -> None:
+        made = Orderer(want=("url:1",), policy=policy, model=model, clock=lambda: 1.0)
+        made.add(["http://a.example/1", "http://a.example/2"])
+        for url in made.next(2):
+            made.feedback(url, "<p>A kiln<a href=/11>number 11</a>")
+        of_model(model, 5)
+
+    told_in_one_line(read(model), model, use, 4)
