@@ -17,7 +17,7 @@ from spoor.lab.duel.score import Request, request_of, score_file
 from spoor.lab.experiment import find
 from spoor.lab.kinds.duel import KIND, Cell
 from spoor.lab.pages import Grid, markdown
-from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, losses, means
+from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, cause, losses, means
 from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
 
@@ -238,6 +238,12 @@ def test_the_report_by_hand() -> None:
     assert losses(rows, {"a": "a hub found late"}) == [
         ["a", "the a", "300", "Rival", "1.000", "0.500", "0.50, 0.75", "a hub found late"]
     ]
+    late = {"failures": 1, "pages": 9, "precision": 0.5, "said_recall": 0.5}
+    assert "come late" in cause(late)
+    assert cause({**late, "failures": 4}) == "4 of 9 requests failed."
+    assert "miss most" in cause({**late, "said_recall": 0.4})
+    assert "is not right" in cause({**late, "precision": None})
+    assert "other pages" in cause({**late, "precision": None, "said_recall": None})
     lines = list(against(rows, MAIN))
     assert [line[0] for line in lines] == ["12", "30", "100", "300"]
     assert [line[2] for line in lines] == ["+0.000", "+0.250", "+0.375", "-0.250"]

@@ -18,6 +18,8 @@ TITLES = {
     "reported": "Sites that nobody tuned on",
     "development": "Sites that earlier work tuned Spoor on",
 }
+FAILING = 0.3
+"""Share of failed requests that by itself explains a loss."""
 SHOWN = 30
 """Lost tasks that are listed."""
 GOLD_WITHIN = (12, 30, 100)
@@ -106,9 +108,10 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
     if lines:
         yield Heading("Where Spoor loses", 3)
         yield Prose(
-            "Tasks on which the best rival has found more; the widest difference first. What Spoor "
-            "tells of its pages at the end has this precision and recall: it goes by what it takes "
-            "for relevant."
+            "Tasks on which the best rival has found more; the widest difference first. *Spoor "
+            "tells* is the precision and the recall of what it says is relevant at the end: its "
+            "order learns from that. Why: from the crawl's log where somebody looked at it, else "
+            "from these figures."
         )
         head = ("task", "wish", "requests", "best rival", "it", "Spoor", "Spoor tells", "why")
         yield Grid(head, lines, names=4)
@@ -182,19 +185,34 @@ def losses(rows: Cells, causes: Mapping[str, str]) -> list[list[str]]:
             if others[best] > share + 1e-9:
                 lost.append((others[best] - share, budget, task, best, others[best], share))
     lost.sort(reverse=True)
-    told = {
-        (row["task"], budget): f"{number(row['precision'], 2)}, {number(row['said_recall'], 2)}"
+    crawls = {
+        (row["task"], budget): row
         for row in sorted(rows, key=lambda row: row["budget"], reverse=True)
         for budget in BUDGETS
         if row["rival"] == OURS and row["budget"] >= budget
     }
-    return [
-        [
-            *(task, wishes[task], f"{budget:,}", best, number(it), number(share)),
-            *(told[task, budget], causes.get(task, "")),
-        ]
-        for _, budget, task, best, it, share in lost[:SHOWN]
-    ]
+    lines = []
+    for _, budget, task, best, it, share in lost[:SHOWN]:
+        crawl = crawls[task, budget]
+        told = ", ".join(number(crawl[name], 2) for name in ("precision", "said_recall"))
+        why = causes.get(task) or cause(crawl)
+        figures = (number(it), number(share), told)
+        lines.append([task, wishes[task], f"{budget:,}", best, *figures, why])
+    return lines
+
+
+def cause(crawl: Mapping[str, Any]) -> str:
+    """What the figures of a crawl that lost say of the cause, where nobody looked at its log."""
+    if crawl["failures"] > FAILING * crawl["pages"]:
+        return f"{crawl['failures']} of {crawl['pages']} requests failed."
+    precise, complete = ((crawl[name] or 0) >= 0.5 for name in ("precision", "said_recall"))
+    if precise and complete:
+        return "The verdicts are mostly right; the right pages come late."
+    if precise:
+        return "The verdicts miss most right pages, so the order does not learn from them."
+    if complete:
+        return "Most of what it takes for relevant is not right, and the order learns from that."
+    return "It takes other pages for relevant than the right ones, and the order learns from them."
 
 
 def against(rows: Cells, budgets: Sequence[int]) -> Iterator[list[str]]:
