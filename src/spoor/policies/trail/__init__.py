@@ -12,6 +12,7 @@ that a link belongs to, its posterior updated after every page
 - `features`: a link as such a row;
 - `rows`: the rows of all open links, and those of fetched pages;
 - `failures`: the chance that a link leads to a page at all;
+- `learners`: what a crawl learns with, one model or a trained one beside an untrained one;
 - `guard`: the learner against the blind prior;
 - `groups`: links in the same place, which are revalued together;
 - `policy`: values, choices, rewards, corrections, what shards share;

@@ -8,14 +8,13 @@ in the same place of a page, which succeed or fail together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.mixed_effects_regression import MixedEffectsRegression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,8 +112,11 @@ PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stand
 
 
 def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
-    """Prior variance of every column; next to nothing for the fields in `without`."""
-    left_out = set(without)
+    """Prior variance of every column; next to nothing for the fields in `without`. InputError for
+    an unknown field there."""
+    left_out, names = set(without), [field.name for field in FIELDS]
+    if unknown := sorted(left_out.difference(names)):
+        raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
     return np.array(
         [
             1e-9 if field.name in left_out else field.variance
@@ -123,12 +125,3 @@ def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:
         ],
         dtype=np.float32,
     )
-
-
-def new_model(without: Sequence[str] = (), prior: Prior = BY_HAND) -> MixedEffectsRegression:
-    """A model over these columns that has learned nothing; InputError for an unknown field in
-    `without`."""
-    names = [field.name for field in FIELDS]
-    if unknown := sorted(set(without) - set(names)):
-        raise InputError(f"trail: no field {unknown[0]!r} to go without; {', '.join(names)}")
-    return MixedEffectsRegression(BITS, variances(without), prior.mean, prior.variance)

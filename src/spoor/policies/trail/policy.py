@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.learn.bounded_dict import BoundedDict
-from spoor.learn.merging import distinct
 from spoor.learn.parameters import at_least, between, check_parameters, in_range
-from spoor.learn.posterior_updates import (
-    InitialPosterior,
-    PosteriorUpdate,
-    apply_updates,
-    combine,
-    initial_model,
-    own_update,
-)
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.trained_model import weights_of
 from spoor.policies.trail.columns import (
@@ -30,16 +21,15 @@ from spoor.policies.trail.columns import (
     FIELDS,
     GROUP_COLUMNS,
     PARENT_SCORE,
-    SHARED,
     START,
     VERSION,
     WORDS,
-    new_model,
 )
 from spoor.policies.trail.failures import Failures
 from spoor.policies.trail.features import LinkFeatures
 from spoor.policies.trail.groups import NEAR, Groups
 from spoor.policies.trail.guard import Guard
+from spoor.policies.trail.learners import Learner, TwoLearners
 from spoor.policies.trail.prior import shipped
 from spoor.policies.trail.rows import FetchedPage, LinkRows, load_pages, save_pages
 from spoor.protocols import Offer
@@ -106,15 +96,12 @@ class Trail:
         in_range("trail", in_links=(self._in_links, 1, math.inf))
         vectors = task.vectors if isinstance(task.vectors, Vectors) else None
         self._features = LinkFeatures(task.topic, BITS, vectors)
-        prior = shipped() if self.shipped and weights is None else BY_HAND
-        self._model = new_model(self.without, prior)
-        self._guard = Guard(self._model.a.copy(), on=self.guard)
+        untrained = Learner(self.without, shipped() if self.shipped else BY_HAND)
+        self._guard = Guard(untrained.a.copy(), on=self.guard)
+        self._model: Learner | TwoLearners = untrained
         if weights is not None:
-            self._model.load(weights)
+            self._model = TwoLearners(Learner(self.without, BY_HAND, weights), untrained)
             self._add_names(weights.get("names", ()))
-        self._initial = InitialPosterior(self._model)
-        self._received: PosteriorUpdate | None = None
-        """What other shards learned."""
         self._queue = PriorityQueue()
         self._rows = LinkRows(self.capacity)
         self._groups = Groups()
@@ -283,7 +270,7 @@ class Trail:
             odds = self._model.odds(self._rows.slots[rows], self._rows.dense[rows])
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
-        shares, numbers = self._model.w[slots].tolist(), slots.tolist()
+        shares, numbers = self._model.weights_of(slots).tolist(), slots.tolist()
         columns = [column for column in GROUP_COLUMNS if self._groups.tried[numbers[column], 0]]
         columns += [column for column, share in enumerate(shares[:WORDS]) if share]
         shares += (self._model.a * dense).tolist()
@@ -327,7 +314,7 @@ class Trail:
             return
         self._failures.learn(slots, page=True)
         reward = min(1.0, max(0.0, outcome.reward))
-        self._guard.compare(self._model.odds(slots, dense), dense, reward)
+        self._guard.compare(self._model.compare(slots, dense, reward), dense, reward)
         worth = max(reward, self._leads_to(link))
         self._update(slots, dense, worth)
         self._fetched[link] = FetchedPage(slots, dense, worth)
@@ -364,7 +351,7 @@ class Trail:
         if not self._stale_groups:
             return
         if len(self._fetched) <= REFIT and self._corrected:
-            initial_model(self._model, self._initial, self._received)
+            self._model.forget()
             for page in self._fetched.values():
                 self._update(page.slots, page.dense, page.worth)
         else:
@@ -407,29 +394,15 @@ class Trail:
     def share(self) -> State:
         """Its own learning about words, shapes, places and hosts: what `merge` needs, a small part
         of `save`. The lists and pages that contain links are each shard's own."""
-        return {"learned": self._own().save(), "names": list(self._features.names.items())}
+        return {**self._model.share(), "names": list(self._features.names.items())}
 
     def merge(self, others: Sequence[State]) -> None:
         """Add what others learned: states of `share` or `save`, of policies made with the same
         settings and model. It replaces what they shared before; the policy's own learning is left
         out. Open links are revalued in their turn. O(learned by all)."""
-        own = self._own()
-        updates = distinct(own, map(self._own_of, others), PosteriorUpdate.same)
         for state in others:
             self._add_names(state.get("names", ()))
-        before, self._received = self._received, combine(updates, len(DENSE))
-        apply_updates(self._model, self._initial, own, self._received, before)
-
-    def _own(self) -> PosteriorUpdate:
-        return own_update(self._model, self._initial, self._received, SHARED)
-
-    def _own_of(self, state: State) -> PosteriorUpdate:
-        if "learned" in state:
-            return PosteriorUpdate.load(state["learned"])
-        model = new_model()
-        model.prior = self._model.prior
-        model.load(state["model"])
-        return own_update(model, self._initial, _received(state), SHARED)
+        self._model.merge(others)
 
     # -- what it knows
 
@@ -437,10 +410,11 @@ class Trail:
         """(field, word, weight): the plain numbers, then the words of most weight."""
         model, names = self._model, self._features.names
         learned: dict[str, list[tuple[str, float]]] = {}
-        for slot, name in names.items():
-            if model.w[slot]:
+        of_slots = model.weights_of(np.fromiter(names, np.int32, len(names)))
+        for name, weight in zip(names.values(), of_slots.tolist(), strict=True):
+            if weight:
                 field, _, word = name.partition(" ‘")
-                learned.setdefault(field, []).append((word.rstrip("’"), float(model.w[slot])))
+                learned.setdefault(field, []).append((word.rstrip("’"), weight))
         rows = [
             (field.name, word, weight)
             for field in FIELDS
@@ -455,8 +429,7 @@ class Trail:
         links, counts, rows = self._rows.all()
         stale = [self._stale_groups, self._stale_links, self._corrected]
         return {
-            "model": self._model.save(),
-            "received": None if self._received is None else self._received.save(),
+            **self._model.state(),
             "names": [[slot, name] for slot, name in self._features.names.items()],
             "queue": self._queue.save(),
             "links": links,
@@ -473,8 +446,7 @@ class Trail:
         }
 
     def load(self, state: State) -> None:
-        self._model.load(state["model"])
-        self._received = _received(state)
+        self._model.restore(state)
         self._features.remember({int(slot): str(name) for slot, name in state["names"]})
         self._queue.load(state["queue"])
         self._rows = LinkRows(self.capacity)
@@ -488,8 +460,3 @@ class Trail:
         stale = map(list, state.get("stale", ([], [], [])))
         self._stale_groups, self._stale_links, self._corrected = stale
         self._newest = (NO_PARENT, [])
-
-
-def _received(state: State) -> PosteriorUpdate | None:
-    """What a saved policy had received from others."""
-    return None if state["received"] is None else PosteriorUpdate.load(state["received"])

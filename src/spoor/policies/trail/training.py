@@ -13,7 +13,7 @@ from spoor.learn.hierarchical_regression import fit
 from spoor.learn.parameters import in_range
 from spoor.learn.returns import link_values
 from spoor.learn.trained_model import pack_model
-from spoor.policies.trail.columns import BITS, COLUMNS, DENSE, START, VERSION, new_model, variances
+from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, START, VERSION, variances
 from spoor.policies.trail.features import LinkFeatures
 from spoor.types import Anchor, KnownWeb, State, Task
 from spoor.web.text import Vectors
@@ -42,7 +42,6 @@ def train(
     O(250 · links).
     """
     in_range("trail", gamma=(gamma, 0, 1), between=(between, 0.001, math.inf))
-    model = new_model()
     features = LinkFeatures(
         task.topic, BITS, task.vectors if isinstance(task.vectors, Vectors) else None
     )
@@ -83,8 +82,8 @@ def train(
         np.array(site, dtype=np.int64),
         variance=variances(),
         shared=START["list"],
-        mean=model.a,
-        spread=model.b,
+        mean=BY_HAND.mean,
+        spread=BY_HAND.variance,
         between=between,
         progress=progress,
     )
@@ -95,7 +94,9 @@ def train(
         "w": pooled.weights.astype(np.float32),
         "h": np.full(len(pooled.slots), NEXT_TO_NOTHING, dtype=np.float32),
         "a": pooled.dense.astype(np.float32),
-        "b": np.minimum(model.b, pooled.spread + APART * model.b).astype(np.float32),
+        "b": np.minimum(BY_HAND.variance, pooled.spread + APART * BY_HAND.variance).astype(
+            np.float32
+        ),
         "names": [[slot, features.names[slot]] for slot in pooled.slots.tolist()],
     }
     return pack_model(
