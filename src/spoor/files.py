@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 
@@ -22,6 +24,19 @@ def write_whole(path: Path, data: str | bytes) -> None:
     with open(part, "xb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
     part.replace(path)
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
+    device, a pipe, and a file of more than `most` bytes."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(opened, "rb") as file:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return data
 
 
 def sync_folder(path: Path) -> None:

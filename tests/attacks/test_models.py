@@ -3,20 +3,24 @@ line."""
 
 from __future__ import annotations
 
+import gzip
+import os
 import sys
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacks.test_damaged_files import MANY, OTHERS, bounded, places, put
 from spoor import Orderer
 from spoor.cli.main import run
-from spoor.errors import SpoorError
+from spoor.errors import InputError, SpoorError
 from spoor.learn.state import pack, read, unpack, write
 from spoor.views.explain import of_model
+from spoor.web.text import Vectors
 
 
 def orderer() -> Orderer:
@@ -86,3 +90,26 @@ def test_any_value_in_a_model_is_told_in_one_line(policy: str, web: Path, tmp_pa
         of_model(model, 5)
 
     told_in_one_line(read(model), model, use, 4)
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "a pipe"])
+def test_a_parameter_names_no_device(place: str, tmp_path: Path) -> None:
+    if place == "a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        place = str(tmp_path / "pipe")
+    with bounded(), pytest.raises(InputError, match="cannot read background"):
+        Orderer("kiln", policy="sarsa", params={"background": place})
+
+
+@pytest.mark.parametrize("head", [b"", b"9999999 300\n"])
+def test_vectors_unpack_to_a_bounded_size(head: bytes, tmp_path: Path) -> None:
+    packed = gzip.compress(head + bytes(1 << 26), 1)
+    (tmp_path / "bomb.gz").write_bytes(packed)
+    with bounded(), pytest.raises(InputError, match="times its size"):
+        Vectors.read(tmp_path / "bomb.gz")
+
+
+def test_vectors_in_a_zip_unpack_to_a_bounded_size(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "bomb.npz", words=["a"], vectors=np.zeros((1, 1 << 24)))
+    with bounded(), pytest.raises(InputError, match="times its size"):
+        Vectors.read(tmp_path / "bomb.npz")

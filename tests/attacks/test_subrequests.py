@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
+import shutil
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor.http import subrequests
@@ -57,3 +61,57 @@ def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:
         kept._keep(url, exchange(url, {"Link": "x" * 200_000}))
     held = sum(len(one.headers["Link"]) for one in kept._kept.values())
     assert 0 < held <= subrequests.KEPT
+
+
+IMAGES = """setInterval(() => {
+  for (let i = 0; i < 500; i++) new Image().src = "/" + Math.random();
+}, 1)"""
+
+
+@pytest.mark.server
+@pytest.mark.browser
+@pytest.mark.skipif(
+    not any(map(shutil.which, browser.NAMES)), reason="no Chromium on PATH: apt install chromium"
+)
+def test_a_flood_of_requests_has_a_bound_and_says_nothing(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    complete = browser._complete
+
+    async def noted(ask: Any, visit: Any) -> None:
+        try:
+            await complete(ask, visit)
+        finally:
+            asked.append(len(visit.answers))
+
+    monkeypatch.setattr(browser, "_complete", noted)
+    monkeypatch.setattr(browser, "MOST_ASKED", 300)
+
+    async def load(url: str, kind: str) -> Exchange:
+        raise HeldBackError(url)
+
+    def page(script: str) -> Exchange:
+        headers = CIMultiDictProxy(CIMultiDict({"Content-Type": "text/html"}))
+        body = f"<title>t</title><p>text<script>{script}</script>".encode()
+        return Exchange("http://a.example/", 200, "OK", (), headers, body, body, 0.0, 0.0)
+
+    async def work() -> list[bytes]:
+        chromium = browser.Browser("", user_agent="Spoor", timeout=1.0, body_limit=1 << 20)
+        try:
+            await chromium.render(page(IMAGES), load)
+            gc.collect()
+            sockets = (
+                "const all = []; for (let i = 0; i < 9999; i++) all.push(new WebSocket('/x'));"
+            )
+            told = f"{sockets} document.title = all.length + ' at ' + all[0].url"
+            return [(await chromium.render(page(told), load)).html]
+        finally:
+            await chromium.close()
+
+    with caplog.at_level(logging.WARNING, "asyncio"):
+        (html,) = asyncio.run(work())
+        gc.collect()
+    assert [record.message for record in caplog.records] == []
+    assert max(asked) <= browser.MOST_ASKED
+    assert b"9999 at http://a.example/x" in html

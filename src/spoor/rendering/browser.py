@@ -47,6 +47,9 @@ MOST_REQUESTS = 60
 """Of one page."""
 MOST_HELD_BACK = 120
 """Requests of one page that are held back before all are: each may cost a look at a robots.txt."""
+MOST_ASKED = 2_000
+"""Requests of one page, images and styles too; the browser does not answer itself, so each further
+one waits until its page is ended."""
 MOST_BYTES = 32 << 20
 """That these bring."""
 MEMORY = 1 << 30
@@ -142,6 +145,7 @@ class _Visit:
     load: Load
     most: int
     opened: bool = False
+    asked: int = 0
     requests: int = 0
     received: int = 0
     held_back: int = 0
@@ -261,6 +265,7 @@ class Browser:
             async with asyncio.timeout(_CLOSE):
                 if playwright is not None:
                     await playwright.stop()
+        _forget_events()
         # What has ended did so within `_CLOSE`: its number is not another's yet.
         for process, *_ in tree:
             with contextlib.suppress(OSError):
@@ -303,9 +308,11 @@ class Browser:
         finally:
             for task in (watching, *visit.answers):
                 task.cancel()
-            if context is not None and not await _closed(context):
-                # A page that does not close holds a process that never rests.
-                await self._end()
+            if context is not None:
+                if not await _closed(context):
+                    # A page that does not close holds a process that never rests.
+                    await self._end()
+                _forget_events(context)
 
     async def _document(self, context: BrowserContext, visit: _Visit) -> tuple[bytes, str]:
         async def answered(route: Route) -> None:
@@ -317,13 +324,15 @@ class Browser:
                     await route.abort("failed")
 
         def answer(route: Route) -> None:
+            visit.asked += 1
+            if visit.asked > MOST_ASKED:
+                return
             task = asyncio.ensure_future(answered(route))
             visit.answers.add(task)
             task.add_done_callback(visit.answers.discard)
 
-        await context.add_init_script(page_scripts.NO_PEERS)
+        await context.add_init_script(page_scripts.NO_PEERS + page_scripts.NO_SOCKETS)
         await context.route("**/*", answer)
-        await context.route_web_socket("**/*", lambda socket: None)
         page = await context.new_page()
         context.on("page", lambda other: asyncio.ensure_future(_shut(other)))
         page.on("crash", lambda *_: setattr(visit, "crashed", True))
@@ -372,6 +381,8 @@ async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None
     size, since, scrolls, scrolled_at = -1, loop.time(), 0, -1
     while True:
         await asyncio.sleep(_STEP)
+        if visit.asked > MOST_ASKED:
+            return
         now = await ask(page_scripts.SIZE)
         ready = await ask(page_scripts.READY) != "loading"
         if now != size or visit.answers or not ready:
@@ -428,6 +439,20 @@ async def _fulfil(route: Route, reply: Exchange) -> None:
         name.lower(): value for name, value in reply.headers.items() if name.lower() in _HEADERS
     }
     await route.fulfill(status=reply.status, headers=headers, body=reply.body)
+
+
+def _forget_events(context: BrowserContext | None = None) -> None:
+    """End what Playwright still makes of events of a page that is gone, or of all pages. Each would
+    print a warning otherwise, and a page can have thousands."""
+    for task in asyncio.all_tasks():
+        frame = getattr(task.get_coro(), "cr_frame", None)
+        if frame is None or _OF_PLAYWRIGHT not in frame.f_code.co_filename:
+            continue
+        if context is None or frame.f_locals.get("self") is context._impl_obj:
+            task.cancel()
+
+
+_OF_PLAYWRIGHT = os.path.join("playwright", "_impl")
 
 
 async def _shut(page: Page) -> None:

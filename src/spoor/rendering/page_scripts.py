@@ -36,3 +36,16 @@ for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTranspor
   delete globalThis[name];
 """
 """Run before the page's own scripts: what reaches the network in other ways than by requests."""
+
+NO_SOCKETS = """
+globalThis.WebSocket = class WebSocket extends EventTarget {
+  static CONNECTING = 0; static OPEN = 1; static CLOSING = 2; static CLOSED = 3;
+  CONNECTING = 0; OPEN = 1; CLOSING = 2; CLOSED = 3;
+  readyState = 0; bufferedAmount = 0; extensions = ""; protocol = ""; binaryType = "blob";
+  onopen = null; onmessage = null; onerror = null; onclose = null;
+  constructor(url) { super(); this.url = String(new URL(url, document.baseURI)); }
+  send() { throw new DOMException("Still in CONNECTING state", "InvalidStateError"); }
+  close() { this.readyState = 3; }
+};
+"""
+"""The same: sockets that never open, of which nobody outside the page hears, however many."""

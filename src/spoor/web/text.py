@@ -214,6 +214,10 @@ def cosine(left: Mapping[str, float], right: Mapping[str, float]) -> float:
 # ---------------------------------------------------------------- word vectors
 
 
+MOST_UNPACKED, MOST_TIMES = 1 << 24, 50
+"""Bytes that a file of vectors may unpack to: so many, and so many times its own."""
+
+
 class Vectors:
     """Word → row of a float32 matrix, and their source. The first of equal words counts."""
 
@@ -265,10 +269,15 @@ class Vectors:
     @classmethod
     def _read_npz(cls, path: Path) -> Vectors:
         try:
+            size = path.stat().st_size
+            with zipfile.ZipFile(path) as parts:
+                unpacked = sum(part.file_size for part in parts.infolist())
+            if unpacked > MOST_UNPACKED + MOST_TIMES * size:
+                raise ValueError(f"it unpacks to over {MOST_TIMES} times its size")
             with np.load(path, allow_pickle=False) as arrays:
                 words = [str(word) for word in arrays["words"]]
                 matrix = arrays["vectors"]
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (KeyError, ValueError, MemoryError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: no arrays `words` and `vectors` ({error})") from error
         if matrix.ndim != 2 or len(matrix) != len(words) or matrix.dtype.kind not in "fiu":
             raise InputError(f"{path}: {len(words)} words and vectors of shape {matrix.shape}")
@@ -276,17 +285,23 @@ class Vectors:
 
     @classmethod
     def _read_text_or_binary(cls, file: IO[bytes], path: Path) -> Vectors:
-        head = file.readline()
+        most = MOST_UNPACKED + MOST_TIMES * path.stat().st_size
+        head = file.readline(most)
         fields = head.split()
         if len(fields) == 2 and all(re.fullmatch(rb"[0-9]{1,15}", field) for field in fields):
             count, dimension = int(fields[0]), int(fields[1])
             sample = file.read(4096)
-            rest = sample + file.read()
+            rest = sample + file.read(most)
+            if len(rest) > most:
+                raise InputError(f"{path}: unpacks to over {MOST_TIMES} times its size; refused")
             if _is_binary(sample):
                 return _binary(rest, count, dimension, path)
             lines = rest.splitlines()
         else:
-            lines = [head, *file.read().splitlines()]
+            rest = head + file.read(most)
+            if len(rest) > most:
+                raise InputError(f"{path}: unpacks to over {MOST_TIMES} times its size; refused")
+            lines = rest.splitlines()
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
         for number, line in enumerate(lines, 1):

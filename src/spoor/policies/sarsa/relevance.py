@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.files import read_plain
 from spoor.learn.relevance import Relevance
 from spoor.policies.sarsa.categories import find_categories
 from spoor.types import Page, State, Topic
@@ -19,6 +20,8 @@ from spoor.web.text import Vectors, learn_vectors, tokens
 FIRST_VECTORS = 64
 """Pages after which vectors are learned from the crawl, and again whenever it is four times as
 long."""
+MOST_BACKGROUND = 1 << 28
+"""Bytes of a file of background texts."""
 CORPUS = 2_000
 CORPUS_WORDS = 500
 
@@ -112,6 +115,7 @@ def _texts_of(path: str) -> list[list[str]]:
     if not path:
         return []
     try:
-        return [tokens(line) for line in Path(path).read_text("utf-8", "replace").splitlines()]
+        text = read_plain(Path(path), MOST_BACKGROUND).decode("utf-8", "replace")
+        return [tokens(line) for line in text.splitlines()]
     except OSError as error:
         raise InputError(f"cannot read background {path}: {error.strerror}") from error
