@@ -95,7 +95,11 @@ STAGES: dict[str, tuple[str, ...]] = {
 FINE = {
     "links": (
         "text",
-        ("spoor.web.page:_place", "spoor.web.page:_finish", "spoor.web.urls:Joiner.join"),
+        (
+            "spoor.web.tree_walk:_place",
+            "spoor.web.tree_walk:_on_link",
+            "spoor.web.urls:Joiner.join",
+        ),
     )
 }
 """Part of a stage → the stage, and its functions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import pickle
 import re
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 
 from spoor.types import Anchor, Link, Page
 from spoor.web.encoding import TAG, decode, encoding_of
-from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
-from spoor.web.tag_paths import PLACES
+from spoor.web.page import MAX_SOURCE, parse
+from spoor.web.page_links import PageLinks
+from spoor.web.tag_paths import PLACES, Place
+from spoor.web.tree_walk import MAX_DEPTH
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 ENCODINGS = DATA / "conformance" / "html5lib" / "encoding"
@@ -377,6 +380,58 @@ def test_tokens_are_those_of_the_standard() -> None:
             assert found == expected, case["description"]
             checked += 1
     assert checked > 1_000
+
+
+def test_a_word_goes_on_behind_a_refresh_but_not_behind_a_link() -> None:
+    refresh = '<meta http-equiv=refresh content="0;url=/r">'
+    found = page(f"<p>so<b>me</b>th{refresh}ing <a href=x>o</a>ther <a href=y><b>l</b>ong</a>")
+    assert found.text == "something o ther long"
+    before = [link.anchor.before for link in found.links]
+    assert before == ["something", "something", "something o ther"]
+    assert [link.anchor.text for link in found.links] == ["", "o", "long"]
+    # In words that are too long for one, and beside the character that parts links while they are
+    # read, it is the same.
+    long = "x" * 999 + "<b>yz</b>" + "<b>" + "w" * 9 + "</b>"
+    found = page(f"\0&#0;<p>{long}{refresh} \0 <a href=x>o</a>ther <title> \0 </title>")
+    assert found.text.split()[-4:] == ["x" * 999 + "yz", "w" * 9, "o", "ther"]
+    assert found.links[1].anchor.text == "o"
+    assert found.links[1].anchor.before.endswith("w" * 9)
+
+
+def test_links_are_made_when_they_are_asked_for() -> None:
+    found = page("<p>see <a href=a>one</a>, <a href=b rel=nofollow>two</a> or <a href=c>three</a>")
+    links = found.links
+    assert isinstance(links, PageLinks)
+    assert list(links.urls) == ["http://h/d/a", "http://h/d/b", "http://h/d/c"]
+    assert links.not_to_follow == {1}
+    some = links.those([0, 2], ["http://h/d/a", "http://h/d/d"])
+    assert [(link.url, link.anchor.text, link.anchor.position) for link in some] == [
+        ("http://h/d/a", "one", 0),
+        ("http://h/d/d", "three", 2),
+    ]
+    assert links[:2] == list(links)[:2]
+    assert links == list(links)
+    assert links != list(links)[:2]
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert links[0].anchor is links[0].anchor
+
+
+def test_pages_that_name_themselves_in_a_class_share_the_places_of_their_links() -> None:
+    first, second = (
+        page(f'<body class="a b c page-{name}"><ul id=m><li><a href=x>x</a></ul>').links
+        for name in ("one", "two")
+    )
+    assert first[0].anchor.tag_path == "html/body.a.b.c/ul#m/li/a"
+    place = PLACES.top.below
+    bodies = [value for key, value in place_below(place, "html").items() if "page-" in str(key)]
+    assert len(bodies) == 2
+    assert bodies[0] is bodies[1]
+    assert first == second
+
+
+def place_below(places: dict[object, Place], path: str) -> dict[object, Place]:
+    """What lies below the one with this path."""
+    return next(place for place in places.values() if place.path == path).below
 
 
 def test_the_positions_that_are_remembered_of_pages_are_few_and_short() -> None:

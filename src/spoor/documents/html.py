@@ -21,7 +21,8 @@ from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.kinds import as_html
 from spoor.web.encoding import decode
-from spoor.web.page import MAX_DEPTH, MAX_SOURCE, parse
+from spoor.web.page import MAX_SOURCE, parse
+from spoor.web.tree_walk import MAX_DEPTH
 from spoor.web.urls import Joiner
 from spoor.web.xhtml import with_end_tags
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spoor.web.page import CONTEXT_WORDS
+from spoor.web.page_links import CONTEXT_WORDS
 
 REACH = 12 * CONTEXT_WORDS
 """Characters that are looked at on either side; so many words seldom take more."""

@@ -103,7 +103,7 @@ class MemoryFrontier:
     def add(
         self, page_links: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
-        urls, lazy = urls_of(page_links), hasattr(page_links, "urls")
+        urls, stored = urls_of(page_links), getattr(page_links, "stored", False)
         ids, state = self._ids, self._state
         indices: list[int] = []
         links: list[LinkId] = []
@@ -119,7 +119,7 @@ class MemoryFrontier:
                 continue
             seen = self._seen.setdefault(link, [])
             if len(seen) < self._keep:
-                source, offset = (page_links, index) if lazy else ((page_links[index],), 0)
+                source, offset = (page_links, index) if stored else ((page_links[index],), 0)
                 seen.append((source, offset, parent, parent_score, depth, new))
             indices.append(index)
             links.append(link)

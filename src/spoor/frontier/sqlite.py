@@ -150,7 +150,7 @@ class SqliteFrontier(MemoryFrontier):
     def add(
         self, page_links: Sequence[Link], parent: LinkId, parent_score: float, depth: int
     ) -> InLinks:
-        urls, lazy = urls_of(page_links), hasattr(page_links, "urls")
+        urls, stored = urls_of(page_links), getattr(page_links, "stored", False)
         state, marks, keep, find = self._state, self._marks, self._keep, self._index.get
         host_numbers, by_number = self._host_numbers.numbers, self._by_number
         indices: list[int] = []
@@ -169,7 +169,7 @@ class SqliteFrontier(MemoryFrontier):
             if marks[link] & _IN_LINKS < keep:
                 marks[link] += 1
                 self._pending += 1
-                source, offset = (page_links, index) if lazy else ((page_links[index],), 0)
+                source, offset = (page_links, index) if stored else ((page_links[index],), 0)
                 seen = (source, offset, parent, parent_score, depth, new)
                 self._seen.setdefault(link, []).append(seen)
             indices.append(index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from spoor.types import (
     Outcome,
     Page,
     State,
+    urls_of,
 )
 from spoor.web.actions import action
+from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
@@ -80,9 +82,9 @@ class CrawlFilter:
         self, page: Page, depth: int, parent: LinkId = NO_PARENT, score: float = 0.0
     ) -> Sequence[Link]:
         if ending := self.scope.why_ended(page, depth):
-            for link in page.links:
-                self._note(NOFOLLOW if ending == "nofollow" else ending, link.url)
-        links = [] if ending else list(self._allowed(page))
+            for url in urls_of(page.links):
+                self._note(NOFOLLOW if ending == "nofollow" else ending, url)
+        links = [] if ending else self._allowed(page)
         if self.revisits is not None:
             listed = "sitemap" in page.flags
             if listed:
@@ -92,21 +94,27 @@ class CrawlFilter:
         if traps is None:
             return links
         news = traps.read(page, links)
+        if not traps.may_hold:
+            return links
         admitted = []
-        for link in links:
-            name = traps.holder(link.url, listed=news and traps.outside(link.url, page))
+        for index, url in enumerate(urls_of(links)):
+            name = traps.holder(url, listed=news and traps.outside(url, page))
             if name:
-                traps.hold(name, HeldLink(link, parent, score, depth, False))
+                traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
-                admitted.append(link)
-        return admitted
+                admitted.append(index)
+        return those(links, admitted)
 
-    def _allowed(self, page: Page) -> Iterable[Link]:
+    def _allowed(self, page: Page) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
         memo, strict = self._memo, self.scope.nofollow
-        for link in page.links:
-            url, anchor, _ = link
-            if strict and anchor.nofollow:
+        links = at_hand(page.links)
+        barred = not_to_follow(links) if strict else ()
+        sitemaps = () if isinstance(links, PageLinks) else _sitemaps(links)
+        allowed: list[int] = []
+        urls: list[str] = []
+        for index, url in enumerate(urls_of(links)):
+            if index in barred:
                 self._note(NOFOLLOW, url)
                 continue
             known = memo.get(url)
@@ -114,12 +122,14 @@ class CrawlFilter:
                 if len(memo) >= _MEMO:
                     memo.clear()
                 known = memo[url] = self._verdict(url)
-                if known[1] and link.kind != "sitemap":
+                if known[1] and index not in sitemaps:
                     self._note(known[1], url)
             plain, why = known
-            if why and not (link.kind == "sitemap" and self.takes_sitemap(url)):
+            if why and not (index in sitemaps and self.takes_sitemap(url)):
                 continue
-            yield link if plain == url else link._replace(url=plain)
+            allowed.append(index)
+            urls.append(plain)
+        return those(links, allowed, urls)
 
     def _verdict(self, url: str) -> tuple[str, str]:
         plain = url
@@ -263,6 +273,11 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
+
+
+def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
+    """Which links lead to one."""
+    return [index for index, link in enumerate(links) if link.kind == "sitemap"]
 
 
 def _hash(url: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spoor.errors import InputError
-from spoor.types import Link, Page
+from spoor.types import Link, Page, urls_of
+from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.url_patterns import UrlPatterns
 from spoor.web.urls import host, registrable_domain
 
@@ -87,7 +88,16 @@ class Scope:
     def __call__(self, page: Page, depth: int) -> Sequence[Link]:
         if self.ends(page, depth):
             return ()
-        return [link for link in page.links if not (self.bars(link) or self.why_not(link.url))]
+        links, why_not = at_hand(page.links), self.why_not
+        barred = not_to_follow(links) if self.nofollow else ()
+        return those(
+            links,
+            [
+                index
+                for index, url in enumerate(urls_of(links))
+                if index not in barred and not why_not(url)
+            ],
+        )
 
     def __contains__(self, url: str) -> bool:
         return not self.why_not(url)
@@ -101,10 +111,6 @@ class Scope:
         if self.max_depth is not None and depth > self.max_depth:
             return f"--max-depth {self.max_depth}"
         return "nofollow" if self.nofollow and "nofollow" in page.flags else ""
-
-    def bars(self, link: Link) -> bool:
-        """Whether its page asks not to follow a link."""
-        return self.nofollow and link.anchor.nofollow
 
     def why_not(self, url: str) -> str:
         """Which rule leaves out a canonical URL; empty for none. O(1) for one that was seen."""

@@ -24,7 +24,7 @@ class Place:
     path: str
     region: str
     below: dict[object, Place] = field(default_factory=dict)
-    """By tag, or by everything that distinguishes elements."""
+    """By tag, by everything that distinguishes elements, and by path and region."""
 
 
 class Places:
@@ -54,7 +54,12 @@ class Places:
         region = _REGIONS.get(tag, region)
         if path.count("/") < _PATH_ELEMENTS:
             path = intern(f"{path}/{step}" if path else step)
-        place = above.below[key] = Place(path, region)
+        # Many a site names the page in a class of its body: what lies below is the same place.
+        same = (path, region)
+        place = above.below.get(same)
+        if place is None:
+            place = above.below[same] = Place(path, region)
+        above.below[key] = place
         return place
 
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spoor.types import Anchor, HeldLink, Link, Page, State
+from spoor.types import Anchor, HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.novelty import News, Novelty, content
 from spoor.web.url_groups import groups, narrow, parameters, without
@@ -133,7 +133,7 @@ class Traps:
         news."""
         known = self._told.pop(page.url, None)
         news = self._news(page) if known is None else known
-        urls = [link.url for link in links]
+        urls = urls_of(links)
         if news == News.WORDS:
             self._listed.add("listed", [url for url in urls if self.outside(url, page)])
         elif urls:
@@ -145,6 +145,11 @@ class Traps:
         if known is None:
             _remember(self._told, page.url, int(news))
         return news == News.WORDS
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether there is anything that could hold a URL back."""
+        return bool(self._held or self._same)
 
     def holder(self, url: str, *, listed: bool = False) -> str:
         """The group that holds a URL back; empty where none does. `listed`: a page with news, of

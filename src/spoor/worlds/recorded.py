@@ -41,6 +41,7 @@ class RecordedLinks(Sequence[Link]):
     """The links of a recorded page that lead into the world; each is made when asked for."""
 
     __slots__ = ("_anchors", "_places", "_row", "_world", "urls")
+    stored = True
 
     def __init__(self, world: RecordedWorld, row: int, urls: list[str]) -> None:
         self.urls = urls

@@ -1,0 +1,400 @@
+"""A tree of lexbor walked once, in reading order: its words, links, headings and metadata."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser
+
+from spoor.web.page_links import Found, PageLinks, Read
+from spoor.web.tag_paths import PLACES, Place
+from spoor.web.urls import Joiner, canonical
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+MAX_FEEDS = 5
+"""That a page may name as its own."""
+MAX_DEPTH = 512
+"""Deeper elements are left out: browsers stop at about the same depth."""
+_HEADING_CHARACTERS = 400
+_ALTERNATIVE_CHARACTERS = 200
+"""Of an image."""
+_WORD_CHARACTERS = 1_000
+"""A word that is put together from more is taken for several."""
+
+_SKIPPED = frozenset({"script", "style", "noscript", "template", "svg", "math", "object", "iframe"})
+_BLOCKS = frozenset(
+    """address article aside blockquote body br caption center dd details dialog dir div dl dt
+    fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol
+    option p pre section select summary table tbody td textarea tfoot th thead tr ul""".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
+_REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+_BREAK = " "
+"""Text that parts words where a block begins or ends."""
+_CUT = " \0 "
+"""The same where a link begins or ends. A parser leaves no NUL in a text."""
+_SOFT_CUT = "\0 "
+"""Where a link begins that parts no words."""
+
+
+@dataclass(slots=True)
+class Walk:
+    """What one pass over the tree collects."""
+
+    base: str
+    joiner: Joiner
+    max_links: int
+    room: int | None
+    """Characters of text that may still be read; None where there are no more."""
+    heading_room: int
+    """Characters of headings that may still be read."""
+    routes: bool
+    flags: set[str]
+    texts: list[str] = field(default_factory=list)
+    """Of text nodes in reading order, and breaks: words go on in the next text but for these."""
+    cuts: int = 0
+    """How many there are among the texts."""
+    soft: bool = False
+    """Soft ones are among them."""
+    urls: list[str] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    """The link to each URL."""
+    ends: list[int] = field(default_factory=list)
+    """Of each link, the number of the cut at its end; −1 before that, and for one without
+    content."""
+    based: bool = False
+    """A base element was seen."""
+    headings: list[str] = field(default_factory=list)
+    above: dict[int, str] = field(default_factory=dict)
+    above_now: tuple[str, ...] = ()
+    title: str = ""
+    metas: dict[str, str] = field(default_factory=dict)
+    canonical: str | None = None
+    feeds: list[str] = field(default_factory=list)
+    language: str = ""
+    chain: list[LexborNode] = field(default_factory=list)
+    """Elements that are open now, outermost first."""
+    places: list[Place] = field(default_factory=list)
+    """Places of the outermost of them, computed on demand."""
+    top: Place = field(default_factory=lambda: PLACES.top)
+
+    def add_link(
+        self, url: str, kind: str, place: Place, *, nofollow: bool = False, own: str = ""
+    ) -> None:
+        """A link that begins here."""
+        is_element = kind != "refresh"
+        above = self.above_now if is_element else ()
+        # As `Found(…)`, in a third of its time.
+        self.found.append(tuple.__new__(Found, (kind, self.cuts, above, place, nofollow, own)))
+        self.texts.append(_CUT if is_element else _SOFT_CUT)
+        self.cuts += 1
+        self.soft = self.soft or not is_element
+        self.urls.append(url)
+        self.ends.append(-1)
+
+    def adder(self) -> Callable[[str], None]:
+        """What takes each text, which is not empty."""
+        return self.texts.append if self.room is None else self._add_within
+
+    def _add_within(self, text: str) -> None:
+        """Add a text as far as there is room."""
+        assert self.room is not None
+        if len(text) > self.room:
+            if not self.room:
+                return
+            text = text[: self.room]
+            self.flags.add("truncated")
+        self.room -= len(text)
+        self.texts.append(text)
+
+    def read(self) -> tuple[list[str], list[int]]:
+        """All words, and how many stand before each cut."""
+        words, counts = list[str](), list[int]()
+        parts = [] if self.soft else "".join(self.texts).split(_CUT)
+        for part in parts:
+            found = part.split()
+            if len(part) > _WORD_CHARACTERS and max(map(len, found), default=0) > _WORD_CHARACTERS:
+                break
+            words += found
+            counts.append(len(words))
+        if len(counts) != self.cuts + 1:
+            return _read_one_by_one(self.texts)
+        return words, counts
+
+    def links(self, words: Sequence[str], counts: Sequence[int], nofollow: bool) -> PageLinks:
+        """The links that were found, between all words, with the number of words before each
+        cut."""
+        read = Read(words, counts, self.found, self.ends, nofollow, {})
+        return PageLinks(self.urls, range(len(self.urls)), read)
+
+
+def _read_one_by_one(texts: Sequence[str]) -> tuple[list[str], list[int]]:
+    """As `Walk.read`, whatever the texts hold. A word goes on in the next text, but not once it is
+    long."""
+    words, counts = list[str](), list[int]()
+    goes_on = False
+    for text in texts:
+        if text is _CUT or text is _SOFT_CUT:
+            counts.append(len(words))
+            goes_on = goes_on and text is _SOFT_CUT
+            continue
+        found = text.split()
+        if found and goes_on and not text[0].isspace() and len(words[-1]) < _WORD_CHARACTERS:
+            words[-1] += found.pop(0)
+        words += found
+        goes_on = not text[-1].isspace()
+    return words, [*counts, len(words)]
+
+
+def walk_tree(root: LexborNode, walk: Walk) -> None:
+    """Depth first without recursion: enter an element, its children, leave it. Elements are told by
+    the numbers of their tags: a name is a new string each time."""
+    kind_of, chain, places, add = _KINDS.get, walk.chain, walk.places, walk.adder()
+    part, ends = walk.texts.append, walk.ends
+    node = root
+    kind = kind_of(node.tag_id, _INLINE)
+    kinds: list[_Kind] = []
+    """Of the chain."""
+    opened: list[int] = []
+    """Numbers of open links."""
+    depth, innermost = 0, -1
+    """Length of the chain, and index in it of the innermost open link."""
+    depths = [innermost]
+    while True:
+        if kind is _TEXT:
+            if content := node.text_content:
+                add(content)
+        else:
+            child = None
+            if kind is _INLINE:
+                child = node.first_child
+            elif kind is _BLOCK:
+                part(_BREAK)
+                child = node.first_child
+            else:
+                if kind.block:
+                    part(_BREAK)
+                if kind.enter is not None and kind.enter(node, kind.tag, walk):
+                    opened.append(len(ends) - 1)
+                    depths.append(innermost)
+                    innermost = depth
+                if kind.children:
+                    child = node.first_child
+            if child is not None:
+                if depth < MAX_DEPTH:
+                    chain.append(node)
+                    kinds.append(kind)
+                    depth += 1
+                    node = child
+                    kind = kind_of(node.tag_id, _INLINE)
+                    continue
+                walk.flags.add("too-deep")
+            if innermost == depth:
+                _leave(walk, opened.pop())
+                innermost = depths.pop()
+            elif kind.block:
+                part(_BREAK)
+        following = node.next
+        while following is None:
+            if depth <= 1:
+                return
+            # Leave the element: its link ends here, and so does its line.
+            node, kind = chain.pop(), kinds.pop()
+            depth -= 1
+            if len(places) > depth:
+                places.pop()
+            if innermost == depth:
+                _leave(walk, opened.pop())
+                innermost = depths.pop()
+            elif kind.block:
+                part(_BREAK)
+            following = node.next
+        node = following
+        kind = kind_of(node.tag_id, _INLINE)
+
+
+def _leave(walk: Walk, link: int) -> None:
+    """Leave a link with content."""
+    walk.texts.append(_CUT)
+    walk.ends[link] = walk.cuts
+    walk.cuts += 1
+
+
+def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
+    attributes = node.attributes
+    href = attributes.get(_SOURCES[tag])
+    if not href or len(walk.urls) >= walk.max_links:
+        if href:
+            walk.flags.add("truncated")
+        return False
+    is_route = walk.routes and ("#/" in href or "#!" in href)
+    join = walk.joiner.route if is_route else walk.joiner.join
+    target = join(href, walk.base)
+    if target is None:
+        return False
+    rel = attributes.get("rel")
+    words = ""
+    if tag != "a":
+        words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
+    else:
+        words = attributes.get("title") or ""
+    nofollow = rel is not None and "nofollow" in rel.lower().split()
+    place = _place(tag, attributes, walk)
+    walk.add_link(target, tag, place, nofollow=nofollow, own=words)
+    return tag == "a"
+
+
+def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
+    if walk.ends and walk.ends[-1] < 0 and walk.found[-1].kind == "a":
+        alternative = node.attributes.get("alt")
+        if alternative:
+            walk.adder()(f" {alternative[:_ALTERNATIVE_CHARACTERS]} ")
+    return
+
+
+def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
+    if walk.heading_room <= 0:
+        return
+    text = node.text(deep=True)
+    # The text of headings in headings is read again for each.
+    walk.heading_room -= len(text)
+    text = _SPACE.sub(" ", text[:_HEADING_CHARACTERS]).strip()
+    level = _HEADINGS[tag]
+    above = {rank: words for rank, words in walk.above.items() if rank < level}
+    if text:
+        above[level] = text
+        walk.headings.append(text)
+    walk.above = above
+    walk.above_now = tuple(above.values())
+    return
+
+
+def _on_title(node: LexborNode, tag: str, walk: Walk) -> None:
+    if not walk.title:
+        walk.title = _SPACE.sub(" ", node.text(deep=True)[:2_000]).strip()
+    return
+
+
+def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
+    attributes = node.attributes
+    content = attributes.get("content") or ""
+    name = (attributes.get("name") or "").strip().lower()
+    if name in ("robots", "description", "tdm-reservation"):
+        walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
+    elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+        match = _REFRESH.match(content)
+        target = walk.joiner.join(match[1].strip(), walk.base) if match else None
+        if target is not None and ("url" in content.lower() or "/" in content):
+            if len(walk.urls) >= walk.max_links:
+                walk.flags.add("truncated")
+                return
+            place = _place(tag, attributes, walk)
+            walk.add_link(target, "refresh", place)
+    return
+
+
+def _on_base(node: LexborNode, tag: str, walk: Walk) -> None:
+    # Only the first one with an href counts; it is resolved against the page's own URL.
+    href = node.attributes.get("href")
+    if href is not None and not walk.based:
+        walk.based = True
+        with contextlib.suppress(ValueError):
+            walk.base = canonical(href, walk.base)
+    return
+
+
+def _on_rel(node: LexborNode, tag: str, walk: Walk) -> None:
+    attributes = node.attributes
+    rel = (attributes.get("rel") or "").lower().split()
+    if "canonical" in rel and walk.canonical is None:
+        walk.canonical = walk.joiner.join(attributes.get("href") or "", walk.base)
+    kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+    if "alternate" in rel and kind in _FEEDS and len(walk.feeds) < MAX_FEEDS:
+        target = walk.joiner.join(attributes.get("href") or "", walk.base)
+        if target is not None and target not in walk.feeds:
+            walk.feeds.append(target)
+    return
+
+
+def _on_html(node: LexborNode, tag: str, walk: Walk) -> None:
+    walk.language = (node.attributes.get("lang") or "").strip()[:35]
+    return
+
+
+_Enter = Callable[["LexborNode", str, Walk], bool | None]
+"""What is done at an element; true for a link with content."""
+_HANDLERS: Mapping[str, _Enter] = {
+    "a": _on_link,
+    "area": _on_link,
+    "frame": _on_link,
+    "iframe": _on_link,
+    "img": _on_image,
+    "title": _on_title,
+    "meta": _on_meta,
+    "base": _on_base,
+    "link": _on_rel,
+    "html": _on_html,
+} | dict.fromkeys(_HEADINGS, _on_heading)
+
+
+class _Kind(NamedTuple):
+    """What the walk does with elements of one tag."""
+
+    tag: str
+    block: bool = False
+    enter: _Enter | None = None
+    children: bool = True
+
+
+_TEXT, _INLINE, _BLOCK = _Kind("-text", children=False), _Kind(""), _Kind("", block=True)
+
+
+def _kinds() -> dict[int, _Kind]:
+    """By the number that lexbor gives a tag; plain blocks are `_BLOCK`, all others `_INLINE`."""
+    text = LexborHTMLParser("<p>text").css_first("p")
+    assert text is not None
+    assert text.child is not None
+    kinds = {text.child.tag_id: _TEXT}
+    document = LexborHTMLParser("")
+    for tag in sorted(_SKIPPED | _BLOCKS | set(_HANDLERS)):
+        enter = None if tag in _SKIPPED and tag != "iframe" else _HANDLERS.get(tag)
+        children = tag not in _SKIPPED and tag != "title"
+        kind = _Kind(tag, tag in _BLOCKS, enter, children)
+        plain = kind.block and enter is None and children
+        kinds[document.create_node(tag).tag_id] = _BLOCK if plain else kind
+    return kinds
+
+
+_KINDS = _kinds()
+
+
+def _above(walk: Walk) -> Place:
+    """The place of the innermost open element; that of each is computed once."""
+    places, chain = walk.places, walk.chain
+    above = places[-1] if places else walk.top
+    for node in chain[len(places) :]:
+        if of := node.attributes:
+            key: object = (node.tag_id, of.get("id"), of.get("class"), of.get("role"))
+        else:
+            key = node.tag_id
+        above = above.below.get(key) or PLACES.new(above, key, node.tag or "", of)
+        places.append(above)
+    return above
+
+
+def _place(tag: str, attributes: Mapping[str, str | None], walk: Walk) -> Place:
+    """The place of an element inside the open elements."""
+    above = _above(walk)
+    key: object = tag
+    if attributes:
+        key = (tag, attributes.get("id"), attributes.get("class"), attributes.get("role"))
+    return above.below.get(key) or PLACES.new(above, key, tag, attributes)
