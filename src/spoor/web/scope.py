@@ -88,16 +88,14 @@ class Scope:
     def __call__(self, page: Page, depth: int) -> Sequence[Link]:
         if self.ends(page, depth):
             return ()
-        links, why_not = at_hand(page.links), self.why_not
+        links, known, why_not = at_hand(page.links), self._memo.get, self.why_not
         barred = not_to_follow(links) if self.nofollow else ()
-        return those(
-            links,
-            [
-                index
-                for index, url in enumerate(urls_of(links))
-                if index not in barred and not why_not(url)
-            ],
-        )
+        allowed = []
+        for index, url in enumerate(urls_of(links)):
+            why = known(url)
+            if not (why_not(url) if why is None else why) and index not in barred:
+                allowed.append(index)
+        return those(links, allowed)
 
     def __contains__(self, url: str) -> bool:
         return not self.why_not(url)

@@ -87,9 +87,7 @@ class Walk:
     """Places of the outermost of them, computed on demand."""
     top: Place = field(default_factory=lambda: PLACES.top)
 
-    def add_link(
-        self, url: str, kind: str, place: Place, *, nofollow: bool = False, own: str = ""
-    ) -> None:
+    def add_link(self, url: str, kind: str, place: Place, nofollow: bool, own: str) -> None:
         """A link that begins here."""
         is_element = kind != "refresh"
         above = self.above_now if is_element else ()
@@ -191,13 +189,22 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
                     child = node.first_child
             if child is not None:
                 if depth < MAX_DEPTH:
-                    chain.append(node)
-                    kinds.append(kind)
-                    depth += 1
-                    node = child
-                    kind = kind_of(node.tag_id, _INLINE)
-                    continue
-                walk.flags.add("too-deep")
+                    kind_inside = kind_of(child.tag_id, _INLINE)
+                    if kind_inside is _TEXT:
+                        # Most texts stand alone in their element, which need not be opened then.
+                        if content := child.text_content:
+                            add(content)
+                        child = child.next
+                        if child is not None:
+                            kind_inside = kind_of(child.tag_id, _INLINE)
+                    if child is not None:
+                        chain.append(node)
+                        kinds.append(kind)
+                        depth += 1
+                        node, kind = child, kind_inside
+                        continue
+                else:
+                    walk.flags.add("too-deep")
             if innermost == depth:
                 _leave(walk, opened.pop())
                 innermost = depths.pop()
@@ -249,7 +256,7 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
         words = attributes.get("title") or ""
     nofollow = rel is not None and "nofollow" in rel.lower().split()
     place = _place(tag, attributes, walk)
-    walk.add_link(target, tag, place, nofollow=nofollow, own=words)
+    walk.add_link(target, tag, place, nofollow, words)
     return tag == "a"
 
 
@@ -298,7 +305,7 @@ def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
                 walk.flags.add("truncated")
                 return
             place = _place(tag, attributes, walk)
-            walk.add_link(target, "refresh", place)
+            walk.add_link(target, "refresh", place, False, "")
     return
 
 
