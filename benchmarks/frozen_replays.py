@@ -182,6 +182,7 @@ WEBS = (
 MODES_ON = ("cornell", "telling")
 """Webs on which modes are replayed, too."""
 
+_ASYNCHRONOUS = {"update": "asynchronous"}
 _SYNCHRONOUS = {"update": "synchronous"}
 _SMALL = {"episodes": 40, "keywords": 200}
 
@@ -214,13 +215,15 @@ CONTENDERS = (
     Contender("parent-quality", "first", {"join": "first"}),
     Contender("q-learning"),
     Contender("random"),
-    Contender("sarsa"),
+    Contender("sarsa", params=_ASYNCHRONOUS),
     Contender("sarsa", "synchronous", _SYNCHRONOUS),
     Contender("sarsa", "moderated", {"update": "moderated"}),
     Contender("sarsa", "index", {**_SYNCHRONOUS, "encoding": "index"}),
-    Contender("sarsa", "nearest", {"within": "nearest", "prior": 30.0, "halving": 100}),
-    Contender("sarsa", "no topic", topic=False),
-    Contender("sarsa", "trained", training={"episodes": 2, "pages": 80}),
+    Contender(
+        "sarsa", "nearest", {**_ASYNCHRONOUS, "within": "nearest", "prior": 30.0, "halving": 100}
+    ),
+    Contender("sarsa", "no topic", _ASYNCHRONOUS, topic=False),
+    Contender("sarsa", "trained", _ASYNCHRONOUS, {**_ASYNCHRONOUS, "episodes": 2, "pages": 80}),
     Contender("shark-search"),
     Contender("tag-path-bandit"),
     Contender("td-lambda", training=_SMALL),

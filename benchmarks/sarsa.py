@@ -55,7 +55,7 @@ from spoor.worlds.folders import open_scope  # noqa: E402
 
 POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
     "best-first": ("best-first", {}),
-    "asynchronous": ("sarsa", {}),
+    "asynchronous": ("sarsa", {"update": "asynchronous"}),
     "moderated": ("sarsa", {"update": "moderated"}),
     "synchronous": ("sarsa", {"update": "synchronous"}),
 }

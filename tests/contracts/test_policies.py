@@ -65,7 +65,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("parent-quality", {"join": "mean"}),
     ("parent-quality", {"join": "first"}),
     ("q-learning", {"switch": 5, "epsilon": 0.5, "temperature": 0.1}),
-    ("sarsa", {"update": "synchronous"}),
+    ("sarsa", {"update": "asynchronous", "quantiles": [0.9, 0.8]}),
     ("sarsa", {"update": "moderated", "epsilon": 0.5}),
     ("shark-search", {"gamma": 0.9, "delta": 0.9}),
     ("tag-path-bandit", {"theta": 1.1, "batch": 3}),

@@ -31,6 +31,7 @@ import numpy as np
 import pytest
 
 from spoor.crawl import Crawl
+from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.policies.sarsa import Sarsa
@@ -71,14 +72,16 @@ def page(name: str) -> Page:
     )
 
 
+def policy_task() -> Task:
+    vectors = Vectors(list(WORDS), np.array(list(WORDS.values())))
+    topic = Topic("kiln", categories={"earth": "soil"})
+    return Task(np.random.default_rng(0), topic, vectors=vectors)
+
+
 def trace(update: str, pages: int) -> tuple[str, list[float], Sarsa]:
     """Pages in the order of their fetching, the value of each choice after the seed's, and the
     policy as it stands then."""
-    vectors = Vectors(list(WORDS), np.array(list(WORDS.values())))
-    task = Task(
-        np.random.default_rng(0), Topic("kiln", categories={"earth": "soil"}), vectors=vectors
-    )
-    policy = Sarsa(task, update=update, alpha=0.01, epsilon=0.0)
+    policy = Sarsa(policy_task(), update=update, alpha=0.01, epsilon=0.0)
     crawl = Crawl(policy, Label(TARGET), MemoryFrontier(), pages=pages)
     crawl.seed([url("R")])
     order, values = "", []
@@ -141,3 +144,20 @@ def test_the_moderated_update_is_a_step_of_alpha_times_one_minus_gamma() -> None
     slow = moderated.values.w - before.values.w
     assert step.any()
     assert slow == pytest.approx((1 - 0.9) * step, abs=1e-8)
+
+
+def test_quantiles_take_the_place_of_fixed_relevances() -> None:
+    """Rewards are (30, 30, 20, −1). Of relevances .47, 0, .385, .2, .1, 0 in this order the first is
+    held against `nearly` (.5, .4), the others against (.5, .25) of those before: 0 of 1 are below 0;
+    1 of 2 below .385; 1 of 3 below .2; 1 of 4 below .1; and none below 0."""
+    made = Sarsa(policy_task(), quantiles=[0.5, 0.25])
+    relevances = (0.47, 0.0, 0.385, 0.2, 0.1, 0.0)
+    rewards = [made._visit(at, (0, one), False)[1] for at, one in enumerate(relevances)]
+    assert rewards == [20.0, -1.0, 30.0, 20.0, 20.0, -1.0]
+    # Without them .47 is over .4 and nothing else is over anything.
+    plain = Sarsa(policy_task())
+    rewards = [plain._visit(at, (0, one), False)[1] for at, one in enumerate(relevances)]
+    assert rewards == [20.0, -1.0, -1.0, -1.0, -1.0, -1.0]
+    for wrong in ([0.5], [0.5, 1.0]):
+        with pytest.raises(InputError, match="quantiles are two shares"):
+            Sarsa(policy_task(), quantiles=wrong)

@@ -23,6 +23,8 @@ from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, State, Task
 from spoor.web.text import Vectors
 
+FINE = 1_000
+"""Relevances are counted in so many steps."""
 UPDATES = ("synchronous", "asynchronous", "moderated")
 WITHIN = ("oldest", "nearest")
 RELEVANT = 0.5
@@ -43,17 +45,19 @@ class Sarsa(Saved):
     links only (`asynchronous`, `moderated` by eq. (4)). `encoding` of a bucket in x(s, a).
     `halving`: pages after which ε is halved (0: never). `prior`: what a link whose words are wholly
     the topic's is worth before anything is learned. `rewards` of a relevant page, of one whose
-    relevance is over each of `nearly`, and of any other. `within` a pair the `oldest` link is
-    taken, or that with the words `nearest` to the topic. `categories` are found automatically
-    where the topic names none, from `background` (a file of one text a line), the word vectors or
-    the crawl. `context` words on either side of a link count, and the first `words` of a page.
+    relevance is over each of `nearly`, and of any other; `quantiles` of the relevances that the
+    crawl has seen take the place of `nearly`, so that they pay whatever measures relevance.
+    `within` a pair the `oldest` link is taken, or that with the words `nearest` to the topic.
+    `categories` are found automatically where the topic names none, from `background` (a file of
+    one text a line), the word vectors or the crawl. `context` words on either side of a link count,
+    and the first `words` of a page.
 
     Raises InputError for a parameter out of its range.
     """
 
     task: InitVar[Task]
     _: KW_ONLY
-    update: str = one_of(UPDATES, "asynchronous")
+    update: str = one_of(UPDATES, "synchronous")
     encoding: str = one_of(ENCODINGS, "one-hot")
     epsilon: float = between(0, 1, 0.1)
     halving: int = at_least(0, 0)
@@ -64,6 +68,7 @@ class Sarsa(Saved):
     delta_2: float = between(0, 1, 0.3)
     rewards: Sequence[float] = (30.0, 30.0, 20.0, -1.0)
     nearly: Sequence[float] = (0.5, 0.4)
+    quantiles: Sequence[float] = ()
     within: str = one_of(WITHIN, "oldest")
     prior: float = between(-math.inf, math.inf, 0.0)
     categories: int = between(0, 12, 3)
@@ -75,6 +80,7 @@ class Sarsa(Saved):
         _rng=GENERATOR,
         _received=ARRAY,
         parents=PART,
+        _relevances=ARRAY,
         _seeds=KEYS,
         _in_flight=IN_FLIGHT,
         _choices=VALUE,
@@ -85,6 +91,10 @@ class Sarsa(Saved):
         in_range("sarsa", delta_1=(self.delta_1, 0, self.delta_2))
         if len(self.rewards) != 4 or len(self.nearly) != 2:
             raise InputError("sarsa: rewards are four numbers, nearly two")
+        if len(self.quantiles) not in (0, 2) or not all(0 < q < 1 for q in self.quantiles):
+            raise InputError("sarsa: quantiles are two shares between 0 and 1, or left out")
+        self._relevances = np.zeros(FINE + 1, dtype=np.int64)
+        """How many pages had each relevance, in steps of 1 / FINE."""
         self._rng = task.rng
         self._topic = task.topic
         # A model of another policy is refused below, by `weights_of`.
@@ -218,6 +228,8 @@ class Sarsa(Saved):
         if not count:
             before = relevance
         weighted = self.beta * relevance + (1 - self.beta) * before
+        near_now = self._is_near(relevance)
+        self._relevances[min(FINE, max(0, int(relevance * FINE)))] += 1
         distance = 0 if relevant else min(FARTHEST, nearest + 1)
         of_topic, of_categories = divmod(tenths, self._above // 10)
         key = 10 * of_topic + change_bucket(relevance - before, self.delta_1, self.delta_2)
@@ -227,9 +239,16 @@ class Sarsa(Saved):
         relevant_page, near_1, near_2, other = self.rewards
         if relevant:
             return visit, relevant_page
-        if relevance > self.nearly[0]:
-            return visit, near_1
-        return visit, near_2 if relevance > self.nearly[1] else other
+        return visit, near_1 if near_now[0] else near_2 if near_now[1] else other
+
+    def _is_near(self, relevance: float) -> tuple[bool, bool]:
+        """Whether a page's relevance is over each of `nearly`; with `quantiles` whether so large a
+        share of the pages seen before it had less, from the second page on."""
+        seen = int(self._relevances.sum()) if self.quantiles else 0
+        if not seen:
+            return relevance > self.nearly[0], relevance > self.nearly[1]
+        lower = int(self._relevances[: max(0, int(relevance * FINE))].sum()) / seen
+        return lower >= self.quantiles[0], lower >= self.quantiles[1]
 
     def _actions(
         self, parent: LinkId, visit: Visit, seen: InLinks | None, words: Sequence[int]

@@ -21,7 +21,7 @@ def train(
     *,
     episodes: int = 10,
     pages: int = 0,
-    update: str = "asynchronous",
+    update: str = "synchronous",
     encoding: str = "one-hot",
     epsilon: float = 0.1,
     gamma: float = 0.9,
