@@ -9,6 +9,7 @@ this crawl, raised to a power: the background has many pages and the wanted ones
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -149,9 +150,9 @@ def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
     """Weight of each id of a page: tf-idf, terms and links each of length 1 before `LINKS`."""
     weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids)
     for part, share in ((slice(0, page.terms), 1.0), (slice(page.terms, None), LINKS)):
-        norm = float(np.sqrt((weights[part] ** 2).sum()))
-        if norm:
-            weights[part] *= share / norm
+        its = weights[part]
+        if norm := math.sqrt(np.add.reduce(its * its)):
+            its *= share / norm
     return weights
 
 

@@ -99,9 +99,10 @@ class Linked:
             weights = frequencies.idf(ids[known], alone=True)
             total = float(weights.sum())
             out = float(weights @ self.words[place[known]]) / total if total else 0.0
-        number = np.array([number_of_url(page.url)], np.uint32)
-        at = int(_places(self.targets, number)[0])
-        return (out, 0.0, 0.0) if at < 0 else (out, *self._led(at))
+        number = np.uint32(number_of_url(page.url))
+        at = int(self.targets.searchsorted(number))
+        known_target = at < len(self.targets) and self.targets[at] == number
+        return (out, *self._led(at)) if known_target else (out, 0.0, 0.0)
 
     def _led(self, at: int) -> tuple[float, float]:
         return float(self.led_words[at]), float(self.led_values[at])
@@ -116,7 +117,9 @@ class Linked:
 
 def _places(known: Numbers, asked: Numbers) -> NDArray[np.int64]:
     """Where each number stands among the known ones; −1 where it does not."""
-    place = np.searchsorted(known, asked)
-    found = place < len(known)
-    found[found] = known[place[found]] == asked[found]
-    return np.where(found, place, -1)
+    if not len(known):
+        return np.full(len(asked), -1)
+    place = known.searchsorted(asked)
+    # A number beyond all is cut to the last, which is not equal.
+    place[known.take(place, mode="clip") != asked] = -1
+    return place

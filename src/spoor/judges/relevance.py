@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,8 @@ class Relevance:
         self._labelled = False
         self._surer = 0
         """Pages since the last feedback that would be among the surest."""
+        self._learned_of = 0, 0
+        """Pages read, and pages kept, of the last feedback of this process."""
         for label, pages in ((1, positive), (-1, negative)):
             for page in pages:
                 example, _ = self._reader.read(page)
@@ -141,9 +143,11 @@ class Relevance:
                 [weight * its for weight, its in zip(known, values.tolist(), strict=True) if weight]
             )
             likeness /= self._model.scale
-        value = _value(self._model, np.array(evidence), np.array(likeness)) + LED * led
-        score, relevant = self._told(kept, float(value), words)
-        kept.told, kept.rank = (score, relevant), float(value)
+        best = self._model.best_evidence
+        value = (EVIDENCE * evidence / best if best else 0.0) + min(max(likeness, 0.0), 1.0)
+        value += LED * led
+        score, relevant = self._told(kept, value, words)
+        kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
             self._drop()
         why = tuple(reasons) if score else ()
@@ -297,10 +301,16 @@ class Relevance:
         else:
             model.cut, model.top = fixed, EVIDENCE + 1.0
         model.top = max(model.top, model.cut * 1.1)
-        for page, its in zip(kept, counted.tolist(), strict=True):
-            page.rank = its
+        self._counted = counted.tolist()
+        self._rank(kept)
+        self._learned_of = self._reader.frequencies.pages, len(kept)
         self._likeness = likeness[len(self._examples) :]
         self._around = (evidence - words)[len(self._examples) :]
+
+    def _rank(self, kept: Iterable[KeptPage]) -> None:
+        """Give the kept pages their values by the last feedback."""
+        for page, its in zip(kept, self._counted, strict=True):
+            page.rank = its
 
     def _weights(self, values: Floats, others: int) -> Floats:
         """How many pages each kept page stands for: of those that are kept as a sample, also for
@@ -329,9 +339,15 @@ class Relevance:
     def revise(self) -> Sequence[tuple[str, Judgement]]:
         if self._reader.frequencies.pages < FIRST and not self._examples and not self._labelled:
             return []
+        # The same pages with the same labels teach the same again.
+        if self._labelled or self._learned_of != (
+            self._reader.frequencies.pages,
+            len(self._pages),
+        ):
+            self._learn()
         self._labelled = False
-        self._learn()
         kept = [*self._pages.values()]
+        self._rank(kept)
         evidence = self._evidence(kept)
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
@@ -383,7 +399,7 @@ class Relevance:
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
         self._linked = Linked.load(state["linked"])
-        self._labelled = bool(state["labelled"])
+        self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
 
 

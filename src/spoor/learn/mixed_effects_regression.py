@@ -58,13 +58,15 @@ class MixedEffectsRegression:
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
         beliefs = self._of(slots)
-        mean = beliefs[..., 0].sum(axis=1) + dense @ self.a
-        variance = (1.0 / (self.prior + beliefs[..., 1])).sum(axis=1) + (dense * dense) @ self.b
+        mean = np.add.reduce(beliefs[..., 0], axis=1) + dense @ self.a
+        each = self.prior + beliefs[..., 1]
+        np.divide(1.0, each, out=each)
+        variance = np.add.reduce(each, axis=1) + (dense * dense) @ self.b
         return mean, variance
 
     def odds(self, slots: Slots, dense: Floats) -> Floats:
         """Mean of the log-odds of R rows."""
-        mean: Floats = self._of(slots)[..., 0].sum(axis=1) + dense @ self.a
+        mean: Floats = np.add.reduce(self._of(slots)[..., 0], axis=1) + dense @ self.a
         return mean
 
     def _of(self, slots: Slots) -> Floats:
@@ -73,17 +75,21 @@ class MixedEffectsRegression:
 
     def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:
         """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""
-        v = 1.0 / (self.prior + self.h[slots])
+        beliefs = self._of(slots)
+        w, h = beliefs[:, 0], beliefs[:, 1]
+        v = 1.0 / (self.prior + h)
         vb = self.b * dense
-        p = logistic(float(self.w[slots].sum() + dense @ self.a))
+        p = logistic(float(np.add.reduce(w) + dense @ self.a))
         # The curvature of the loss; bounded below, or a sure mistake would teach nothing.
         q = weight * max(p * (1.0 - p), 0.01)
-        gain = weight * (y - p) / (1.0 + q * float(v.sum() + vb @ dense))
-        self.w[slots] += v * np.float32(gain)
-        self.a += vb * np.float32(gain)
-        self.h[slots] += np.float32(q)
+        of_dense = vb @ dense
+        gain = np.float32(weight * (y - p) / (1.0 + q * float(np.add.reduce(v) + of_dense)))
+        w += v * gain
+        h += np.float32(q)
+        self._beliefs[slots] = beliefs.view(np.int64)[:, 0]
+        self.a += vb * gain
         self.column[slots] = self._columns
-        self.b -= vb * vb * np.float32(q / (1.0 + q * float(vb @ dense)))
+        self.b -= vb * vb * np.float32(q / (1.0 + q * float(of_dense)))
         self.w[0] = 0.0
         self.h[0] = np.inf
         return y - p

@@ -41,23 +41,30 @@ STOP_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _IN_WORDS = re.compile("[^\\W_]|’")
-_BARE_QUOTE = re.compile(r"'(?:(?<![a-z0-9]')|(?![a-z0-9]))")
+_BARE_QUOTE = re.compile(rb"'(?:(?<![a-z0-9]')|(?![a-z0-9]))")
 """One that does not stand between two letters or digits."""
-_BLANKS = {byte: " " for byte in range(128) if not chr(byte).isalnum() and chr(byte) != "'"}
+_BLANKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("'") else 32 for byte in range(256))
 
 
 def tokens(text: str) -> list[str]:
-    """Words of a text, lower-case; letters and digits of any script. O(length), and in half of the
-    time for a text whose letters are ASCII."""
-    text = text.lower()
-    if (other := _NOT_ASCII.search(text)) is not None:
-        # A text of another script is told by its first character, as a rule.
-        if _IN_WORDS.match(other[0]) or _IN_WORDS.search("".join(set(_NOT_ASCII.findall(text)))):
-            return _WORD.findall(text)
-        text = _NOT_ASCII.sub(" ", text)
-    if "'" in text:
-        text = _BARE_QUOTE.sub(" ", text)
-    return text.translate(_BLANKS).split()
+    """Words of a text, lower-case; letters and digits of any script. O(length), and in a third of
+    the time for a text whose letters are ASCII."""
+    # A text of another script is told by its first character, as a rule.
+    if (other := None if text.isascii() else _NOT_ASCII.search(text)) is not None and (
+        _IN_WORDS.match(other[0]) or _IN_WORDS.search(_not_ascii(text))
+    ):
+        return _WORD.findall(text.lower())
+    plain = text.encode("ascii", "replace").lower()  # what is replaced parts words as before
+    if b"'" in plain:
+        plain = _BARE_QUOTE.sub(b" ", plain)
+    return plain.translate(_BLANKS).decode("ascii").split()
+
+
+def _not_ascii(text: str) -> str:
+    """The characters of a text that are not ASCII, each once; by an array, in a third of the time
+    of a regular expression."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return "".join(map(chr, set(codes[codes > 127].tolist())))
 
 
 _UNSPACED = (

@@ -37,6 +37,11 @@ class Failures:
     def __init__(self) -> None:
         self._model: MixedEffectsRegression | None = None
 
+    @property
+    def any(self) -> bool:
+        """Whether a link failed."""
+        return self._model is not None
+
     def learn(self, slots: NDArray[np.int32], *, page: bool, host_alone: bool = False) -> None:
         """A link with these rows (R, COLUMNS) led to a page or not, which tells of all its places,
         or of its `host_alone`."""

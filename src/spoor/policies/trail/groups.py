@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.policies.trail.columns import BITS, START
+from spoor.policies.trail.columns import BITS, START, WORDS
 from spoor.policies.trail.rows import joined, split_again
 from spoor.types import LinkId, State
 
@@ -48,30 +48,34 @@ class Groups:
 
     def count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
         """Credit each group among the slots of a page's rows once."""
-        self.tried[list(set(slots[:, START["list"] :].ravel().tolist()))] += (tried, reward)
+        groups = list(set(slots[:, WORDS:].ravel().tolist()))
+        self.tried[groups] += np.array((tried, reward), dtype=np.float32)
 
     def stale(self, groups: Iterable[int], queue: PriorityQueue) -> NDArray[np.int32]:
         """Links that wait in the same groups, and a few others in turn; some more than once."""
-        links: list[NDArray[np.int32]] = []
-        for group in dict.fromkeys(groups):
-            members = self.members.get(group)
-            if members is None:
+        found = [
+            (group, members)
+            for group in dict.fromkeys(groups)
+            if (members := self.members.get(group)) is not None
+        ]
+        turn = self.sweep[self.swept : self.swept + SWEEP]
+        seen = joined([*(members for _, members in found), turn], np.int32)
+        waits = queue.among(seen)
+        begin = 0
+        for group, members in found:
+            here = slice(begin, begin := begin + len(members))
+            if waits[here].all():
                 continue
-            seen = np.array(members)
-            waiting = seen[queue.among(seen)]
-            if not len(waiting):
+            if waiting := seen[here][waits[here]].tobytes():
+                self.members[group] = array("i", waiting)
+            else:
                 del self.members[group]
-            elif len(waiting) < len(seen):
-                self.members[group] = array("i", waiting.tobytes())
-            links.append(waiting)
-        seen = np.array(self.sweep[self.swept : self.swept + SWEEP])
-        self.swept += len(seen)
-        waiting = seen[queue.among(seen)]
-        self.sweep.frombytes(waiting.tobytes())
+        self.swept += len(turn)
+        self.sweep.frombytes(seen[begin:][waits[begin:]].tobytes())
         if 2 * self.swept > len(self.sweep):
             del self.sweep[: self.swept]
             self.swept = 0
-        return np.concatenate([*links, waiting])
+        return seen[waits]
 
     def save(self) -> State:
         tried = np.flatnonzero(self.tried[:, 0] != 0.0)

@@ -42,10 +42,11 @@ class Guard:
         return 1.0 / (1.0 + math.exp(min(50.0, learner - prior - HEAD_START)))
 
     def mix(self, mean: Floats, dense: Floats) -> Floats:
-        """The learner's log-odds of rows, and the prior's share in them."""
+        """The learner's log-odds of rows with the prior's share in them, in their place."""
         trust = self.trust
         if trust < 1.0:
-            mean = np.float32(trust) * mean + np.float32(1.0 - trust) * (dense @ self.prior)
+            mean *= np.float32(trust)
+            mean += np.float32(1.0 - trust) * (dense @ self.prior)
         return mean
 
     def compare(self, odds: Floats, dense: Floats, reward: float) -> None:

@@ -49,6 +49,8 @@ AT_ONCE = 4_096
 REFIT = 512
 """Fetched pages up to which all of them are learned anew when some were judged anew: exact, some
 .1 ms a page, and a judge that learns as well changes its mind most in the beginning."""
+_ALL = np.zeros(1, dtype=np.int64)
+"""The rows of one link begin with the first."""
 MEMORY = 20_000
 """Fetched pages whose links may still bring them credit."""
 
@@ -102,6 +104,7 @@ class Trail:
         if weights is not None:
             self._model = TwoLearners(Learner(self.without, BY_HAND, weights), untrained)
             self._add_names(weights.get("names", ()))
+        self._grain = np.float32(self.grain)
         self._queue = PriorityQueue()
         self._rows = LinkRows(self.capacity)
         self._groups = Groups()
@@ -202,11 +205,19 @@ class Trail:
         rows = in_links[here]
         first = None
         if len(rows) > len(in_links):
-            ends = here.sum(axis=1).cumsum()
-            first = np.concatenate([[0], ends[:-1]])
+            counts = np.add.reduce(here, axis=1)
+            first = np.add.accumulate(counts) - counts
         return self._best(
             self._rows.slots.take(rows, axis=0), self._rows.dense.take(rows, axis=0), first
         )
+
+    def _value(self, rows: Sequence[int]) -> float:
+        """The same of one link, which has these rows."""
+        if len(rows) == 1:
+            one = slice(rows[0], rows[0] + 1)
+            return self._best(self._rows.slots[one], self._rows.dense[one]).item()
+        slots, dense = self._rows.slots.take(rows, axis=0), self._rows.dense.take(rows, axis=0)
+        return self._best(slots, dense, _ALL).item()
 
     def _best(
         self,
@@ -215,14 +226,17 @@ class Trail:
         first: NDArray[np.int64] | None = None,
     ) -> Floats:
         """The value of each row, or the best of those from each of `first` up to the next."""
-        odds, spread = self._log_odds(slots, dense)
-        best = odds + self.optimism * spread + self._failures.log_chances(slots)
+        best, spread = self._log_odds(slots, dense)
+        spread *= self.optimism
+        best += spread
+        if self._failures.any:
+            best += self._failures.log_chances(slots)
         return self._round(best if first is None else np.maximum.reduceat(best, first))
 
     def _log_odds(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of rows, the guard's share of the prior in them."""
         mean, variance = self._model.score(slots, dense)
-        return self._guard.mix(mean, dense), np.sqrt(variance)
+        return self._guard.mix(mean, dense), np.sqrt(variance, out=variance)
 
     @property
     def trust(self) -> float:
@@ -232,7 +246,8 @@ class Trail:
     def _round(self, values: Floats) -> Floats:
         if not self.grain:
             return values
-        rounded: Floats = np.rint(values / np.float32(self.grain)) * np.float32(self.grain)
+        rounded: Floats = np.rint(values / self._grain)
+        rounded *= self._grain
         return rounded
 
     # -- the choice
@@ -242,9 +257,9 @@ class Trail:
         # Values in the queue may be old; the best one is checked before it is believed.
         for _ in range(CHECKS):
             link, old = self._queue.peek(offer)
-            if not self._rows.of_link(link):
+            if not (rows := self._rows.of_link(link)):
                 break
-            value = self._values([link]).item()
+            value = self._value(rows)
             self._queue.push(link, self._queue.host(link), value)
             if value >= old:
                 break
@@ -257,7 +272,7 @@ class Trail:
         if link not in self._queue:
             return None
         known = self._rows.of_link(link)
-        value = self._values([link]).item() if known else self._queue.value(link)
+        value = self._value(known) if known else self._queue.value(link)
         return Choice(link, None, (("value, in log-odds", value), *self._why(link, value)))
 
     def _why(self, link: LinkId, value: float) -> tuple[tuple[str, float], ...]:
@@ -277,7 +292,7 @@ class Trail:
         columns += [
             COLUMNS + column for column, number in enumerate(dense.tolist()) if column and number
         ]
-        columns.sort(key=lambda column: -abs(shares[column]))
+        columns.sort(key=list(map(abs, shares)).__getitem__, reverse=True)
         # Words are made for those that are shown, and for no others.
         return tuple(
             (self._column_name(column, numbers), round(shares[column], 4))
