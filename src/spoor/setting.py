@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -234,6 +235,7 @@ def seconds(text: str, key: str) -> float:
     return float(match[1]) * UNITS[match[2] or "s"]
 
 
+@lru_cache(maxsize=256)  # asked for each request, of few hosts
 def is_address(name: str) -> bool:
     """Whether a host is an address and no name."""
     try:
@@ -243,6 +245,7 @@ def is_address(name: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=256)
 def normal_host(name: str) -> str:
     """A host's name or address in one spelling."""
     name = name.strip().strip("[]").rstrip(".").lower()

@@ -175,3 +175,26 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
     assert rows.squares(some) == pytest.approx((dense**2) @ some, abs=2e-3)
     assert rows.sum_of_rows(np.ones(600)) == pytest.approx(dense.sum(axis=0), rel=2e-3)
     assert rows.often(chosen).tolist() == (dense[chosen] > 0).sum(axis=0).tolist()
+
+
+def test_a_feedback_is_not_made_again_of_the_same_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sixteenth page brings the first feedback; who asks then whether pages are judged anew
+    gets the same as from a feedback that is made once more, until a label or a page comes."""
+    judge, again = Relevance(parse("kiln")), Relevance(parse("kiln"))
+    for number in range(16):
+        score(judge, str(number), title="The kiln" * (number % 3 == 0), text=f"fire {number % 5}")
+    again.load(judge.save())
+    made: list[Relevance] = []
+    learn = Relevance._learn
+    monkeypatch.setattr(Relevance, "_learn", lambda self: (made.append(self), learn(self)))
+    expected = again.revise()
+    assert judge.revise() == expected
+    assert len(expected) > 1
+    assert made == [again]
+    for name, state in judge.save()["pages"].items():
+        assert np.array_equal(state, again.save()["pages"][name]), name
+    judge.label(SITE + "1", True)
+    judge.revise()
+    score(judge, "new", title="The kiln")
+    judge.revise()
+    assert made == [again, judge, judge]

@@ -23,6 +23,8 @@ LARGE = 64 << 10
 
 def may_take_long(exchange: Exchange) -> bool:
     """Whether `reply_of` may take longer than other requests should wait for it."""
+    if not exchange.document and not 200 <= exchange.status < 300:
+        return False
     if exchange.sitemap or exchange.watched or len(exchange.document) > LARGE:
         return True
     return needs_helper(exchange.document, exchange.media_type, exchange.url)

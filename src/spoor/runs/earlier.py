@@ -282,5 +282,5 @@ def _values(row: PageRow, seq: int, names: dict[str, str], columns: list[str]) -
     values["warc_file"] = None if row.warc_file is None else names.get(row.warc_file)
     values["flags"] = " ".join(flag for flag in row.flags if flag != "changed")
     for name in ("path", "why", "choice_why"):
-        values[name] = json.dumps(values[name])
+        values[name] = json.dumps(values[name]) if values[name] else "[]"
     return list(values.values())
