@@ -123,6 +123,10 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
         )
         yield Grid(("requests", *HEAD[1:]), [*against(several, MAIN)], names=2)
         yield Heading("Means", 3)
+        yield Prose(
+            "Of each over the tasks that it crawled: where their numbers differ, the differences "
+            "above are the fair comparison."
+        )
         yield means(several)
     for kind, (title, text) in KINDS.items():
         of_kind = [row for row in several if row["kind"] == kind]
