@@ -1,22 +1,25 @@
 """The estimate of what is left: fitted on some webs, tested on others.
 
     .venv/bin/python benchmarks/remaining.py --webs FOLDER --keep FOLDER [--fit]
+        [--manuals CACHE --tasks TASKS.toml]
 
 `--webs` holds the imported webs webkb, webkbd (with documents), company-sites, wikispeedia and
 uci-ics (`spoor web import`). Each crawl is replayed whole (uci-ics and the large generated webs:
 6,000 and 4,000 pages) and kept in `--keep`, which is used again. Prints how often the truth lay
 within the bounds of `spoor.learn.harvest_estimate` at moments 1.25 times apart, by web and policy;
 with `--fit` the laws are fitted anew first, on the tuning webs alone: cornell, texas, company
-sites and generated webs. Then where runs would have ended by `--saturation` and `--yield`. Half an
-hour.
+sites and generated webs. `CACHE` and `TASKS.toml` are those of `benchmarks/trail_prior.py`: their
+tasks are crawled by `trail`, 3,000 pages each, and are never fitted to. Then where runs would have
+ended by `--saturation` and `--yield`. Half an hour.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +96,24 @@ class Run:
         first, *rest = self.name.split("-")
         if first.startswith("webkb"):
             return rest[0] + (", with documents" if first == "webkbd" else "")
+        if first == "manual":
+            return f"manual of {rest[0]}"
         return "generated, large" if self.name.startswith("gen-big") else first
+
+
+def manuals(cache: Path, tasks: Path) -> Iterator[Case]:
+    data = tomllib.loads(tasks.read_text())
+    for task in data["task"]:
+        web, name = data["web"][task["web"]], f"{task['web']}.{task['name']}"
+        yield Case(
+            f"manual-{task['web']}-{task['name']}",
+            cache / "webs" / task["web"],
+            f"topic:{cache / 'truth' / name}.topic",
+            POLICIES[:1],
+            web["base"] + web["start"],
+            task["topic"],
+            3000,
+        )
 
 
 def cases(webs: Path, made: Path) -> Iterator[Case]:
@@ -178,8 +198,8 @@ def crawled(case: Case, policy: str) -> Run:
     return Run(case.name, policy, np.array(hits), np.array(open_links), total, reachable)
 
 
-def runs(webs: Path, keep: Path) -> Iterator[Run]:
-    for case in cases(webs, keep):
+def runs(every: Iterable[Case], keep: Path) -> Iterator[Run]:
+    for case in every:
         for policy in case.policies:
             file = keep / f"{case.name}--{policy}.npz"
             if not file.exists():
@@ -253,8 +273,8 @@ def fit(all_runs: Sequence[Run]) -> None:
 
 def coverage(all_runs: Sequence[Run]) -> None:
     """Share of moments with the truth within the bounds."""
-    table: dict[tuple[bool, str, str], list[tuple[bool, bool, float, bool | None]]] = defaultdict(
-        list
+    table: dict[tuple[bool, str, str], list[tuple[bool, bool, float, bool | None, float]]] = (
+        defaultdict(list)
     )
     for run in all_runs:
         for moment in moments(run):
@@ -265,15 +285,17 @@ def coverage(all_runs: Sequence[Run]) -> None:
             within = None
             if moment.next is not None:
                 within = round(told.next.low) <= moment.next <= round(told.next.high)
-            row = (low <= moment.left <= high, moment.left > high, factor, within)
+            wide = (told.left.high + 1) / (told.left.low + 1)
+            row = (low <= moment.left <= high, moment.left > high, factor, within, wide)
             table[run.tuning, run.group, run.policy].append(row)
     for (tuning, group, policy), rows in sorted(table.items()):
-        inside, above, factors, coming = zip(*rows, strict=True)
+        inside, above, factors, coming, widths = zip(*rows, strict=True)
         known = [within for within in coming if within is not None]
         print(
             f"{'fitted to' if tuning else 'held out'}  {group:<26} {policy:<13} "
             f"{len(rows):>4} moments: left {np.mean(inside):.2f} (above {np.mean(above):.2f}), "
-            f"typically off {math.exp(float(np.median(factors))):.1f} times; "
+            f"typically off {math.exp(float(np.median(factors))):.1f} times, upper bound typically "
+            f"{np.median(widths):.0f} times the lower (each + 1); "
             f"next hundred {np.mean(known):.2f}"
         )
 
@@ -316,9 +338,14 @@ def main() -> None:
     parser.add_argument("--webs", type=Path, required=True)
     parser.add_argument("--keep", type=Path, required=True)
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--manuals", type=Path)
+    parser.add_argument("--tasks", type=Path)
     told = parser.parse_args()
     told.keep.mkdir(parents=True, exist_ok=True)
-    every = list(runs(told.webs, told.keep))
+    told_cases = list(cases(told.webs, told.keep))
+    if told.manuals and told.tasks:
+        told_cases += manuals(told.manuals, told.tasks)
+    every = list(runs(told_cases, told.keep))
     if told.fit:
         fit(every)
     coverage(every)
