@@ -26,6 +26,14 @@ def write_whole(path: Path, data: str | bytes) -> None:
     part.replace(path)
 
 
+def plain(path: Path) -> Path:
+    """The path of a file, which may be a stranger's. Raises OSError for a device and for a pipe,
+    which would be read without end, or waited for."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a plain file")
+    return path
+
+
 def read_plain(path: Path, most: int) -> bytes:
     """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
     device, a pipe, and a file of more than `most` bytes."""

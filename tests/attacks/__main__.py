@@ -58,6 +58,9 @@ ATTACKS = (
     ),
     Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),
     Attack("", "what is no HTTP, sent to the live page", "no word", [f"{A}/test_live_page.py"]),
+    Attack("3", "models and saved orderers of a stranger", "one line", [f"{A}/test_models.py"]),
+    Attack("3", "webs of a stranger", "one line", [f"{A}/test_webs.py"]),
+    Attack("", "what an agent is led to ask for", "the server's limits", [f"{A}/test_agents.py"]),
     Attack("3", "any damage to any file of a run", "one line", [f"{A}/test_damaged_files.py"]),
     Attack(
         "3", "frames that unpack without end", "16 MB and 20 times", ["unit/test_compression.py"]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
+from spoor.files import plain
 from spoor.formats.sources import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
 from spoor.worlds.graph import Arcs, Offsets, compressed
@@ -240,7 +241,7 @@ class EvolvingWorld:
         left = 0
         try:
             left = MAX_BYTES + MAX_RATIO * path.stat().st_size
-            with zstd.open(path, "rt", encoding="utf-8") as file:
+            with zstd.open(plain(path), "rt", encoding="utf-8") as file:
                 while line := file.readline(MOST_LINE):
                     left -= len(line)
                     if left < 0:
@@ -265,7 +266,7 @@ class EvolvingWorld:
 
 def _read_head(file: Path) -> Mapping[str, Any]:
     try:
-        head: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        head: dict[str, Any] = json.loads(plain(file).read_text("utf-8"))
         known = head["format"]
     except OSError as error:
         raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error

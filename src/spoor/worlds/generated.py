@@ -25,6 +25,7 @@ import numpy as np
 import tomli_w
 
 from spoor.errors import InputError
+from spoor.files import plain
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
@@ -435,7 +436,7 @@ class GeneratedWorld:
         """The web that `save` wrote. Raises InputError naming file and key."""
         path = folder / FILE
         try:
-            data = tomllib.loads(path.read_text("utf-8"))["generated"]
+            data = tomllib.loads(plain(path).read_text("utf-8"))["generated"]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, KeyError, RecursionError) as error:

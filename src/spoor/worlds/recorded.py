@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from spoor.compression import unpacked
 from spoor.errors import InputError
+from spoor.files import plain
 from spoor.protocols import Judge
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
 from spoor.worlds.graph import compressed
@@ -448,7 +449,7 @@ def _header(path: Path) -> dict[str, Any]:
             "makes one"
         )
     try:
-        header: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        header: dict[str, Any] = json.loads(plain(file).read_text("utf-8"))
         number = header["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; import again") from error
@@ -459,7 +460,9 @@ def _header(path: Path) -> dict[str, Any]:
 
 def _array(file: Path) -> NDArray[Any]:
     try:
-        array: NDArray[Any] = np.load(file, mmap_mode="r" if file.stat().st_size > 4096 else None)
+        array: NDArray[Any] = np.load(
+            plain(file), mmap_mode="r" if file.stat().st_size > 4096 else None
+        )
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: damaged or missing; import again") from error
     return np.asarray(array)
@@ -467,7 +470,7 @@ def _array(file: Path) -> NDArray[Any]:
 
 def _bytes(file: Path) -> mmap.mmap | bytes:
     try:
-        with file.open("rb") as opened:
+        with plain(file).open("rb") as opened:
             if not file.stat().st_size:
                 return b""
             return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
@@ -477,7 +480,7 @@ def _bytes(file: Path) -> mmap.mmap | bytes:
 
 def _lines(file: Path) -> list[str]:
     try:
-        return file.read_text("utf-8").split("\n")[:-1]
+        return plain(file).read_text("utf-8").split("\n")[:-1]
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: damaged or missing; import again") from error
 
