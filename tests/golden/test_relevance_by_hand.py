@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from spoor.judges.feedback import (
+    LINKS,
+    PLACES,
     Frequencies,
     KeptPage,
     matrix,
@@ -17,7 +19,8 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Links
-from spoor.judges.relevance import Relevance
+from spoor.judges.reading import places_of
+from spoor.judges.relevance import Relevance, parted
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 
@@ -132,6 +135,57 @@ def test_the_cut_between_numbers() -> None:
     assert otsu(np.array([0.1, 1.0, 0.0, 0.1]), np.ones(4)) == pytest.approx(0.55)
     # With 1 standing for no less than 20 pages, and 0 for 20, the cut is the same gap.
     assert otsu(np.array([0.0, 0.2, 1.0]), np.array([20.0, 1.0, 20.0])) == pytest.approx(0.6)
+
+
+def test_the_cut_is_lower_where_many_are_wanted() -> None:
+    """38 pages at 0, one at 0.5, one at 1. Between the values the cut is 0.25 (38 · 2 · 0.75² =
+    42.75; after 0.5: 39 · 1 · 0.987² = 38.0), above which 1 page of 20 is: few. On the 1.5th powers
+    0, 0.354, 1 it is after the second (39 · 1 · 0.991² = 38.3; 38 · 2 · 0.677² = 34.8)."""
+    few = np.array([0.0] * 38 + [0.5, 1.0])
+    high = ((0.5**1.5 + 1) / 2) ** (1 / 1.5)
+    assert parted(few, np.ones(40), [0.0, 0.5]) == pytest.approx([high, high])
+    # 33, 4 and 3: 7 of 40 are above 0.25, in the middle of 0.05 and 0.3. Of the 1.5th powers the
+    # cut is after the second (37 · 3 · (1 − 0.0382)² = 102.7; 33 · 7 · 0.6306² = 91.9), of the
+    # powers 0.75 (0, 0.595, 1) after the first (33 · 7 · 0.7683² = 136.4; 37 · 3 · 0.9357² = 97.2).
+    # Without doubt half of the way from the one to the other, with a doubt of 0.5 a quarter.
+    low = (0.5**0.75 / 2) ** (1 / 0.75)
+    some = np.array([0.0] * 33 + [0.5] * 4 + [1.0] * 3)
+    half, quarter = high**0.5 * low**0.5, high**0.75 * low**0.25
+    assert parted(some, np.ones(40), [0.0, 0.5]) == pytest.approx([half, quarter])
+
+
+def test_where_a_page_stands() -> None:
+    """Its host, its folders, the words of its name but numbers, and how the name begins."""
+    parts = ["pots.example/", "pots.example/a/", "pots.example/a/b/"]
+    parts += ["name kiln", "name fire", "begins kiln02"]
+    expected = [number_of_url(part) for part in parts]
+    assert places_of("http://pots.example/a/b/kiln02fire.html?page=3") == expected
+    assert places_of("http://pots.example/") == expected[:1]
+    deep = "http://pots.example/" + "x/" * 5_000 + "y-" * 5_000
+    assert len(places_of(deep)) == 1 + 8 + 1 + 1
+
+
+def test_the_place_of_a_page_counts() -> None:
+    """Two pages of one folder have their place in common: of tf-idf vectors with one term, one link
+    and one folder, each of length 1 before its weight, they have what the folder gives. Of a page
+    that comes as one of 8, it has 8 / 68 of its weight."""
+    frequencies, pages = Frequencies(), []
+    for number, folder in enumerate((7, 7, 8, 8)):
+        ids = np.array([100 + number, 200 + number, folder], np.uint32)
+        for _ in range(2):  # what one page has alone counts for nothing
+            frequencies.add(ids.tolist())
+        ones = np.ones(3, np.uint8)
+        pages.append(KeptPage(f"/{number}", ids, ones, 1, np.zeros((0, 2)), places=1))
+    rows = matrix(pages, frequencies)
+    mine, place = vector(pages[0], frequencies), PLACES * 8 / 68
+    assert mine == pytest.approx([1.0, LINKS, place], abs=2e-3)
+    weights = np.zeros(len(rows.ids))
+    weights[np.searchsorted(rows.ids, pages[0].ids)] = mine
+    other = rows.times(weights).tolist()
+    assert other == pytest.approx(
+        [1.0 + LINKS**2 + PLACES * place, PLACES * place, 0.0, 0.0], abs=2e-3
+    )
+    assert pages[0].links.tolist() == [200]
 
 
 def test_precision_and_recall_move_the_cut() -> None:

@@ -1,10 +1,10 @@
 """Pseudo-relevance feedback: what the surest pages have in common, and where to cut.
 
-A page is kept as a short vector: its rarest terms and links. From the surest pages a centroid is
-made (Rocchio 1971, with tf-idf weights, each of them left out when it is judged itself); pages are
-ranked by it and by the words of the wish; then again from the new surest pages. The cut between
-relevant and not is where the variance within the two sides is least (Otsu 1979), over the values of
-this crawl, raised to a power: the background has many pages and the wanted ones are spread.
+A page is kept as a short vector: its rarest terms and links, and its place: the folders of its URL
+and the words of its name. From the surest pages a centroid is made (Rocchio 1971, with tf-idf
+weights, each of them left out when it is judged itself); pages are ranked by it and by the words of
+the wish; then again from the new surest pages. The cut between relevant and not is where the
+variance within the two sides is least (Otsu 1979), over powers of the values of this crawl.
 """
 
 from __future__ import annotations
@@ -30,10 +30,14 @@ MOST_LINKS = 32
 """Links of a page that are kept."""
 LINKS = 0.5
 """Weight of the links of a page; its terms have 1."""
+PLACES = 0.4
+"""Weight of the place of a page …"""
+PLACES_DOUBT = 60.0
+"""… of which one that comes after so many pages has half: of its neighbours few are known."""
 KEPT = 3_000
 """Pages that are kept at most: the best, and the rest as a uniform sample."""
 VOCABULARY = 150_000
-"""Terms and links whose number of pages is known at most."""
+"""Terms, links and parts of places whose number of pages is known at most."""
 
 
 class Frequencies:
@@ -87,7 +91,7 @@ class KeptPage:
 
     url: str
     ids: NDArray[np.uint32]
-    """Terms, then links."""
+    """Terms, then links, then parts of its place."""
     often: NDArray[np.uint8]
     terms: int
     """How many of the ids are terms."""
@@ -103,6 +107,13 @@ class KeptPage:
     """Score and relevance as last told."""
     rank: float = 0.0
     """Its value when it was last judged, by which pages are kept."""
+    places: int = 0
+    """How many of the ids are parts of its place."""
+
+    @property
+    def links(self) -> NDArray[np.uint32]:
+        """The ids that are links."""
+        return self.ids[self.terms : len(self.ids) - self.places]
 
 
 @dataclass(slots=True)
@@ -114,7 +125,9 @@ class Model:
     scale: float = 1.0
     """What the surest pages reach, each left out of the centroid in its turn."""
     cut: float = 0.0
-    """Least value of a relevant page."""
+    """Least value of a relevant page …"""
+    cut_of_new: float = 0.0
+    """… and of one that comes."""
     top: float = 1.0
     """Value of the best pages."""
     best_words: float = 0.0
@@ -129,7 +142,7 @@ class Model:
     def save(self) -> State:
         size = len(self.weights)
         numbers = [
-            *(self.scale, self.cut, self.top),
+            *(self.scale, self.cut, self.cut_of_new, self.top),
             *(self.best_words, self.best_evidence, self.seed_words),
         ]
         return {
@@ -142,15 +155,19 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, top, best, evidence, seed = state["numbers"].tolist()
-        return cls(weights, scale, cut, top, best, evidence, seed, int(state["pages"]))
+        scale, cut, cut_of_new, top, best, evidence, seed = state["numbers"].tolist()
+        pages = int(state["pages"])
+        return cls(weights, scale, cut, cut_of_new, top, best, evidence, seed, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
-    """Weight of each id of a page: tf-idf, terms and links each of length 1 before `LINKS`."""
+    """Weight of each id of a page that comes: tf-idf, terms, links and place each of length 1
+    before their weights."""
     weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids)
-    for part, share in ((slice(0, page.terms), 1.0), (slice(page.terms, None), LINKS)):
-        its = weights[part]
+    ends = (0, page.terms, len(page.ids) - page.places, len(page.ids))
+    place = PLACES * frequencies.pages / (frequencies.pages + PLACES_DOUBT)
+    for first, end, share in zip(ends, ends[1:], (1.0, LINKS, place), strict=False):
+        its = weights[first:end]
         if norm := math.sqrt(np.add.reduce(its * its)):
             its *= share / norm
     return weights
@@ -224,15 +241,17 @@ def matrix(pages: Sequence[KeptPage], frequencies: Frequencies) -> TermMatrix:
         weights = _LOGS[often] * idf[column[part]]
         begins = (ends[:-1][rows] - ends[rows.start])[row]
         terms = np.array([page.terms for page in some], np.int64)
-        is_link = np.arange(len(row)) - begins >= terms[row]
-        block = 2 * row + is_link
-        norms = np.sqrt(np.bincount(block, weights**2, minlength=2 * len(some)))
+        before_place = np.array([len(page.ids) - page.places for page in some], np.int64)
+        at = np.arange(len(row)) - begins
+        block = 3 * row + (at >= terms[row]) + (at >= before_place[row])
+        norms = np.sqrt(np.bincount(block, weights**2, minlength=3 * len(some)))
         norms[norms == 0] = 1.0
-        made.weight[part] = weights * (np.where(is_link, LINKS, 1.0) / norms[block])
+        made.weight[part] = weights * (np.tile(_BLOCKS, len(some)) / norms)[block]
     return made
 
 
 _ROWS = 256
+_BLOCKS = np.array([1.0, LINKS, PLACES])
 _COUNTS = np.maximum(np.arange(256), 1)
 _LOGS: Floats = 1.0 + np.log(_COUNTS)
 """Of how often a term stands on a page: 1 + its logarithm."""
@@ -285,6 +304,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         ).reshape(-1, 4),
         "labels": np.array([page.label for page in pages], np.int8),
         "relevant": np.array([page.told[1] for page in pages], np.uint8),
+        "places": np.array([page.places for page in pages], np.uint16),
     }
 
 
@@ -307,6 +327,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 int(state["labels"][at]),
                 (score, bool(state["relevant"][at])),
                 rank,
+                int(state["places"][at]),
             )
         )
     return pages

@@ -28,8 +28,8 @@ class Links:
     """The links that pages were kept with, and the pages that they lead to."""
 
     def __init__(self, pages: Sequence[KeptPage], frequencies: Frequencies) -> None:
-        sizes = np.array([len(page.ids) - page.terms for page in pages], np.int64)
-        ids = np.concatenate([_none(), *(page.ids[page.terms :] for page in pages)])
+        sizes = np.array([len(page.links) for page in pages], np.int64)
+        ids = np.concatenate([_none(), *(page.links for page in pages)])
         self._from = np.repeat(np.arange(len(pages)), sizes)
         self.targets, self._to = numbered(ids)
         numbers = np.array([number_of_url(page.url) for page in pages], np.uint32)
@@ -91,7 +91,7 @@ class Linked:
     def of(self, page: KeptPage, frequencies: Frequencies) -> tuple[float, float, float]:
         """Of a page that comes: what the words say of the pages that it links to and of those that
         link to it, and the value of the latter; each 0 where none is known."""
-        ids = page.ids[page.terms :]
+        ids = page.links
         place = _places(self.pages, ids)
         known = place >= 0
         out = 0.0

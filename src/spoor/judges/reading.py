@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -37,6 +39,12 @@ CACHED = 1 << 14
 """URLs whose numbers are remembered."""
 _LONG = 64
 """Letters of a word that is no word."""
+FOLDERS = 8
+"""Folders of a URL that count as its place, from the outermost."""
+NAME_WORDS = 12
+"""Words of the name of a file that do."""
+_NO_NAME = frozenset({"html", "htm", "php", "index"})
+_BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
 
 class Reader:
@@ -78,7 +86,8 @@ class Reader:
         links = self._links(page, memo)
         numbers = np.fromiter(ids, np.uint32, len(ids))
         often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
-        self.frequencies.add([*ids, *links])
+        places = places_of(page.url)
+        self.frequencies.add([*ids, *links, *places])
         numbers, often = self._rarest(numbers, often, MOST_TERMS)
         outward = np.array(links, np.uint32)
         outward, ones = self._rarest(outward, np.ones(len(outward), np.uint8), MOST_LINKS)
@@ -87,11 +96,12 @@ class Reader:
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         kept = KeptPage(
             page.url,
-            np.concatenate([numbers, outward]),
-            np.concatenate([often, ones]),
+            np.concatenate([numbers, outward, np.array(places, np.uint32)]),
+            np.concatenate([often, ones, np.ones(len(places), np.uint8)]),
             len(numbers),
             evidence,
             tongue=tongue,
+            places=len(places),
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, memo, evidence)
@@ -302,6 +312,26 @@ class _Memo(dict[str, int]):
 
 
 _NO_TERM = -1
+
+
+def places_of(url: str) -> list[int]:
+    """The place of a page by numbers: its host, its folders, the words of its file's name, and how
+    that begins, with its number (`ch02` of `ch02s03.html`). Pages of one part of a site often share
+    them."""
+    path = url.partition("://")[2].partition("?")[0]
+    folder, _, name = path.rpartition("/")
+    words = [word for word in url_words(url).file if word not in _NO_NAME and not word.isdigit()]
+    found = [f"name {word}" for word in words[:NAME_WORDS]]
+    beginning = _BEGINNING.match(name)
+    if beginning:
+        found.append(f"begins {beginning[0][:_LONG].lower()}")
+    return list(dict.fromkeys([*_folders(folder), *map(number_of_url, found)]))
+
+
+@lru_cache(maxsize=4096)
+def _folders(folder: str) -> tuple[int, ...]:
+    parts = folder.split("/")[: FOLDERS + 1]
+    return tuple(number_of_url("/".join(parts[:end]) + "/") for end in range(1, len(parts) + 1))
 
 
 def number_of(term: str) -> int:

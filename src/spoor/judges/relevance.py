@@ -5,9 +5,10 @@
 2. **Linked pages.** What the pages say that a page is linked with counts for it, too
    (`spoor.judges.linked`).
 3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
-   this topic have in common on this site: terms and links (`spoor.judges.feedback`). Examples, and
-   what a person says of a page, are sure from the beginning.
-4. **Cut.** Found on the values of this crawl (Otsu); below 16 pages, a fixed one on the evidence.
+   this topic have in common on this site: terms, links and folders (`spoor.judges.feedback`).
+   Examples, and what a person says of a page, are sure from the beginning.
+4. **Cut.** Found on the values of this crawl (Otsu), lower where more of its pages are wanted;
+   below 16 pages, a fixed one on the evidence.
 """
 
 from __future__ import annotations
@@ -76,8 +77,10 @@ DOUBT = 40.0
 RARE = 0.7
 """Weight (see `_evidence`) from which a word is enough by itself as one of several; a word that
 stands on more than about half of the pages has less."""
-POWER = 1.5
-"""Power of the values between which the cut is found."""
+POWERS = (1.5, 0.75)
+"""Powers of the values between which the cut is found, where few pages are wanted, and many …"""
+FEW, MANY = 0.05, 0.3
+"""… by the share of pages above the cut that is found between the values themselves."""
 
 
 class Relevance:
@@ -146,7 +149,7 @@ class Relevance:
         best = self._model.best_evidence
         value = (EVIDENCE * evidence / best if best else 0.0) + min(max(likeness, 0.0), 1.0)
         value += LED * led
-        score, relevant = self._told(kept, value, words)
+        score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
             self._drop()
@@ -166,13 +169,15 @@ class Relevance:
         outward, inward, led = self._linked.of(page, self._reader.frequencies)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
-    def _told(self, page: KeptPage, value: float, evidence: float) -> tuple[float, bool]:
-        """Score and relevance of a page by its value on this crawl."""
+    def _told(
+        self, page: KeptPage, value: float, evidence: float, cut: float
+    ) -> tuple[float, bool]:
+        """Score and relevance of a page by its value on this crawl, and the cut between values."""
         if page.label:
             return (1.0, True) if page.label > 0 else (0.0, False)
-        menu = not self._model.pages and len(page.ids) - page.terms >= MENU
+        menu = not self._model.pages and len(page.links) >= MENU
         if self._model.pages:
-            cut, top = self._model.cut / self._beta**0.5, self._model.top
+            cut, top = cut / self._beta**0.5, self._model.top
         else:
             cut, top = (EARLY_CUT if menu else FIXED_CUT) / self._beta**0.5, 1.0
             value = evidence
@@ -294,13 +299,15 @@ class Relevance:
         if len(counted):
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             weights = self._weights(counted, others)
-            found = otsu(np.maximum(counted, 0.0) ** POWER, weights) ** (1.0 / POWER)
             doubt = DOUBT / (DOUBT + weights.sum())
-            model.cut = max((1.0 - doubt) * found + doubt * fixed, 1e-6)
+            found = parted(np.maximum(counted, 0.0), weights, (0.0, doubt))
+            cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
+            model.cut, model.cut_of_new = cuts
             model.top = float(np.sort(counted)[-10:].mean())
         else:
-            model.cut, model.top = fixed, EVIDENCE + 1.0
-        model.top = max(model.top, model.cut * 1.1)
+            model.cut = model.cut_of_new = fixed
+            model.top = EVIDENCE + 1.0
+        model.top = max(model.top, model.cut_of_new * 1.1)
         self._counted = counted.tolist()
         self._rank(kept)
         self._learned_of = self._reader.frequencies.pages, len(kept)
@@ -354,7 +361,7 @@ class Relevance:
         for page, words, around, likeness in zip(
             kept, evidence.tolist(), linked, likenesses, strict=True
         ):
-            score, relevant = self._told(page, page.rank, words)
+            score, relevant = self._told(page, page.rank, words, self._model.cut)
             if (score, relevant) == page.told:
                 continue
             page.told = score, relevant
@@ -401,6 +408,20 @@ class Relevance:
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
+
+
+def parted(values: Floats, weights: Floats, doubts: Sequence[float]) -> list[float]:
+    """The value that parts wanted pages from the others, for each doubt. Where a power stretches
+    the upper values, the cut is higher: right where few pages are spread above many, and too high
+    where many are wanted, which then fall in two groups themselves. So the share above a plain cut
+    chooses between two powers; doubt, in [0, 1], leaves it at the higher."""
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order]  # sorting what is sorted costs little
+    share = float(weights[values >= otsu(values, weights)].sum() / weights.sum())
+    many = min(1.0, max(0.0, (share - FEW) / (MANY - FEW)))
+    few_cut, many_cut = (otsu(values**power, weights) ** (1.0 / power) for power in POWERS)
+    shares = [many * (1.0 - doubt) for doubt in doubts]
+    return [few_cut ** (1.0 - share) * many_cut**share for share in shares]
 
 
 _LINKED = "pages that it is linked with stand for it"

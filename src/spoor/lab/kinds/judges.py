@@ -4,11 +4,14 @@ In the file of an experiment: `kind = "judges"`, the `[[webs]]`, and the `[[targ
 its `webs`, its `topic` (the words as typed) and the truth, `want`: facts only (labels, URLs), so
 that no judge made it. `pages` is how many of a web are judged, breadth-first from its roots. Under
 `settings`, by web: its `languages`, which `half` it belongs to (`development` or `report`), and
-`within`, a fact that all its pages have.
+`within`, a fact that all its pages have. `crawls`, a list of numbers of pages: each wish is also
+crawled for by `trail` with the default judge, half of the web at most, and the first so many pages
+of that crawl are judged; far more of these are wanted than of those in breadth-first order.
 
 A row is one judge with one form of the wish: precision, recall and F1 of its verdicts, average
 precision, and F1 at the threshold that is best for this very task, which nobody knows; `when` is
-`arrival` (each page judged once, in the order of the crawl) or `end` (all revisions made).
+`arrival` (each page judged once, in the order of the crawl) or `end` (all revisions made). `crawl`
+is the number of pages of a focused crawl, 0 in breadth-first order.
 """
 
 from __future__ import annotations
@@ -23,23 +26,29 @@ from pathlib import Path
 
 import numpy as np
 
+from spoor import registry
+from spoor.crawl import Crawl
 from spoor.distribution import import_extra
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.relevance import Relevance
 from spoor.judges.similarity import Bm25, TfIdf, page_stems
 from spoor.judges.spec import judge_of
-from spoor.judges.topic import TopicFile, judge_of_topic
+from spoor.judges.topic import TopicFile, judge_of_topic, topic_of_phrase
 from spoor.judges.wish import parse
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest
 from spoor.lab.experiment import Experiment, check_keys
 from spoor.lab.webs import web_folder
 from spoor.protocols import Judge, Rejudges
+from spoor.replay_driver import Replay
 from spoor.simulation.metrics import breadth_first_order
 from spoor.types import Judgement, Page, Topic
+from spoor.types import Task as PolicyTask
 from spoor.worlds.folders import open_web
 
 SETTINGS = ("languages", "half", "within")
+"""By web."""
 EXAMPLES = (1, 3, 10)
 FORMS_OF = 3
 """All forms of a wish are tried with each task whose number has this divisor; there are many."""
@@ -64,6 +73,8 @@ class Task:
     half: str
     all_forms: bool
     """Whether all forms of the wish are tried."""
+    crawls: tuple[int, ...] = ()
+    """Pages of focused crawls that are judged too."""
 
     @property
     def name(self) -> str:
@@ -81,7 +92,10 @@ class Task:
 def plan(experiment: Experiment, out: Path) -> list[Task]:
     """All tasks of an experiment."""
     name, settings = experiment.name, experiment.settings
-    check_keys(settings, SETTINGS, name, "setting")
+    check_keys(settings, (*SETTINGS, "crawls"), name, "setting")
+    crawls = settings.get("crawls", [])
+    if not isinstance(crawls, list) or not all(type(n) is int and n > 0 for n in crawls):
+        raise InputError(f"{name}: crawls is a list of numbers of pages, as in [100, 300]")
     if not experiment.webs or not experiment.targets:
         raise InputError(f"{name}: name webs and targets")
     cells: list[Task] = []
@@ -103,6 +117,7 @@ def plan(experiment: Experiment, out: Path) -> list[Task]:
                     by_web[0] or "English",
                     by_web[1] or "report",
                     len(cells) % FORMS_OF == 0,
+                    tuple(sorted(crawls)),
                 )
             )
     return cells
@@ -134,6 +149,24 @@ def pages_of(
                 if len(pages) >= most:
                     return pages
     return pages
+
+
+def fetched_by_crawl(task: Task) -> list[Page]:
+    """The pages that a focused crawl for the wish fetches, in its order: by `trail` with the
+    default judge, as many as the largest of `crawls`, of half the web at most."""
+    fact = judge_of([task.within]) if task.within else None
+    world = open_web(Path(task.folder), site=task.sites[0] if task.sites else None)
+    most = min(max(task.crawls), len(world.graph().urls) // 2)
+    topic = topic_of_phrase(task.words).topic
+    policy = registry.build("policies", "trail", PolicyTask(np.random.default_rng(0), topic))
+    crawl = Crawl(policy, BY_WORDS["relevance"](task.words), MemoryFrontier(), pages=most)
+    crawl.seed(task.roots or world.roots()[:1])
+    pages = (out.page for out in Replay(crawl, world, in_flight=1) if out.page is not None)
+    return [
+        replace(page, links=tuple(page.links))
+        for page in pages
+        if fact is None or fact.judge(page).relevant
+    ]
 
 
 # ---------------------------------------------------------------- forms of a wish
@@ -276,18 +309,47 @@ def run(cells: Sequence[Task], out: Path) -> Iterator[list[Row]]:
         pages = pages_of(cell.folder, cell.sites, cell.roots, cell.within, cell.pages)
         fact = judge_of(cell.want)
         truth = [fact.judge(page).relevant for page in pages]
-        yield list(_rows(cell, pages, truth)) if 2 < sum(truth) < len(truth) else []
+        rows = list(_rows(cell, pages, truth)) if 2 < sum(truth) < len(truth) else []
+        if cell.crawls:
+            rows += _of_crawls(cell, fact)
+        yield rows
 
 
-def _rows(cell: Task, pages: Sequence[Page], truth: Sequence[bool]) -> Iterator[Row]:
-    task = {
+def _of_crawls(cell: Task, fact: Judge) -> Iterator[Row]:
+    """The rows of the default judge on the first pages of a focused crawl."""
+    fetched = fetched_by_crawl(cell)
+    sizes = [size for at, size in enumerate(cell.crawls) if [0, *cell.crawls][at] < len(fetched)]
+    for size in sizes:
+        pages = fetched[:size]
+        truth = [fact.judge(page).relevant for page in pages]
+        if not 2 < sum(truth) < len(truth):
+            continue
+        for when, verdicts in judged(BY_WORDS["relevance"](cell.words), pages).items():
+            yield {
+                **_named(cell, pages, truth),
+                "contender": "relevance",
+                "form": "as typed",
+                "when": when,
+                "crawl": size,
+                **figures(verdicts, truth),
+            }
+
+
+def _named(cell: Task, pages: Sequence[Page], truth: Sequence[bool]) -> Row:
+    """What a row says of its task."""
+    return {
         "half": cell.half,
         "language": cell.language,
         "web": cell.web,
         "words": cell.words,
         "pages": len(pages),
         "wanted": sum(truth),
+        "crawl": 0,
     }
+
+
+def _rows(cell: Task, pages: Sequence[Page], truth: Sequence[bool]) -> Iterator[Row]:
+    task = _named(cell, pages, truth)
 
     def row(judge: str, form: str, when: str, verdicts: Verdicts, seconds: float) -> Row:
         milliseconds = round(1000 * seconds / len(pages), 3)

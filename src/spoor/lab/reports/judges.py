@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ FIGURES = ("precision", "recall", "f1", "average_precision", "best_f1")
 HEAD = ("judge", "judged", "tasks", "precision", "recall", "F1", "average precision", "best F1")
 TYPED = "as typed"
 DEFAULT = "relevance"
+SHARES = (0.0, 0.05, 0.1, 0.2, 0.4, 1.0)
 
 
 def blocks(results: Results) -> Iterator[Block]:
     """All tables."""
-    rows = [row for row in results.rows if row["form"] == TYPED]
+    every = [row for row in results.rows if not row["crawl"]]
+    rows = [row for row in every if row["form"] == TYPED]
     halves = grouped(rows, "half")
     yield Prose(
         "Means over tasks. **judged**: at `arrival`, each page once in breadth-first order, or at "
@@ -36,13 +39,14 @@ def blocks(results: Results) -> Iterator[Block]:
             "the others: F1."
         )
         yield by_group(mine, "language")
+    yield from by_share(results.rows)
     yield Heading("Forms of one wish")
     yield Prose("F1 at the end, over the tasks that have the form, beside the same tasks as typed.")
-    for (half,), mine in grouped(results.rows, "half").items():
+    for (half,), mine in grouped(every, "half").items():
         yield Heading(f"The half for {half}", 3)
         yield by_form(mine)
     yield Heading("Examples without negatives")
-    examples = [row for row in results.rows if row["form"].endswith("examples")]
+    examples = [row for row in every if row["form"].endswith("examples")]
     for (half,), mine in grouped(examples, "half").items():
         yield Heading(f"The half for {half}", 3)
         yield means(mine, "form")
@@ -54,7 +58,11 @@ def blocks(results: Results) -> Iterator[Block]:
 
 def summary(results: Results) -> Iterator[Block]:
     """The means over all tasks."""
-    yield means([row for row in results.rows if row["form"] == TYPED])
+    rows = [row for row in results.rows if row["form"] == TYPED]
+    yield means([row for row in rows if not row["crawl"]])
+    crawls = [row for row in rows if row["crawl"]]
+    if crawls:
+        yield means(crawls, "crawl")
 
 
 def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterator[Picture]:
@@ -72,6 +80,36 @@ def means(rows: Cells, *more: str) -> Grid:
         shown = [" · ".join(map(str, names[:-1])), names[-1], str(len(mine))]
         lines.append([*shown, *(number(_mean(mine, key)) for key in FIGURES)])
     return Grid(HEAD, lines, names=2)
+
+
+def by_share(rows: Cells) -> Iterator[Block]:
+    """Of the default judge, where pages of focused crawls were judged too: by half, by the pages of
+    a crawl, and by the share of the pages that is wanted."""
+    crawls = [row for row in rows if row["crawl"]]
+    if not crawls:
+        return
+    yield Heading("In focused crawls")
+    yield Prose(
+        "The first 50, 100 and 300 pages that a crawl for the wish fetches, by `trail` with this "
+        "very judge, of half the web at most: each page once as it came (`arrival`), and with all "
+        "revisions (`end`)."
+    )
+    for (half,), mine in grouped(crawls, "half").items():
+        yield Heading(f"The half for {half}", 3)
+        yield means(mine, "crawl")
+    yield Heading("By the share of pages that is wanted", 3)
+    yield Prose("At the end: all orders of pages, breadth-first ones and those of focused crawls.")
+    end = [row for row in rows if row["form"] == TYPED and row["when"] == "end"]
+    end = [row for row in end if row["contender"] == DEFAULT]
+    lines = []
+    for order in ("breadth-first", "focused crawl"):
+        for low, high in pairwise(SHARES):
+            some = [row for row in end if bool(row["crawl"]) == (order == "focused crawl")]
+            some = [row for row in some if low <= row["wanted"] / row["pages"] < high]
+            if some:
+                shown = [order, f"{low:.0%} to {high:.0%}", str(len(some))]
+                lines.append([*shown, *(number(_mean(some, key)) for key in FIGURES)])
+    yield Grid(("pages", "wanted", *HEAD[2:]), lines, names=2)
 
 
 def by_group(rows: Cells, *keys: str) -> Grid:
