@@ -226,6 +226,7 @@ def test_crawl_delays_and_sitemaps() -> None:
         (404, True),
         (410, True),
         (429, False),
+        (407, False),
         (500, False),
         (503, False),
         (0, False),
