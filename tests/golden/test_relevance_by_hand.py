@@ -240,7 +240,12 @@ def test_a_feedback_is_not_made_again_of_the_same_pages(monkeypatch: pytest.Monk
     again.load(judge.save())
     made: list[Relevance] = []
     learn = Relevance._learn
-    monkeypatch.setattr(Relevance, "_learn", lambda self: (made.append(self), learn(self)))
+
+    def noted(judge: Relevance) -> None:
+        made.append(judge)
+        learn(judge)
+
+    monkeypatch.setattr(Relevance, "_learn", noted)
     expected = again.revise()
     assert judge.revise() == expected
     assert len(expected) > 1
