@@ -164,7 +164,8 @@ def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) 
     """The rules that a reply to a request for robots.txt means (RFC 9309, 2.3.1).
 
     2xx: the rules of the file. 4xx except 429 and 407, which is a proxy's word and not the site's,
-    and 3xx that lead nowhere: everything is allowed. Any other status, and no reply at all (status 0): nothing is allowed.
+    and 3xx that lead nowhere: everything is allowed. Any other status, and no reply at all (status
+    0): nothing is allowed.
     """
     if 200 <= status < 300:
         return parse(body, agent, url=url)
