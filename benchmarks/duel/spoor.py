@@ -37,4 +37,5 @@ def crawl(it: Crawl) -> None:
     opened = import_module("spoor").open(run)
     for page in opened.pages():
         why = ", ".join(f"{name} {weight:+.2f}" for name, weight in page.why)
-        it.say(page.url, relevant=bool(page.relevant), score=page.score, why=why)
+        more = {"markdown": len(opened.document_of(page).markdown)} if it.durable else {}
+        it.say(page.url, relevant=bool(page.relevant), score=page.score, why=why, **more)
