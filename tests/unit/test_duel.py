@@ -244,7 +244,8 @@ def test_the_report_by_hand() -> None:
     assert "miss most" in cause({**late, "said_recall": 0.4})
     assert "is not right" in cause({**late, "precision": None})
     assert "other pages" in cause({**late, "precision": None, "said_recall": None})
-    lines = list(against(rows, MAIN))
+    assert list(against(rows, MAIN)) == []
+    lines = list(against(rows, MAIN, least=2))
     assert [line[0] for line in lines] == ["12", "30", "100", "300"]
     assert [line[2] for line in lines] == ["+0.000", "+0.250", "+0.375", "-0.250"]
     assert [line[4] for line in lines] == ["1 : 0 : 1", "1 : 1 : 0", "2 : 0 : 0", "0 : 1 : 1"]

@@ -18,6 +18,8 @@ TITLES = {
     "reported": "Sites that nobody tuned on",
     "development": "Sites that earlier work tuned Spoor on",
 }
+LEAST_PAIRS = 6
+"""With fewer tasks no difference can be told at 95 %, and each line makes the correction harder."""
 FAILING = 0.3
 """Share of failed requests that by itself explains a loss."""
 SHOWN = 30
@@ -119,7 +121,8 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
         yield Heading("Spoor against each, over the tasks", 3)
         yield Prose(
             "Differences of recall in favour of Spoor, with 95 % intervals over the tasks that "
-            "both crawled; p corrected for all lines of the table (Holm)."
+            f"both crawled, where these are {LEAST_PAIRS} or more; p corrected for all lines of "
+            "the table (Holm)."
         )
         yield Grid(("requests", *HEAD[1:]), [*against(several, MAIN)], names=2)
         yield Heading("Means", 3)
@@ -146,7 +149,9 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
         yield Heading(f"{largest:,} requests", 3)
         yield Prose("Crawls of their own, with the larger budget from their start.")
         yield at_budgets(long, BUDGETS)
-        yield Grid(("requests", *HEAD[1:]), [*against(long, BUDGETS[-2:])], names=2)
+        lines = [*against(long, BUDGETS[-2:])]
+        if lines:
+            yield Grid(("requests", *HEAD[1:]), lines, names=2)
     yield Heading("Cost", 3)
     yield Prose(
         "Medians over the crawls: CPU seconds and peak memory (MB) of all processes of a rival, "
@@ -219,8 +224,8 @@ def cause(crawl: Mapping[str, Any]) -> str:
     return "It takes other pages for relevant than the right ones, and the order learns from them."
 
 
-def against(rows: Cells, budgets: Sequence[int]) -> Iterator[list[str]]:
-    """Spoor against each rival at each budget."""
+def against(rows: Cells, budgets: Sequence[int], least: int = LEAST_PAIRS) -> Iterator[list[str]]:
+    """Spoor against each rival at each budget, where both crawled `least` tasks."""
     ours = own(rows)
     comparisons: list[Comparison] = []
     at = []
@@ -228,7 +233,7 @@ def against(rows: Cells, budgets: Sequence[int]) -> Iterator[list[str]]:
         table = recalls(rows, budget)
         for name, them in table.items():
             both = [task for task in table.get(ours, {}) if task in them]
-            if name != ours and both:
+            if name != ours and len(both) >= least:
                 pairs = [(table[ours][task], them[task]) for task in both]
                 comparisons.append(paired(ours, name, pairs))
                 at.append(f"{budget:,}")
