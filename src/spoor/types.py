@@ -238,6 +238,18 @@ class HeldLink(NamedTuple):
     dropped: bool
     """The frontier has it, and was told to drop it."""
 
+    def row(self) -> list[Any]:
+        """As a state holds it."""
+        url, anchor, kind = self.link
+        return [url, list(anchor), kind, *self[1:]]
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> HeldLink:
+        """From `row`."""
+        url, (text, before, after, headings, *rest), kind, *place = row
+        anchor = Anchor(text, before, after, tuple(headings), *rest)
+        return cls(Link(url, anchor, kind), *place)
+
 
 class LeftOut(NamedTuple):
     """Links that were not followed."""

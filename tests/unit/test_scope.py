@@ -178,3 +178,7 @@ def test_a_host_is_left_once_enough_was_found_there() -> None:
         within.ended(Outcome(Choice(at), Fetched(at, Page(url)), judged, 1.0))
     assert within.skip(9, "http://a.example/9") == "a.example has had its 2 found"
     assert within.skip(10, "http://b.example/9") == ""
+    within.judged_anew("http://a.example/0", relevant=False)
+    assert within.skip(9, "http://a.example/9") == "", "its judge took one back"
+    within.judged_anew("http://a.example/1", relevant=True)
+    assert within.skip(11, "http://a.example/11")

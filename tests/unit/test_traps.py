@@ -193,16 +193,16 @@ def test_one_new_word_is_news_and_another_order_is_none() -> None:
     novelty = Novelty()
     frame = " ".join(f"frame{chr(97 + at)}" for at in range(26))
     url = "http://a.example/item/{}".format
-    assert novelty.page("a.example", url(1), f"{frame} bowl") == News.WORDS
-    assert novelty.page("a.example", url(2), f"{frame} bowl") == News.NOTHING
-    assert novelty.page("a.example", url(3), f"{frame} cup") == News.WORDS
-    assert novelty.page("a.example", url(4), f"{frame} cup 12") == News.WORDS, "with any number"
-    assert novelty.page("a.example", url(5), f"{frame} cup 13") == News.NUMBERS
+    assert novelty.page("a.example", url(1), f"{frame} bowl")[0] == News.WORDS
+    assert novelty.page("a.example", url(2), f"{frame} bowl")[0] == News.NOTHING
+    assert novelty.page("a.example", url(3), f"{frame} cup")[0] == News.WORDS
+    assert novelty.page("a.example", url(4), f"{frame} cup 12")[0] == News.WORDS, "with any number"
+    assert novelty.page("a.example", url(5), f"{frame} cup 13")[0] == News.NUMBERS
     parts = frame.split()
     moved = " ".join(parts[13:] + parts[:13]) + " cup"
-    assert novelty.page("a.example", url(6), moved) < News.WORDS
-    assert novelty.page("a.example", url("spoon"), f"{frame} spoon") == News.NUMBERS, "its URL's"
-    assert novelty.page("b.example", url(8), f"{frame} bowl") == News.WORDS, "another domain"
+    assert novelty.page("a.example", url(6), moved)[0] < News.WORDS
+    assert novelty.page("a.example", url("spoon"), f"{frame} spoon")[0] == News.NUMBERS, "its URL's"
+    assert novelty.page("b.example", url(8), f"{frame} bowl")[0] == News.WORDS, "another domain"
 
 
 def calendar(month: int, *links: str) -> Page:
@@ -378,3 +378,16 @@ def test_titles_alone_do_not_say_that_a_parameter_does_not_matter() -> None:
             seen(told, page_at(url, title, f"Of page {number}"))
     assert not bare.holder("http://a.example/wiki/a?version=2")
     assert told.holder("http://a.example/wiki/a?version=2") == "a.example?version="
+
+
+def test_what_looks_like_nothing_tried_yet_is_not_held_with_its_whole_host() -> None:
+    """A wiki's timeline, in a hundred forms, says nothing new, and only it links to the pages."""
+    traps, names = Traps(), "abcdefghijklmnop"
+    form, url = "http://a.example/{}/timeline".format, "http://a.example/entry?name={}".format
+    for name in names:
+        seen(traps, page_at(form(name), "Home", "The wiki of all potters"))
+    assert traps.holder(form("z")) == "a.example: links of pages without news"
+    assert not traps.holder(url("kiln"))
+    for name in names[:3]:
+        seen(traps, page_at(url(name), "Home", "The wiki of all potters"))
+    assert traps.holder(url("kiln")), "three of its own brought nothing"

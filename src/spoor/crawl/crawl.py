@@ -245,6 +245,8 @@ class Crawl:
         self.counts.reward += after.reward - before.reward
         if link in self._held:
             self._held[link] = (self._held[link][0], after.score)
+        if self.link_filter is not None and after.relevant != before.relevant:
+            self.link_filter.judged_anew(self.frontier.url(link), relevant=after.relevant)
         if isinstance(self.policy, Relearns) and before != after:
             self._call("relearn", self.policy.relearn, link, before, after)
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
+from spoor.web.urls import host
+
 PARAMETERS: Mapping[str, str] = {
     "edit": r"(action|do|mode|op|cmd|task)=(edit|submit|create|new|add|newtopic|newpage|move|rename"
     r"|upload|protect|unprotect|rollback|revert|restore|purge|markpatrolled|editsection|raw_edit)"
@@ -74,28 +76,40 @@ _VIEW = re.compile(
 """Names of parameters that sort, filter or page through time."""
 
 
-@lru_cache(maxsize=16_384)
 def action(url: str) -> str:
     """What following a canonical URL does, as one of the rules; empty for most, which show a
     page."""
+    return _matched(url)[0]
+
+
+def shape(url: str) -> str:
+    """The host with the parameter or segment by which `action` told a URL; empty for most."""
+    rule, part = _matched(url)
+    return f"{host(url)} {part}" if rule else ""
+
+
+@lru_cache(maxsize=16_384)
+def _matched(url: str) -> tuple[str, str]:
+    """A rule, and what fits it."""
     path, _, query = url.partition("://")[2].partition("?")
     if query:
         for part in query.lower().split("&"):
-            for rule, shape in _PARAMETER.items():
-                if shape.fullmatch(part):
-                    return rule
+            for rule, fitting in _PARAMETER.items():
+                if fitting.fullmatch(part):
+                    return rule, part
     plain = unquote(path + "?" + query) if "%" in url else path + "?" + query
     if ":" in plain and (special := _SPECIAL.search(plain.partition("/")[2].lower())):
-        return "log in or out" if "log" in special[1] or "account" in special[1] else "edit"
+        rule = "log in or out" if "log" in special[1] or "account" in special[1] else "edit"
+        return rule, special[1]
     last = plain.partition("?")[0].rstrip("/").rpartition("/")
     if not last[1]:
-        return ""
+        return "", ""
     segment = last[2]
     if last[0].count("/") >= _DEEP:
-        return ""
+        return "", ""
     if script := _SCRIPT.search(segment.lower()):
-        return _SEGMENT.get(segment[: script.start()].lower().removeprefix("wp-"), "")
-    return _SEGMENT.get(segment, "")
+        segment = segment[: script.start()].lower().removeprefix("wp-")
+    return _SEGMENT.get(segment, ""), segment
 
 
 @lru_cache(maxsize=16_384)

@@ -22,6 +22,7 @@ from spoor.types import (
     State,
     urls_of,
 )
+from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
@@ -35,11 +36,13 @@ _COUNTED = 50_000
 NOFOLLOW = "a page asks not to follow it (nofollow)"
 _MEMO = 16_384
 """URLs whose verdict is cached."""
+_DOES = "it does something: "
 
 
 class CrawlFilter:
     """No URL outside of `scope` is fetched, by a link or by a redirect, and none that does
-    something (`spoor.web.actions`) unless `actions` are asked for. `traps` is None without trap
+    something (`spoor.web.actions`) unless `actions` are asked for, or what came of such links says
+    that they are documents (`spoor.web.action_trials`). `traps` is None without trap
     detection.
 
     At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, and a
@@ -61,7 +64,7 @@ class CrawlFilter:
         self.revisits: Revisits | None = None
         """The pages of an earlier run that are asked for again."""
         self._traps = traps
-        self._actions = actions
+        self._actions = None if actions else ActionTrials()
         self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
         self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
@@ -84,7 +87,7 @@ class CrawlFilter:
         if ending := self.scope.why_ended(page, depth):
             for url in urls_of(page.links):
                 self._note(NOFOLLOW if ending == "nofollow" else ending, url)
-        links = [] if ending else self._allowed(page)
+        links = [] if ending else self._allowed(page, depth, parent, score)
         if self.revisits is not None:
             listed = "sitemap" in page.flags
             if listed:
@@ -105,9 +108,10 @@ class CrawlFilter:
                 admitted.append(index)
         return those(links, admitted)
 
-    def _allowed(self, page: Page) -> Sequence[Link]:
+    def _allowed(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
-        memo, strict = self._memo, self.scope.nofollow
+        memo, strict, trials = self._memo, self.scope.nofollow, self._actions
+        listed = "sitemap" in page.flags
         links = at_hand(page.links)
         barred = not_to_follow(links) if strict else ()
         sitemaps = () if isinstance(links, PageLinks) else _sitemaps(links)
@@ -125,6 +129,13 @@ class CrawlFilter:
                 if known[1] and index not in sitemaps:
                     self._note(known[1], url)
             plain, why = known
+            if why.startswith(_DOES) and trials is not None:
+                link = links[index]._replace(url=plain)
+                if trials.offer(HeldLink(link, parent, score, depth, False), listed=listed):
+                    self._left_out.get(why, set()).discard(_hash(url))
+                    allowed.append(index)
+                    urls.append(plain)
+                continue
             if why and not (index in sitemaps and self.takes_sitemap(url)):
                 continue
             allowed.append(index)
@@ -142,8 +153,10 @@ class CrawlFilter:
         """The rule that leaves out a canonical URL whatever the crawl has seen; empty for none."""
         if why := self.scope.why_not(url):
             return why
-        if not self._actions and (what := action(url)) and not self.scope.is_seed(url):
-            return f"it does something: {what}"
+        trials = self._actions
+        does = "" if trials is None or self.scope.is_seed(url) else action(url)
+        if does and trials is not None and not trials.takes(url):
+            return f"{_DOES}{does}"
         return "" if self._traps is None else oddity(url)
 
     def left_out_by(self, url: str) -> str:
@@ -211,7 +224,11 @@ class CrawlFilter:
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         if over and self.revisits is not None and (rest := self.revisits.rest()):
             return rest
-        return () if self._traps is None else self._traps.release(over=over)
+        tried = [] if self._actions is None else self._actions.release()
+        for held in tried:
+            rule = f"{_DOES}{action(held.link.url)}"
+            self._left_out.get(rule, set()).discard(_hash(held.link.url))
+        return [*tried, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome) -> None:
         url = self._flying.pop(outcome.choice.link, None)
@@ -229,8 +246,14 @@ class CrawlFilter:
         relevant = judgement is not None and judgement.relevant
         if relevant and self._found_per_host:
             self._pages[f"found {host(page.url)}"] += 1
-        if self._traps is not None:
-            self._traps.ended(page, relevant=relevant)
+        news = True if self._traps is None else self._traps.ended(page, relevant=relevant)
+        trials, success = self._actions, relevant and news
+        if trials is not None and url is not None and trials.ended(url, success=success):
+            self._memo.clear()
+
+    def judged_anew(self, url: str, *, relevant: bool) -> None:
+        if self._found_per_host:
+            self._pages[f"found {host(url)}"] += 1 if relevant else -1
 
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
@@ -248,6 +271,7 @@ class CrawlFilter:
         return {
             "traps": None if self._traps is None else self._traps.save(),
             **({} if self.revisits is None else {"revisits": self.revisits.save()}),
+            **({} if self._actions is None else {"actions": self._actions.save()}),
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
@@ -263,6 +287,8 @@ class CrawlFilter:
             self._traps.load(state["traps"])
         if self.revisits is not None:
             self.revisits.load(state["revisits"])
+        if self._actions is not None and "actions" in state:
+            self._actions.load(state["actions"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])

@@ -5,6 +5,10 @@ in a row; one that only puts known parts together in a new order (lists by price
 has two at each seam. So three in a row are news, and what is masked first is none: numbers, months
 and the words of the page's own URL, which calendars, counters and error pages repeat.
 
+A page is a copy where nearly all that is its own was on another page: the source of a page in its
+editor, an older version, a change beside its context. Its own is what is not on many pages of its
+domain, which is their frame.
+
 What was seen is kept in two bit arrays that take turns: what is seen again stays, the rest is
 forgotten after some 400,000 triples. Wrongly taken for known is 1 triple in 20 at most.
 """
@@ -25,6 +29,18 @@ from spoor.types import State
 _BITS = 22
 _FULL = 0.18
 """Share of set bits at which the older array is dropped."""
+_COUNTS = 20
+"""log₂ of the counters of how many pages have a triple."""
+_COUNTED = 1 << 21
+"""Triples after which all counters are halved."""
+_FRAME = 8
+"""What is on more than one page in so many of a domain is frame."""
+_OWN = 300
+"""Triples of its own that a page must have to be a copy."""
+_COPIED = 0.85
+"""Share of them that was on other pages."""
+_DOMAINS = 10_000
+"""Whose pages are counted."""
 _CHARACTERS = 24_000
 """Of a text that are read."""
 _MEMO = 65_536
@@ -91,9 +107,14 @@ class Novelty:
         self._set = 0
         """Bits of `_now` that are set, about."""
         self._words = _Words()
+        self._counts: NDArray[np.uint8] = np.zeros(1 << _COUNTS, np.uint8)
+        self._counted = 0
+        self._pages: dict[str, float] = {}
+        """Domain → its pages."""
 
-    def page(self, domain: str, url: str, words: str) -> News:
-        """Take in the words of a page, and say what is new in them among the pages of a domain."""
+    def page(self, domain: str, url: str, words: str) -> tuple[News, bool]:
+        """Take in the words of a page; what is new in them among the pages of a domain, and whether
+        it is a copy."""
         memo = self._words
         tokens = words[:_CHARACTERS].split()
         both = np.fromiter(map(memo.__getitem__, tokens), np.uint64, len(tokens))
@@ -101,8 +122,29 @@ class Novelty:
         bare = np.where(np.isin(bare, self._own(url)), np.uint64(1), bare)
         salt = zlib.crc32(domain.encode())
         numbers = _three_in_a_row(self._add(_triples(plain, 2 * salt)))
-        words_too = _three_in_a_row(self._add(_triples(bare, 2 * salt + 1)))
-        return News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING
+        masked = _triples(bare, 2 * salt + 1)
+        fresh = self._add(masked)
+        copy = self._is_copy(domain, masked, fresh)
+        words_too = _three_in_a_row(fresh)
+        return News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING, copy
+
+    def _is_copy(self, domain: str, triples: Hashes, fresh: NDArray[np.bool_]) -> bool:
+        """Count a page's triples; whether most of those that are no frame were not new."""
+        places = triples >> np.uint64(64 - _COUNTS)
+        counts = self._counts[places]
+        pages = self._pages.get(domain, 0.0)
+        own = counts <= max(1.0, pages / _FRAME)
+        self._counts[places] = np.minimum(counts, np.uint8(254)) + np.uint8(1)
+        self._counted += len(places)
+        if len(self._pages) >= _DOMAINS and domain not in self._pages:
+            self._pages.pop(next(iter(self._pages)))
+        self._pages[domain] = pages + 1.0
+        if self._counted > _COUNTED:
+            self._counts >>= np.uint8(1)
+            self._counted //= 2
+            self._pages = {name: count / 2 for name, count in self._pages.items()}
+        most = int(own.sum())
+        return most >= _OWN and int((own & ~fresh).sum()) >= _COPIED * most
 
     def add(self, kind: str, texts: Sequence[str]) -> None:
         """Take in texts, apart from those of other kinds."""
@@ -150,11 +192,21 @@ class Novelty:
         return ~(now | before)
 
     def save(self) -> State:
-        return {"now": self._now, "before": self._before, "set": self._set}
+        return {
+            "now": self._now,
+            "before": self._before,
+            "set": self._set,
+            "counts": self._counts,
+            "counted": self._counted,
+            "pages": list(self._pages.items()),
+        }
 
     def load(self, state: State) -> None:
         self._now, self._before = state["now"].copy(), state["before"].copy()
         self._set = state["set"]
+        if "counts" in state:
+            self._counts, self._counted = state["counts"].copy(), state["counted"]
+            self._pages = dict(map(tuple, state["pages"]))
 
 
 def _hashed(kind: str, texts: Sequence[str]) -> Hashes:

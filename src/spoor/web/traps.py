@@ -10,6 +10,9 @@ that only pages without news link to; hosts of one domain. Its laws:
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
    month to month, and the index of a catalogue lists its numbers.
+   A page that is a copy but for little (`Novelty`) counts as one without news, for groups whose
+   URLs differ in numbers or in their query.
+   What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
    vain take a thirtieth of the pages at most.
@@ -28,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spoor.types import Anchor, HeldLink, Link, Page, State, urls_of
+from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.novelty import News, Novelty, content
 from spoor.web.url_groups import groups, narrow, parameters, without
@@ -40,6 +43,8 @@ VIEWS = 3
 """The same where the parameters sort, filter or page through time."""
 WIDE = 12
 """The same for a folder, and for the same parameters on a whole host."""
+_UNTRIED = 3
+"""Pages of one shape, below which links of pages without news say nothing of it."""
 _RELEVANT = 4
 """A relevant page without news counts one part in so many."""
 
@@ -134,7 +139,7 @@ class Traps:
         known = self._told.pop(page.url, None)
         news = self._news(page) if known is None else known
         urls = urls_of(links)
-        if news == News.WORDS:
+        if news in (News.WORDS, _COPY):
             self._listed.add("listed", [url for url in urls if self.outside(url, page)])
         elif urls:
             own_groups = set(groups(page.url))
@@ -144,7 +149,7 @@ class Traps:
                 news = _VOUCHED
         if known is None:
             _remember(self._told, page.url, int(news))
-        return news == News.WORDS
+        return news in (News.WORDS, _COPY)
 
     @property
     def may_hold(self) -> bool:
@@ -162,10 +167,20 @@ class Traps:
             return ""
         for name in self._names(url):
             if name in self._held:
+                if name == _born(url) and self._is_untried(url):
+                    continue
                 listed = listed or self._listed.knows("listed", [url])
                 if not listed or self._groups[name].same >= _most(name, url):
                     return name
         return ""
+
+    def _is_untried(self, url: str) -> bool:
+        """Whether little is known of what looks like this URL, or half of it brought news."""
+        own = narrow(url)
+        count = self._groups.get(own[0]) if own else None
+        return bool(own) and (
+            count is None or count.pages < _UNTRIED or 2 * count.new >= count.pages
+        )
 
     def passes(self, url: str) -> str:
         """As `holder`, for a URL that is about to be asked for: one that is tried passes once."""
@@ -219,9 +234,10 @@ class Traps:
 
     # -- what it learns
 
-    def ended(self, page: Page, *, relevant: bool) -> None:
-        """Count a page that was judged. One without words says nothing of its groups, and neither
-        does one with a title alone where no page of its host has had more."""
+    def ended(self, page: Page, *, relevant: bool) -> bool:
+        """Count a page that was judged; whether it brought news. One without words says nothing of
+        its groups, and neither does one with a title alone where no page of its host has had
+        more."""
         news = self._told.pop(page.url, None)
         if news is None:
             news = int(self._news(page))
@@ -233,12 +249,17 @@ class Traps:
         if self._says_something(page):
             variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
+            same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
             if self._listed.knows("listed", [page.url]):
                 names.remove(_born(page.url))
+            if news == _COPY:
+                # A whole folder of copies may well be documents that moved.
+                names = list(narrow(page.url))
             for name in names:
-                self._add(name, page.url, news, weight, variant or news == News.NOTHING)
+                self._add(name, page.url, news, weight, same)
         _remember(self._hosts, site, None)
+        return news == News.WORDS
 
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
@@ -273,11 +294,12 @@ class Traps:
             self._waiting -= len(waiting)
             self._ready += waiting.values()
 
-    def _news(self, page: Page) -> News:
+    def _news(self, page: Page) -> int:
         words = f"{page.title} {page.text}"
         if self._says_something(page):
             self._note_text(page.url, content(words))
-        return self._novelty.page(registrable_domain(host(page.url)), page.url, words)
+        news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
+        return _COPY if copy and news else news
 
     def _note_text(self, url: str, text: int) -> None:
         _, parts = parameters(url)
@@ -343,10 +365,10 @@ class Traps:
             "same": [[name, *counts] for name, counts in self._same.items()],
             "told": [[url, news] for url, news in self._told.items()],
             "held": [
-                [name, [_held_row(held) for held in waiting.values()]]
+                [name, [held.row() for held in waiting.values()]]
                 for name, waiting in self._held.items()
             ],
-            "ready": [_held_row(held) for held in self._ready],
+            "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
             "vain": self._vain,
@@ -363,11 +385,11 @@ class Traps:
         self._same = OrderedDict((name, counts) for name, *counts in state["same"])
         self._told = OrderedDict(map(tuple, state["told"]))
         self._held = {
-            name: OrderedDict((held.link.url, held) for held in map(_revive_held, rows))
+            name: OrderedDict((held.link.url, held) for held in map(HeldLink.of, rows))
             for name, rows in state["held"]
         }
         self._waiting = sum(map(len, self._held.values()))
-        self._ready = list(map(_revive_held, state["ready"]))
+        self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._vain, self._due = state["pages"], state["vain"], state["due"]
 
@@ -381,6 +403,8 @@ class Traps:
         return sorted(found, key=lambda group: -group.links)
 
 
+_COPY = -2
+"""News of a page whose own words were on another one, but for few."""
 _VOUCHED = -1
 """News of a page without any whose links lead to something new: it counts neither way."""
 
@@ -399,16 +423,6 @@ def _born(url: str) -> str:
 
 def _key(url: str) -> int:
     return int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "big")
-
-
-def _held_row(held: HeldLink) -> list[Any]:
-    url, anchor, kind = held.link
-    return [url, list(anchor), kind, *held[1:]]
-
-
-def _revive_held(row: Sequence[Any]) -> HeldLink:
-    url, (text, before, after, headings, *rest), kind, *place = row
-    return HeldLink(Link(url, Anchor(text, before, after, tuple(headings), *rest), kind), *place)
 
 
 def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
