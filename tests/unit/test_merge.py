@@ -25,6 +25,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
+from spoor.policies.trail.learners import Learner
 from spoor.replay_driver import Replay
 from spoor.testing.policies import generated_web
 from spoor.types import Task, Topic
@@ -151,6 +152,7 @@ def test_trails_tell_one_another() -> None:
     words = {word for _, word, _ in one.explain()}
     assert words >= {word for _, word, _ in other.explain() if word}
     # The same again, or its own: nothing more.
+    assert isinstance(one._model, Learner)
     before = one._model.w.copy()
     one.merge([shared, one.share()])
     assert np.allclose(one._model.w, before, atol=1e-4)

@@ -18,6 +18,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
 from spoor.policies.trail.columns import BY_HAND, DENSE
 from spoor.policies.trail.guard import Guard
+from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
 from spoor.types import (
     Anchor,
@@ -119,6 +120,7 @@ def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
     assert 0.8 < policy.trust < 1.0, "a head start"
     policy._guard.losses = [60.0, 20.0]
     rows = policy._rows.all()[2]
+    assert isinstance(policy._model, Learner)
     policy._model.w[1:] = 3.0
     odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
     assert odds == pytest.approx(policy._rows.dense[rows] @ policy._guard.prior, abs=1e-3)
@@ -189,6 +191,7 @@ def test_a_correction_reaches_the_links_of_the_page_itself() -> None:
 def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     crawl, policy = begun([link(place, n) for n in range(12) for place in ("b", "c")])
     url = step(crawl, good=True)
+    assert isinstance(policy._model, Learner)
     weights = policy._model.w.copy()
     crawl.relabel(url, GOOD, BAD)
     policy._settle()
