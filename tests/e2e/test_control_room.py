@@ -86,6 +86,7 @@ VALUES: dict[str, Any] = {
     "int": 7,
     "float": 1.5,
     "floor": 0.25,
+    "may_miss": 0.25,
     "saturation": 0.25,
     "prefer": "recall",
     "want": ("url:a.*", "match:b c"),

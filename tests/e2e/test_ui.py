@@ -116,14 +116,12 @@ def test_which_links_paid_is_measured_and_told_in_plain_words(
     out = tmp_path / "run"
     assert run(command(web.port, out, 41, "--policy", "breadth-first")) == 0
     rates = link_rates(Run(out))
-    assert (rates.followed, rates.paid, rates.pages) == (40, 21, 41), "one of the boats has a kiln"
+    assert (rates.followed, rates.paid, rates.pages) == (40, 20, 41), "pots, and no boat"
     glaze, keel = rates.pays[0], rates.fails[0]
     assert glaze.sentence == (
-        "Links that say ‘glaze’ pay 1.9 × the average: 20 of 20 led to a relevant page."
+        "Links that say ‘glaze’ pay 2 × the average: 20 of 20 led to a relevant page."
     )
-    assert keel.sentence == (
-        "Links that say ‘keel’ pay only 0.095 × the average: 1 of 20 led to a relevant page."
-    )
+    assert keel.sentence == ("Links that say ‘keel’ never paid: 0 of 20.")
     assert all("/pots/" in one.url and one.relevant for one in glaze.examples)
     assert all("/boats/" in one.url and not one.relevant for one in keel.examples)
     assert len(rates.pays) == len(rates.fails) == 1, "the numbers stand in one link of each"
@@ -134,7 +132,7 @@ def test_which_links_paid_is_measured_and_told_in_plain_words(
     for text in (told, report):
         assert glaze.sentence in text
         assert keel.sentence in text
-        assert "Measured on 40 links that were followed: 52% led to a relevant page" in text
+        assert "Measured on 40 links that were followed: 50% led to a relevant page" in text
     assert f'href="{glaze.examples[0].url}"' in report
     assert run(["explain", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["paid"]["pays"][0]["paid"] == 20
