@@ -10,8 +10,8 @@ that only pages without news link to; hosts of one domain. Its laws:
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
    month to month, and the index of a catalogue lists its numbers.
-   A page that is a copy but for little (`Novelty`) counts as one without news, for groups whose
-   URLs differ in numbers or in their query.
+   A page with a query that is a copy but for little (`Novelty`) counts as one without news, for
+   groups whose URLs differ in numbers or in their query.
    What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
@@ -299,7 +299,7 @@ class Traps:
         if self._says_something(page):
             self._note_text(page.url, content(words))
         news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
-        return _COPY if copy and news else news
+        return _COPY if copy and news and "?" in page.url else news
 
     def _note_text(self, url: str, text: int) -> None:
         _, parts = parameters(url)
