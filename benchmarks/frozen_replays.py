@@ -259,6 +259,7 @@ FLEETS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("WLRL", "", {}),
     ("WLRL", "version", {"identity": "version", "slice_seconds": 60.0, "max_foragers": 4}),
     ("change-rate", "", {"batch": 40}),
+    ("mixed", "", {"slice_seconds": 60.0}),
     ("round-robin", "", {"abreast": 3}),
 )
 
