@@ -30,12 +30,13 @@ DAMAGED = (
 
 
 @contextmanager
-def taking_in(what: str, mend: str) -> Iterator[None]:
-    """What goes wrong within it goes wrong for the values of a file, which may come from a
-    stranger. Raises InputError for it: `what` cannot be used, and how to `mend` it."""
+def taking_in(what: str, mend: str, *more: type[Exception]) -> Iterator[None]:
+    """What goes wrong within it (`DAMAGED`, and `more`) goes wrong for the values of a file, which
+    may come from a stranger. Raises InputError for it: `what` cannot be used, and how to `mend`
+    it."""
     try:
         yield
-    except DAMAGED as error:
+    except more + DAMAGED as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputError(f"{what} cannot be used ({why}); {mend}") from error
 

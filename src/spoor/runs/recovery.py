@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from spoor.errors import DAMAGED, InputError
+from spoor.errors import InputError, taking_in
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
 from spoor.runs.schema import check_format, refuse_programs
@@ -46,15 +46,12 @@ def damaged(path: Path, what: str) -> InputError:
 def telling(path: Path) -> Iterator[None]:
     """What goes wrong within it goes wrong for what stands in the database of a run, which may come
     from a stranger: any value in any place. Raises InputError for it."""
-    try:
+    mend = (
+        "it is damaged, or another version of Spoor began the run: put it back from a copy, go on "
+        "with that version, or choose another --out"
+    )
+    with taking_in(str(path / files.DATABASE), mend, sqlite3.Error):
         yield
-    except (sqlite3.Error, *DAMAGED) as error:
-        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise InputError(
-            f"{path / files.DATABASE} cannot be used ({what}): it is damaged, or another version "
-            "of Spoor began the run; put it back from a copy, go on with that version, or choose "
-            "another --out"
-        ) from error
 
 
 def check_database(path: Path, db: sqlite3.Connection) -> bool:
