@@ -40,19 +40,6 @@ def _begin(task: FleetTask, *, states: bool = True) -> tuple[Known, list[int]]:
     return known, [known.number(url) for url in task.seeds]
 
 
-def _checked(settings: FleetSettings) -> FleetSettings:
-    """Raises InputError for settings that no fleet can have."""
-    if settings.identity not in ("url", "version"):
-        raise InputError(f"identity is 'url' or 'version', not {settings.identity!r}")
-    if not 1 <= settings.min_foragers <= settings.max_foragers:
-        raise InputError("a fleet has 1 ≤ min_foragers ≤ max_foragers")
-    if settings.new_for <= 0 or settings.slice_seconds <= 0 or settings.recheck < 0:
-        raise InputError("new_hours and slice_seconds lie above 0, recheck is 0 or more seconds")
-    if settings.start not in ("random", "refresh"):
-        raise InputError(f"start is 'random' or 'refresh', not {settings.start!r}")
-    return settings
-
-
 def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable[..., Fleet]:
     """The factory of one kind of foraging fleet: all take the same settings."""
 
@@ -81,7 +68,7 @@ def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable
             recheck=recheck,
             start=start,
         )
-        return Fleet(known, Colony(seeds, known, _checked(settings), task.rng), task.hosts)
+        return Fleet(known, Colony(seeds, known, settings, task.rng), task.hosts)
 
     make.__doc__ = doc
     return make
@@ -127,7 +114,7 @@ def mixed(
         start=start,
     )
     learns = [first == "WLRL"] * each + [first != "WLRL"] * each
-    return Fleet(known, Colony(seeds, known, _checked(settings), task.rng, learns), task.hosts)
+    return Fleet(known, Colony(seeds, known, settings, task.rng, learns), task.hosts)
 
 
 def round_robin(
@@ -158,4 +145,4 @@ def change_rate(
 def _revisits(identity: str, new_hours: float, abreast: int) -> FleetSettings:
     if abreast < 1:
         raise InputError("abreast is 1 or more")
-    return _checked(FleetSettings(identity=identity, new_for=new_hours * 3600.0))
+    return FleetSettings(identity=identity, new_for=new_hours * 3600.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spoor.errors import InputError
+
 DAY = 24 * 3600.0
 
 
@@ -52,3 +54,16 @@ class FleetSettings:
     recheck: float = 0.0
     """Seconds for which a linked page that the fleet has downloaded is not asked for again; 0, as
     in the paper, asks for every link of every step."""
+
+    def __post_init__(self) -> None:
+        """Raises InputError for settings that no fleet can have."""
+        if self.identity not in ("url", "version"):
+            raise InputError(f"identity is 'url' or 'version', not {self.identity!r}")
+        if not 1 <= self.min_foragers <= self.max_foragers:
+            raise InputError("a fleet has 1 ≤ min_foragers ≤ max_foragers")
+        if self.new_for <= 0 or self.slice_seconds <= 0 or self.recheck < 0:
+            raise InputError(
+                "new_hours and slice_seconds lie above 0, recheck is 0 or more seconds"
+            )
+        if self.start not in ("random", "refresh"):
+            raise InputError(f"start is 'random' or 'refresh', not {self.start!r}")
