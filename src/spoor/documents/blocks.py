@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from spoor.documents.document import Block
 
@@ -16,6 +17,9 @@ _CONTROLS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 """What no text holds, and a terminal obeys."""
 
 MOST_COLUMNS = 100
+MOST_ROWS = 100_000
+_ROWS_TOGETHER = 100
+"""Rows of a long table that are one block."""
 
 
 class Blocks:
@@ -86,6 +90,14 @@ class Blocks:
         written = ["| " + " | ".join(map(_cell, _padded(line, width))) + " |" for line in lines]
         written.insert(1, "|" + " --- |" * width)
         self._add("table", text, "\n".join(written))
+
+    def long_table(self, rows: Iterable[Sequence[str]]) -> None:
+        """A table in parts, each with the head."""
+        lines = list(islice(rows, MOST_ROWS))
+        for at in range(0, len(lines), _ROWS_TOGETHER):
+            if self.full:
+                return
+            self.table((lines[:1] if at else []) + lines[at : at + _ROWS_TOGETHER])
 
     def extend(self, blocks: Iterable[Block], *, cut: bool = False) -> None:
         """The blocks of a part of the document that was read by itself, under the headings here.

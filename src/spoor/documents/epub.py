@@ -39,9 +39,8 @@ def read_epub(url: str, body: bytes, limits: Limits) -> Document:
         chapters = _chapters(package, path)
         for name in chapters[: limits.pages]:
             try:
-                chapter = read_html(
-                    "application/xhtml+xml", _INSIDE, part_of(archive, name), limits
-                )
+                part = part_of(archive, name)
+                chapter = read_html("application/xhtml+xml", _INSIDE, part, limits, whole=True)
             except UnreadableError:
                 notes.append(f"the chapter {name[:80]} cannot be read")
                 continue

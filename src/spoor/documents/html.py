@@ -41,6 +41,7 @@ _SKIPPED = frozenset(
     audio video canvas""".split()
 )
 _ASIDE = frozenset(("nav", "footer", "aside"))
+_NAVIGATION = frozenset(("nav",))
 _BLOCKS = frozenset(
     """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset
     figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol p pre
@@ -78,6 +79,8 @@ class _Reader:
 
     base: str
     joiner: Joiner
+    beside: frozenset[str]
+    """Elements that are no main content."""
     parts: list[_Part] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
@@ -93,21 +96,24 @@ class _Reader:
     marks: int = 0
 
 
-def read_html(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
-    """The document that a page holds; never raises for what it contains."""
+def read_html(
+    content_type: str, url: str, body: bytes, limits: Limits, *, whole: bool = False
+) -> Document:
+    """The document that a page holds; never raises for what it contains. `whole`: all of it is main
+    content, navigation apart."""
     joiner, content_type = Joiner(), as_html(body, content_type)
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     source, _, _ = decode(body, content_type)
     tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
     facts = _Facts(tree)
     base = tree.css_first("base[href]")
-    reader = _Reader(url, joiner)
+    reader = _Reader(url, joiner, _NAVIGATION if whole else _ASIDE)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
     blocks = Blocks(limits.characters)
     if tree.body is not None:
         _read(tree.body, reader)
-        for part in _content(tree, reader, limits.comments):
+        for part in _outside(reader) if whole else _content(tree, reader, limits.comments):
             _add(part, blocks)
     notes = []
     if blocks.cut or "truncated" in page.flags:
@@ -140,6 +146,10 @@ def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterato
         main = [part for part in reader.parts if part.mark in kept]
         if sum(len(part.text) for part in main) >= _FEW:
             return iter(main)
+    return _outside(reader)
+
+
+def _outside(reader: _Reader) -> Iterator[_Part]:
     return (part for part in reader.parts if not part.aside)
 
 
@@ -213,7 +223,7 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
         reader.item = True
     elif tag == "blockquote":
         reader.quotes += 1
-    elif tag in _ASIDE:
+    elif tag in reader.beside:
         reader.asides += 1
     elif tag[0] == "h" and tag[1:] in ("1", "2", "3", "4", "5", "6"):
         reader.heading = int(tag[1])
@@ -234,7 +244,7 @@ def _leave(node: LexborNode, tag: str, reader: _Reader) -> None:
         reader.item = False
     elif tag == "blockquote":
         reader.quotes -= 1
-    elif tag in _ASIDE:
+    elif tag in reader.beside:
         reader.asides -= 1
     elif tag[0] == "h" and tag[1:].isdecimal():
         reader.heading = 0

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from spoor.distribution import import_extra
-from spoor.documents.blocks import MOST_COLUMNS, Blocks, one_line
+from spoor.documents.blocks import MOST_COLUMNS, MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.kinds import KINDS
 from spoor.documents.links import Links
+from spoor.documents.word import read_docx
 from spoor.documents.zipped import open_zip
-
-_MOST_ROWS = 100_000
-_ROWS_TOGETHER = 100
-"""Rows of a long table that are one block."""
 
 Reader = Callable[[Any, Blocks, Links, list[str], Limits], dict[str, Any]]
 
@@ -58,44 +55,8 @@ def _properties(core: Any) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- docx
-
-
 def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
-    (docx,) = import_extra("documents", "A docx file", "docx")
-    document = docx.Document(file)
-    for part in document.iter_inner_content():
-        if blocks.full:
-            break
-        if hasattr(part, "rows"):
-            _rows(([cell.text for cell in row.cells] for row in part.rows), blocks)
-            for row in islice(part.rows, 1_000):
-                for cell in row.cells:
-                    for paragraph in cell.paragraphs:
-                        _hyperlinks(paragraph, links, "")
-        else:
-            style = (part.style.name or "") if part.style is not None else ""
-            _styled(part.text, style, blocks)
-            _hyperlinks(part, links, part.text)
-    return _properties(document.core_properties)
-
-
-def _styled(text: str, style: str, blocks: Blocks) -> None:
-    name, _, last = style.rpartition(" ")
-    if style == "Title":
-        blocks.heading(1, text)
-    elif name == "Heading" and last.isdecimal():
-        blocks.heading(min(6, max(1, int(last))), text)
-    elif style.startswith("List"):
-        blocks.item(text, depth=int(last) - 1 if last.isdecimal() else 0)
-    else:
-        blocks.paragraph(text, kind="quote" if "Quote" in style else "paragraph")
-
-
-def _hyperlinks(paragraph: Any, links: Links, around: str) -> None:
-    for link in paragraph.hyperlinks:
-        before, _, after = around.partition(link.text)
-        links.add(link.url, link.text, before=before, after=after)
+    return _properties(read_docx(file, blocks, links))
 
 
 # ---------------------------------------------------------------- xlsx
@@ -107,14 +68,16 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
     try:
         for sheet in book.worksheets[: limits.pages]:
             blocks.heading(2, str(sheet.title))
-            lines = [_line(row) for row in islice(sheet.iter_rows(values_only=True), _MOST_ROWS)]
-            if len(lines) >= _MOST_ROWS:
-                notes.append(f"a sheet is cut after {_MOST_ROWS} rows")
+            # Writers say a size that is not true, and cells beyond it are left out then.
+            sheet.reset_dimensions()
+            lines = [_line(row) for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS)]
+            if len(lines) >= MOST_ROWS:
+                notes.append(f"a sheet is cut after {MOST_ROWS} rows")
             for line in lines:
                 for cell in line:
                     if "://" in cell:
                         links.add_bare(cell)
-            _rows(iter(lines), blocks)
+            blocks.long_table(iter(lines))
         if len(book.worksheets) > limits.pages:
             notes.append(f"cut after {limits.pages} sheets")
         core = book.properties
@@ -138,20 +101,11 @@ def _line(row: tuple[Any, ...]) -> list[str]:
     return cells
 
 
-def _rows(rows: Iterator[list[str]], blocks: Blocks) -> None:
-    """A table; a long one in parts, each with the head."""
-    lines = list(islice(rows, _MOST_ROWS))
-    for at in range(0, len(lines), _ROWS_TOGETHER):
-        if blocks.full:
-            return
-        blocks.table((lines[:1] if at else []) + lines[at : at + _ROWS_TOGETHER])
-
-
 # ---------------------------------------------------------------- pptx
 
 
 def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
-    (pptx,) = import_extra("documents", "A pptx file", "pptx")
+    pptx, oxml = import_extra("documents", "A pptx file", "pptx", "pptx.oxml")
     deck = pptx.Presentation(file)
     slides = list(deck.slides)
     for slide in slides[: limits.pages]:
@@ -162,17 +116,63 @@ def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             if shape.shape_id == (title.shape_id if title is not None else -1):
                 continue
             if getattr(shape, "has_table", False):
-                _rows(([cell.text for cell in row.cells] for row in shape.table.rows), blocks)
+                blocks.long_table([cell.text for cell in row.cells] for row in shape.table.rows)
             elif shape.has_text_frame:
                 for paragraph in shape.text_frame.paragraphs:
-                    blocks.item("".join(run.text for run in paragraph.runs), depth=paragraph.level)
+                    blocks.item(paragraph.text, depth=paragraph.level)
                     for run in paragraph.runs:
                         links.add(run.hyperlink.address, run.text, headings=(heading,))
+        for relation in slide.part.rels.values():
+            add = _DRAWN.get(relation.reltype.rpartition("/")[2])
+            if add is not None and not relation.is_external:
+                add(oxml.parse_xml(relation.target_part.blob), blocks)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             blocks.paragraph(slide.notes_slide.notes_text_frame.text, kind="quote")
     if len(slides) > limits.pages:
         notes.append(f"cut after {limits.pages} of {len(slides)} slides")
     return _properties(deck.core_properties)
+
+
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_MOST_SERIES = MOST_COLUMNS - 1
+
+
+def _chart(space: Any, blocks: Blocks) -> None:
+    """Its title, and its series as columns of a table; as the file keeps them beside the workbook
+    that they came from."""
+    for title in space.iter(f"{_CHART}title"):
+        blocks.paragraph(_written(title))
+    series = list(islice(space.iter(f"{_CHART}ser"), _MOST_SERIES))
+    names = [" ".join(_values(one, "tx")) for one in series]
+    labels = max((_values(one, "cat", "xVal") for one in series), key=len, default=[])
+    columns = [_values(one, "val", "yVal") for one in series]
+    blocks.long_table(zip_longest(["", *labels], *map(_headed, names, columns), fillvalue=""))
+
+
+def _headed(name: str, values: list[str]) -> list[str]:
+    return [name, *values]
+
+
+def _values(series: Any, *names: str) -> list[str]:
+    found = (series.find(_CHART + name) for name in names)
+    part = next((one for one in found if one is not None), None)
+    inner = [] if part is None else part.iter(f"{_CHART}v")
+    return [one.text or "" for one in islice(inner, MOST_ROWS)]
+
+
+def _diagram(data: Any, blocks: Blocks) -> None:
+    """The points of SmartArt."""
+    for paragraph in islice(data.iter(f"{_DRAWING}p"), MOST_ROWS):
+        blocks.item(_written(paragraph))
+
+
+_DRAWN: dict[str, Callable[[Any, Blocks], None]] = {"chart": _chart, "diagramData": _diagram}
+"""What a slide holds beside its shapes, by the last word of its relation."""
+
+
+def _written(element: Any) -> str:
+    return "".join(text.text or "" for text in element.iter(f"{_DRAWING}t"))
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
@@ -231,7 +231,7 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
             cells = (
                 [plain(cell) for cell in row.getElementsByType(table.TableCell)] for row in rows
             )
-            _rows(cells, blocks)
+            blocks.long_table(cells)
         else:
             inner = [child for child in node.childNodes if child.nodeType == 1]
             waiting += [(child, depth + (kind == "item")) for child in reversed(inner)]

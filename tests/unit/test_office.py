@@ -1,0 +1,157 @@
+"""No word of an Office file or an EPUB is lost, wherever its writer put it."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import document_makers
+from spoor.documents.document import Document
+from spoor.documents.extract import extract
+
+URL = "http://docs.example/a"
+
+
+def read(body: bytes) -> Document:
+    document = extract("", URL, body)
+    assert isinstance(document, Document), document
+    return document
+
+
+def repacked(
+    body: bytes, changed: Mapping[str, tuple[str, str]], more: Mapping[str, str] | None = None
+) -> bytes:
+    """A zip file in whose parts what fits a pattern first is replaced, and with `more` parts."""
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(body)) as source,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            text = source.read(name)
+            if name in changed:
+                pattern, other = changed[name]
+                text, times = re.subn(pattern.encode(), other.encode(), text, count=1)
+                assert times == 1
+            target.writestr(name, text)
+        for name, added in (more or {}).items():
+            target.writestr(name, added)
+    return file.getvalue()
+
+
+def _paragraph(text: str) -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def _table(*cells: str) -> str:
+    return "<w:tbl><w:tr>" + "".join(f"<w:tc>{cell}</w:tc>" for cell in cells) + "</w:tr></w:tbl>"
+
+
+INSIDE = (
+    f"<w:sdt><w:sdtPr/><w:sdtContent>{_paragraph('a control')}</w:sdtContent></w:sdt>"
+    "<w:p><w:r><w:t>fire</w:t></w:r><w:ins><w:r><w:t>wood</w:t></w:r></w:ins>"
+    "<w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
+    "<w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:r><w:tab/><w:t>burns</w:t></w:r></w:p>"
+    "<w:p><w:r><mc:AlternateContent xmlns:mc='http://schemas.openxmlformats.org/"
+    f"markup-compatibility/2006'><mc:Choice><w:txbxContent>{_paragraph('a box')}</w:txbxContent>"
+    f"</mc:Choice><mc:Fallback><w:txbxContent>{_paragraph('a box')}</w:txbxContent></mc:Fallback>"
+    "</mc:AlternateContent></w:r></w:p>"
+    '<w:p><w:r><w:instrText>HYPERLINK "http://docs.example/field"</w:instrText></w:r>'
+    "<w:r><w:t>a field</w:t></w:r></w:p>"
+    + _table(
+        _paragraph("outer") + _table(_paragraph("inner")),
+        '<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>' + _paragraph("wide"),
+        _paragraph("last"),
+    )
+)
+NOTES = (
+    "<w:footnotes xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'>"
+    f"<w:footnote w:type='separator'>{_paragraph('line')}</w:footnote>"
+    f"<w:footnote w:id='2'>{_paragraph('a note')}</w:footnote></w:footnotes>"
+)
+
+
+def test_a_word_document() -> None:
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    office = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    body = repacked(
+        document_makers.docx("The zanzibar kiln"),
+        {
+            "word/document.xml": ("</w:p>", f"</w:p>{INSIDE}"),
+            "[Content_Types].xml": (
+                "</Types>",
+                f'<Override PartName="/word/notes.xml" ContentType="{office}.footnotes+xml"/></Types>',
+            ),
+            "word/_rels/document.xml.rels": (
+                "</Relationships>",
+                f'<Relationship Id="rN" Type="{relations}/footnotes" Target="notes.xml"/>'
+                "</Relationships>",
+            ),
+        },
+        {"word/notes.xml": NOTES},
+    )
+    document = read(body)
+    lines = document.text.split("\n\n")
+    assert lines[:5] == ["Of fire", "a control", "firewood burns", "a box", "a field"]
+    assert lines[5:7] == ["outer inner\twide\t\tlast", "The zanzibar kilnThe glaze book"]
+    assert lines[-1] == "a note"
+    assert not {"gone", "moved", "line"} & set(document.text.split())
+    anchors = {link.url: link.anchor.text for link in document.links}
+    assert anchors == {
+        "http://docs.example/field": "a field",
+        document_makers.LINK: "The glaze book",
+    }
+
+
+def test_a_link_around_a_picture_damages_no_word_document() -> None:
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    changed = {"word/document.xml": ("The glaze book", "")}
+    document = read(repacked(document_makers.docx("The zanzibar kiln"), changed))
+    assert document_makers.LINK in [link.url for link in document.links]
+
+
+def test_a_presentation() -> None:
+    pptx = pytest.importorskip("pptx", reason="the extra documents is not installed")
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Of fire"
+    slide.placeholders[1].text_frame.text = "slow\vfire"
+    data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
+    data.categories = ["Bottle", "Bank"]
+    data.add_series("Heat", (1200, 1300))
+    data.add_series("Days", (9, 3))
+    place = (pptx.util.Inches(1),) * 4
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data).chart
+    chart.has_title = True
+    chart.chart_title.text_frame.text = "Kilns of Zanzibar"
+    deck.save(file := io.BytesIO())
+    document = read(file.getvalue())
+    table = "\tHeat\tDays\nBottle\t1200\t9\nBank\t1300\t3"
+    assert document.text.split("\n\n") == ["Of fire", "slow fire", "Kilns of Zanzibar", table]
+
+
+def test_a_workbook_that_says_a_wrong_size() -> None:
+    """As those of the most used writer of R do."""
+    pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    body = document_makers.xlsx("The zanzibar kiln", rows=3)
+    wrong = {"xl/worksheets/sheet1.xml": ('<dimension ref="[A-Z0-9:]+"', '<dimension ref="A1"')}
+    assert read(repacked(body, wrong)).text == read(body).text
+    assert "1202" in read(body).text
+
+
+def test_all_of_a_chapter_is_text() -> None:
+    short = "<ul><li>Ash</li></ul><aside>A note</aside><footer>The end</footer>"
+    changed = {"EPUB/one.xhtml": ("</h1>", f"</h1>{short}<nav><a href='#a'>Contents</a></nav>")}
+    document = read(repacked(document_makers.epub("The zanzibar kiln. " * 40), changed))
+    lines = document.text.split("\n\n")
+    assert lines[:4] == ["Of fire", "Ash", "A note", "The end"]
+    assert "Contents" not in document.text
