@@ -81,6 +81,12 @@ def relevant(path: Path) -> list[str]:
     return [json.loads(line)["url"].removeprefix(SITE) for line in lines]
 
 
+def explained(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `spoor explain` says of a page."""
+    assert run(["explain", str(path), f"{SITE}{name}"]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
 def test_what_an_earlier_run_has_is_visited_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +126,11 @@ def test_what_an_earlier_run_has_is_visited_again(
         assert len(site.asked) <= 9
         assert site.sent <= 0.15 * bytes_before
         assert "/listed" not in site.pages, "what a sitemap lists is no page of the earlier run"
+        spared = next(name for name in NAMES if name not in site.pages)
+        asked_for = next(name for name in NAMES if name in site.pages)
+        why = "not asked for again: its sitemap called it unchanged: --no-hints asks for it"
+        assert why in explained(tmp_path / "3", spared, capsys)
+        assert "again" not in explained(tmp_path / "3", asked_for, capsys)
 
         # Something changed, something is gone, and a changed page links to what is new.
         site.versions.update(["/etag3", "/plain7"])
@@ -328,6 +339,15 @@ def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
         assert seen["sampled"]["asked"] == len({*site.pages} & {"/", *names}) <= 40
         assert seen["sampled"]["at_most"] <= 0.2
         assert "/" in site.pages, "what led to all others is asked for"
+        spared = next(name for name in names if name not in site.pages)
+        sample, asked_for = seen["sampled"], next(name for name in names if name in site.pages)
+        why = (
+            f"not asked for again: a sample of a.example speaks for it ({sample['asked']} pages asked "
+            f"for, 0 had changed; of the {sample['left_out']} left out at most "
+            f"{sample['by_host'][0]['at_most']} did, at 95 %): --may-miss 0 asks for it"
+        )
+        assert why in explained(tmp_path / "same", spared, capsys)
+        assert "again" not in explained(tmp_path / "same", asked_for, capsys)
         left = f"{seen['not_asked']:,} left out by samples of "
         assert left in (tmp_path / "same" / files.REPORT).read_text()
         assert len(relevant(tmp_path / "same")) == 161

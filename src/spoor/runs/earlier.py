@@ -208,6 +208,20 @@ def in_words(told: dict[str, Any] | None) -> list[str]:
     return lines
 
 
+def revisited(path: Path, url: str) -> str:
+    """What a refresh made of a page of the earlier run, in words, by its last checkpoint; empty
+    where there is nothing to say."""
+    settings = read_settings(path)
+    last = snapshot.last_checkpoint(path) if settings.refresh else None
+    if last is None:
+        return ""
+    revisits, _, _ = revisits_of(path, settings)
+    with telling(path):
+        revisits.load(last.state["link_filter"]["revisits"])
+    why = revisits.why_left_out(url)
+    return f"not asked for again: {why}" if why else ""
+
+
 def _newest(rows: Iterable[PageRow]) -> Iterator[PageRow]:
     """The newest row of each page, without lists of pages."""
     newest = {row.url: row for row in rows if "sitemap" not in row.flags}

@@ -63,6 +63,8 @@ class PageRow:
     """Stays the same whatever is added to the run; `seq`, where there are no shards."""
     rendered: RenderRow | None = None
     """Where whoever reads it asked for that."""
+    revisited: str = ""
+    """What a refresh made of it, in words; the same."""
 
     @classmethod
     def of(cls, row: sqlite3.Row | Mapping[str, Any]) -> PageRow:

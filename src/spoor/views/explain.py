@@ -14,6 +14,7 @@ from spoor import registry
 from spoor.errors import InputError, taking_in
 from spoor.learn.state import read
 from spoor.protocols import Explains
+from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
 from spoor.runs.rows import FailureRow, PageRow, Why
@@ -100,7 +101,7 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUr
     if wide != url and (found := run.page(wide) or run.failure(wide) or run.open_link(wide)):
         url = found.url
     if (page := run.page(url)) is not None:
-        return replace(page, rendered=render_of(path, page))
+        return replace(page, rendered=render_of(path, page), revisited=revisited(path, page.url))
     known = run.failure(url) or run.open_link(url)
     if known is None and (why := why_not(path, url)):
         return LeftOutUrl(url, why)
@@ -132,6 +133,8 @@ def as_json(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> dict[str, Any]
     if isinstance(row, PageRow):
         if row.rendered is None:
             del values["rendered"]
+        if not row.revisited:
+            del values["revisited"]
         values |= {"relevant": int(row.relevant), "flags": " ".join(row.flags)}
     return {**values, "fetched": isinstance(row, PageRow)}
 
@@ -158,6 +161,7 @@ def in_lines(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> list[str]:
         f"  page {row.seq} of {place}, {verdict}, score {row.score:.2f}",
         *_reasons(row.why),
         *([] if row.rendered is None else [f"  {row.rendered.in_words}"]),
+        *([f"  {row.revisited}"] if row.revisited else []),
         "  chosen because of",
         *_reasons(row.choice_why),
         *([] if certain else [f"    with probability {row.probability:.3g}"]),

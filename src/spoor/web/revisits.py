@@ -87,6 +87,8 @@ class Revisits:
         self._new = 0
         self.left_out: Counter[str] = Counter()
         """Who called pages unchanged → how many were not asked for."""
+        self._left: dict[str, set[int]] = {}
+        """The same → these pages."""
 
     def __contains__(self, url: object) -> bool:
         return url in self.numbers
@@ -184,6 +186,8 @@ class Revisits:
         wrong = Counter(said[one] for one in sample & self._changed)
         left = {one for one, who in said.items() if who and wrong[who] <= WRONG * seen[who]}
         self.left_out.update(said[one] for one in left - sample)
+        for one in left - sample:
+            self._left.setdefault(said[one], set()).add(one)
         if drawn:
             return drawn.keep(set(numbers) - left, self._may_miss, self._uniform)
         return [one for one in numbers if one not in sample and one not in left]
@@ -193,6 +197,21 @@ class Revisits:
         if not self._may_miss:
             return None
         return in_json((one.told(name) for name, one in self._samples.items() if one.done), SHOWN)
+
+    def why_left_out(self, url: str) -> str:
+        """The rule by which a page of the earlier run was left out, and the option that asks for
+        it; empty where none was."""
+        number = self.numbers.get(url)
+        if number is None:
+            return ""
+        name = host(url)
+        for who, numbers in self._left.items():
+            if number in numbers:
+                return f"{who} called it unchanged: --no-hints asks for it"
+        drawn = self._samples.get(name)
+        if drawn is None or not drawn.leaves_out(number):
+            return ""
+        return f"{drawn.told(name).in_words}: --may-miss 0 asks for it"
 
     def _said(self, number: int) -> str:
         """Who says that a page is unchanged; empty for nobody."""
@@ -209,6 +228,7 @@ class Revisits:
             "released": self._released,
             "new": self._new,
             "left_out": dict(self.left_out),
+            "left": [[who, np.array(sorted(left), np.int64)] for who, left in self._left.items()],
             "same": np.array(sorted(self._same), dtype=np.int64),
             "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
@@ -219,6 +239,7 @@ class Revisits:
         self._changed = set(state["changed"].tolist())
         self._released, self._new = state["released"], state["new"]
         self.left_out = Counter(state["left_out"])
+        self._left = {who: set(left.tolist()) for who, left in state.get("left", ())}
         self._same = set(state["same"].tolist()) if "same" in state else set()
         self._samples = {name: HostSample.load(one) for name, one in state.get("samples", ())}
 

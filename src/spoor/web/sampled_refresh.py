@@ -55,6 +55,15 @@ class Sampled:
     at_most: int
     """Pages that were left out and may have changed."""
 
+    @property
+    def in_words(self) -> str:
+        """Why a page of the host was left out."""
+        return (
+            f"a sample of {self.host} speaks for it ({self.asked:,} pages asked for, "
+            f"{self.changed:,} had changed; of the {self.left_out:,} left out at most "
+            f"{self.at_most:,} did, at 95 %)"
+        )
+
 
 class HostSample:
     """The pages of one host, by number. `leads` are asked for with the first sample, outside of
@@ -142,6 +151,10 @@ class HostSample:
         asked = len(self.leads) + self._earlier + len(self.asked)
         left = len(self.pool) - len(self.asked)
         return Sampled(host, asked, self._found, left, self.at_most)
+
+    def leaves_out(self, page: int) -> bool:
+        """Whether a page is one of those that the sample spoke for in the end."""
+        return self.done and page in self.pool and page not in self.asked
 
     def save(self) -> State:
         """What changes during the crawl."""
