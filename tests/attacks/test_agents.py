@@ -98,4 +98,4 @@ def test_scripts_come_from_where_they_may() -> None:
         nothing, nothing, None, nothing, nothing, lambda url, kind: allows(url), nothing
     )
     with pytest.raises(HeldBackError, match="out of scope"):
-        asyncio.run(parts.load("http://cdn.example/x.js", "script"))
+        asyncio.run(parts.load("http://cdn.example/x.js", "script", "http://a.example/"))

@@ -28,7 +28,7 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
     """Each may cost a look-up and a request for a robots.txt, wherever a page likes."""
     asked: list[str] = []
 
-    async def load(url: str, kind: str) -> Exchange:
+    async def load(url: str, kind: str, page: str) -> Exchange:
         asked.append(url)
         raise HeldBackError("robots.txt forbids it")
 
@@ -58,7 +58,7 @@ def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:
     kept = Subrequests(nothing, nothing, None, nothing, yes, lambda url, kind: True, no_time)
     for number in range(400):
         url = f"http://a.example/{number}"
-        kept._keep(url, exchange(url, {"Link": "x" * 200_000}))
+        kept._keep((url, "", ""), exchange(url, {"Link": "x" * 200_000}))
     held = sum(len(one.headers["Link"]) for one in kept._kept.values())
     assert 0 < held <= subrequests.KEPT
 
@@ -88,7 +88,7 @@ def test_a_flood_of_requests_has_a_bound_and_says_nothing(
     monkeypatch.setattr(browser, "_complete", noted)
     monkeypatch.setattr(browser, "MOST_ASKED", 300)
 
-    async def load(url: str, kind: str) -> Exchange:
+    async def load(url: str, kind: str, page: str) -> Exchange:
         raise HeldBackError(url)
 
     def page(script: str) -> Exchange:

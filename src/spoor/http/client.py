@@ -121,11 +121,18 @@ class Client:
         await self._session.close()
         self._cookies.save()
 
-    def _as_user(self, url: URL) -> Headers:
-        """Headers that say who asks, for this URL alone; they are not recorded."""
+    def knows_user(self, url: str) -> bool:
+        """Whether there is anything by which the user is known at a URL."""
+        return bool(self._by_user(URL(plain(url), encoded=True)))
+
+    def _by_user(self, url: URL) -> Headers:
         headers = self._credentials.headers(url)
-        if cookie := self._cookies.header(url):
-            headers = (*headers, ("Cookie", cookie))
+        cookie = self._cookies.header(url)
+        return (*headers, ("Cookie", cookie)) if cookie else headers
+
+    def _who_asks(self, url: URL, as_user: bool) -> Headers:
+        """Headers that say who asks, for this URL alone; they are not recorded."""
+        headers = self._by_user(url) if as_user else ()
         return headers if self._signer is None else (*headers, *self._signer.headers(url))
 
     async def get(
@@ -136,10 +143,11 @@ class Client:
         limit: int | None = None,
         types: Types | None = None,
         headers: Headers = (),
+        as_user: bool = True,
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
-        usual ones.
+        usual ones, and what the user is known by unless `as_user` is False.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -156,7 +164,7 @@ class Client:
         try:
             reply = await self._session.get(
                 target,
-                headers=(*headers, *self._as_user(target), *in_the_open),
+                headers=(*headers, *self._who_asks(target, as_user), *in_the_open),
                 allow_redirects=False,
                 proxy=None if by_name is None else by_name.url,
                 proxy_headers=None if by_name is None else CIMultiDict(by_name.headers),

@@ -14,7 +14,7 @@ from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
 from spoor.types import NO_PARENT, Choice, Fetch
 from spoor.web.exchange import Exchange
-from spoor.web.urls import canonical, host
+from spoor.web.urls import canonical, host, registrable_domain
 
 KEPT = 32 << 20
 """Bytes of replies that are kept for the next page: pages of one host have the same scripts."""
@@ -22,6 +22,10 @@ _LARGEST = 4 << 20
 _HOPS = 5
 _SCRIPTS_LAST = 3_600.0
 """Seconds that a watch keeps a script."""
+
+
+_Key = tuple[str, str, str]
+"""URL, origin that reads it (of data), and origin whose user it is for."""
 
 
 class Subrequests:
@@ -32,6 +36,10 @@ class Subrequests:
     which (URL, kind) may be asked for at all. Redirects are followed so too. `spend` counts a
     request to a host, and says whether it may be sent. Replies are kept for the next page;
     in a watch, which looks for what is new, scripts for an hour and data not at all.
+
+    A page asks by the user's name (cookies, passwords) on its own site only, and reads data of
+    another origin only where that says so (CORS), also behind a redirect. The browser cannot see to
+    that, since it knows neither the user nor the redirects.
     """
 
     def __init__(
@@ -55,29 +63,51 @@ class Subrequests:
         self._watched = watched
         self._wall = wall
         self._tickets = count(-2, -1)  # those of the crawl are positive
-        self._kept: OrderedDict[str, Exchange] = OrderedDict()
+        self._kept: OrderedDict[_Key, Exchange] = OrderedDict()
         self._size = 0
         self.sent = 0
         """Requests so far."""
 
-    async def load(self, url: str, kind: str) -> Exchange:
-        """The reply to a request of a page. Raises HeldBackError, and as `Client.get` does."""
-        first = url = canonical(url)
-        known = self._kept.get(first)
+    async def load(self, url: str, kind: str, page: str) -> Exchange:
+        """The reply to a request of the page at `page`. Raises HeldBackError, and as `Client.get`
+        does."""
+        first = canonical(url)
+        asker = "" if kind == "script" else _origin(page)
+        key = first, asker, _origin(page) if self._is_users(first, kind, page) else ""
+        known = self._kept.get(key)
         if known is not None and (not self._watched or self._wall() < known.began + _SCRIPTS_LAST):
-            self._kept.move_to_end(first)
+            self._kept.move_to_end(key)
             return known
+        reply, by_user = await self._followed(first, kind, page, asker)
+        if asker not in ("", _origin(reply.url)):
+            if by_user and not _is_open(reply, asker, by_user=True):
+                reply, by_user = await self._followed(first, kind, "", asker)
+            if not _is_open(reply, asker):
+                raise HeldBackError(f"{host(reply.url)} does not let other origins read it")
+        lasts = kind == "script" or not self._watched
+        if reply.status == 200 and not reply.truncated and lasts:
+            self._keep((first, asker, _origin(page) if by_user else ""), reply)
+        return reply
+
+    async def _followed(self, url: str, kind: str, page: str, asker: str) -> tuple[Exchange, bool]:
+        """The reply behind redirects, and whether any of it was asked for by the user's name."""
+        by_user = False
         for _ in range(_HOPS):
-            reply = await self._get(url, kind)
+            as_user = self._is_users(url, kind, page)
+            by_user = by_user or as_user
+            reply = await self._get(url, kind, as_user, asker)
             if reply.status not in REDIRECTS or "Location" not in reply.headers:
                 break
             url = canonical(reply.header("Location"), url)
-        lasts = kind == "script" or not self._watched
-        if reply.status == 200 and not reply.truncated and lasts:
-            self._keep(first, reply)
-        return reply
+        return reply, by_user
 
-    async def _get(self, url: str, kind: str) -> Exchange:
+    def _is_users(self, url: str, kind: str, page: str) -> bool:
+        """Whether a page asks for a URL by the user's name: for a script of its own origin, since
+        whoever runs it reads it, and for data of its own site, which says who may read it."""
+        part = _origin if kind == "script" else _site
+        return bool(page) and part(url) == part(page) and self._client.knows_user(url)
+
+    async def _get(self, url: str, kind: str, as_user: bool, asker: str) -> Exchange:
         if not self._in_scope(url, kind):
             raise HeldBackError(f"{host(url)} is out of scope")
         fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
@@ -89,17 +119,36 @@ class Subrequests:
             raise HeldBackError("the requests of today are spent")
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             self.sent += 1
-            return await self._client.get(url, self._wall())
+            headers = (("Origin", asker),) if asker not in ("", _origin(url)) else ()
+            return await self._client.get(url, self._wall(), headers=headers, as_user=as_user)
 
-    def _keep(self, url: str, reply: Exchange) -> None:
+    def _keep(self, key: _Key, reply: Exchange) -> None:
         if _weight(reply) > _LARGEST or "no-store" in reply.header("Cache-Control").lower():
             return
-        before = self._kept.pop(url, None)
+        before = self._kept.pop(key, None)
         self._size += _weight(reply) - (0 if before is None else _weight(before))
-        self._kept[url] = reply
+        self._kept[key] = reply
         while self._size > KEPT:
             _, oldest = self._kept.popitem(last=False)
             self._size -= _weight(oldest)
+
+
+def _origin(url: str) -> str:
+    return url.split("/", 3)[0] + "//" + host(url)
+
+
+def _site(url: str) -> str:
+    """Scheme and domain: what came in the clear may be anybody's."""
+    return url.split("/", 1)[0] + registrable_domain(host(url))
+
+
+def _is_open(reply: Exchange, asker: str, *, by_user: bool = False) -> bool:
+    """Whether a reply says that pages of another origin may read it."""
+    allowed = reply.header("Access-Control-Allow-Origin").strip()
+    if by_user:
+        told = reply.header("Access-Control-Allow-Credentials").strip()
+        return allowed == asker and told == "true"
+    return allowed in ("*", asker)
 
 
 def _weight(reply: Exchange) -> int:

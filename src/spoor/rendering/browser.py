@@ -97,9 +97,9 @@ class HeldBackError(Exception):
     """A request that the rules of the crawl forbid."""
 
 
-Load = Callable[[str, str], Awaitable[Exchange]]
-"""(URL, kind) → the reply, by the rules of the crawl. Raises HeldBackError, and what a request
-raises."""
+Load = Callable[[str, str, str], Awaitable[Exchange]]
+"""(URL, kind, page that asks) → the reply, by the rules of the crawl. Raises HeldBackError, and
+what a request raises."""
 
 
 def chromium_at(path: str) -> str | None:
@@ -239,6 +239,7 @@ class Browser:
                 chromium: Chromium = await self._playwright.chromium.launch(
                     executable_path=program,
                     args=[*_ARGUMENTS, self._mark],
+                    env=_environment(),
                     chromium_sandbox=not is_root,
                     handle_sigint=False,
                     handle_sigterm=False,
@@ -424,7 +425,7 @@ async def _answer(route: Route, visit: _Visit) -> None:
         return
     visit.requests += 1
     try:
-        reply = await visit.load(url, kind)
+        reply = await visit.load(url, kind, visit.exchange.url)
     except HeldBackError:
         visit.requests -= 1
         visit.held_back += 1
@@ -458,6 +459,15 @@ _OF_PLAYWRIGHT = os.path.join("playwright", "_impl")
 async def _shut(page: Page) -> None:
     with contextlib.suppress(Exception):
         await page.close()
+
+
+def _environment() -> dict[str, str | float | bool]:
+    """The environment without what says who the user is: a page might break out."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("SPOOR_") and not name.upper().endswith("_PROXY")
+    }
 
 
 async def _closed(context: BrowserContext) -> bool:
