@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
@@ -47,22 +47,26 @@ class Frequencies:
         self.pages = 0
         self.counts = Counter[int]()
 
-    def add(self, ids: Iterable[int]) -> None:
+    def add(self, ids: Sequence[int]) -> Floats:
+        """Count one page; how many have each of its ids now."""
         self.pages += 1
         self.counts.update(ids)
         rare = 0
         while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
             rare += 1
             self.counts = Counter({number: n for number, n in self.counts.items() if n > rare})
+        return self._of(ids)
 
-    def of(self, ids: NDArray[np.uint32]) -> Floats:
+    def _of(self, ids: Sequence[int]) -> Floats:
         """How many pages have each of these; 1 where that is not known."""
-        found = map(self.counts.get, ids.tolist(), repeat(1))
-        return np.fromiter(found, np.float64, len(ids))
+        return np.fromiter(map(self.counts.get, ids, repeat(1)), np.float64, len(ids))
 
-    def idf(self, ids: NDArray[np.uint32], *, alone: bool = False) -> Floats:
-        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`."""
-        found = self.of(ids)
+    def idf(
+        self, ids: NDArray[np.uint32], known: Floats | None = None, *, alone: bool = False
+    ) -> Floats:
+        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`.
+        `known`: how many pages have each, where that was looked up."""
+        found = self._of(ids.tolist()) if known is None else known
         weights = np.log((1 + self.pages) / (1 + found))
         return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
 
@@ -160,10 +164,10 @@ class Model:
         return cls(weights, scale, cut, cut_of_new, top, best, evidence, seed, pages)
 
 
-def vector(page: KeptPage, frequencies: Frequencies) -> Floats:
+def vector(page: KeptPage, frequencies: Frequencies, known: Floats | None = None) -> Floats:
     """Weight of each id of a page that comes: tf-idf, terms, links and place each of length 1
-    before their weights."""
-    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids)
+    before their weights. `known`: how many pages have each, where that was looked up."""
+    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids, known)
     ends = (0, page.terms, len(page.ids) - page.places, len(page.ids))
     place = PLACES * frequencies.pages / (frequencies.pages + PLACES_DOUBT)
     for first, end, share in zip(ends, ends[1:], (1.0, LINKS, place), strict=False):

@@ -63,8 +63,9 @@ class Reader:
         """Of URLs: those of navigation come with each page."""
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
 
-    def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]]]:
-        """A page as it is kept, and what its words say; its terms and anchors are learned."""
+    def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats]:
+        """A page as it is kept, what its words say, and how many pages have each of its ids; its
+        terms and anchors are learned."""
         memo = self._memo(stemmer_of(page.language))
         fields = {
             "title": page.title,
@@ -73,39 +74,41 @@ class Reader:
             "text": page.text,
         }
         text = words_of(page.text).first(TEXT_WORDS)
-        ids = Counter[int]()
+        ids: dict[int, int] = {}
         found: dict[str, _Found] = {}
         for name, written in fields.items():
             if written:
                 words = text if name == "text" else terms(written[:20_000])
-                found[name] = memo.count(words, ids if name != "description" else Counter())
+                found[name] = memo.count(words, ids if name != "description" else None)
         fields["url"] = page.url
-        found["url"] = memo.count(chain(*url_words(page.url)), Counter())
+        found["url"] = memo.count(chain(*url_words(page.url)))
         evidence, reasons = self._leaves(page, fields, found, len(text))
         self.known += evidence > 0
         links = self._links(page, memo)
         numbers = np.fromiter(ids, np.uint32, len(ids))
         often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
         places = places_of(page.url)
-        self.frequencies.add([*ids, *links, *places])
-        numbers, often = self._rarest(numbers, often, MOST_TERMS)
+        known = self.frequencies.add([*ids, *links, *places])
+        ends = len(ids), len(ids) + len(links)
         outward = np.array(links, np.uint32)
-        outward, ones = self._rarest(outward, np.ones(len(outward), np.uint8), MOST_LINKS)
+        terms_kept = self._rarest(numbers, often, known[: ends[0]], MOST_TERMS)
+        ones = np.ones(len(outward), np.uint8)
+        links_kept = self._rarest(outward, ones, known[ends[0] : ends[1]], MOST_LINKS)
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         kept = KeptPage(
             page.url,
-            np.concatenate([numbers, outward, np.array(places, np.uint32)]),
-            np.concatenate([often, ones, np.ones(len(places), np.uint8)]),
-            len(numbers),
+            np.concatenate([terms_kept[0], links_kept[0], np.array(places, np.uint32)]),
+            np.concatenate([terms_kept[1], links_kept[1], np.ones(len(places), np.uint8)]),
+            len(terms_kept[0]),
             evidence,
             tongue=tongue,
             places=len(places),
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, memo, evidence)
-        return kept, reasons
+        return kept, reasons, np.concatenate([terms_kept[2], links_kept[2], known[ends[1] :]])
 
     def _memo(self, stemmer: str) -> _Memo:
         if stemmer not in self._memos:
@@ -174,7 +177,7 @@ class Reader:
         return list(dict.fromkeys(numbers))
 
     def _read_anchor(self, number: int, anchor: str, memo: _Memo) -> None:
-        exact, like = memo.count(terms(anchor), Counter())
+        exact, like = memo.count(terms(anchor))
         if not exact and not like:
             return
         counts = self._anchors.setdefault(number, {})
@@ -204,15 +207,16 @@ class Reader:
         return best
 
     def _rarest(
-        self, ids: NDArray[Any], often: NDArray[Any], most: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The ids of a page that tell most of it."""
+        self, ids: NDArray[Any], often: NDArray[Any], known: Floats, most: int
+    ) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+        """The ids of a page that tell most of it, how often each stands there, and how many pages
+        have it."""
         if len(ids) <= most:
-            return ids, often
-        known = self.frequencies.of(ids)
+            return ids, often, known
         weights = SHORT_LOGS[often] * np.log((20.0 + self.frequencies.pages) / known)
-        chosen = np.sort(np.lexsort((ids, -weights))[:most])
-        return ids[chosen], often[chosen]
+        chosen = np.lexsort((ids, -weights))[:most]
+        chosen.sort()
+        return ids[chosen], often[chosen], known[chosen]
 
     def save(self) -> State:
         anchors = [
@@ -288,26 +292,28 @@ class _Memo(dict[str, int]):
         self[word] = answer
         return answer
 
-    def count(self, words: Iterable[str], ids: Counter[int]) -> _Found:
-        """Adds the terms to `ids`, in the order of their first words; returns what they fit."""
+    def count(self, words: Iterable[str], ids: dict[int, int] | None = None) -> _Found:
+        """What the words fit. Adds how often each term stands there to `ids`, in the order of their
+        first words."""
         exact: dict[int, float] = {}
         like: dict[int, float] = {}
-        ids.update(map(self.__getitem__, words))
-        ids.pop(_NO_TERM, None)
-        if ids.keys().isdisjoint(self._coded):
+        counted = Counter(words)
+        codes = [*map(self.__getitem__, counted)]
+        fitting = min(codes, default=0) < _NO_TERM
+        if ids is None and not fitting:
             return exact, like
-        counted, get = [*ids.items()], ids.get
-        ids.clear()
-        for number, often in counted:
-            if number >= 0:
-                ids[number] = get(number, 0) + often
-                continue
-            word, numbers = self._coded[number]
-            for one in numbers:
-                ids[one] = get(one, 0) + often
-            for part, same, likeness in self.fits.get(word, ()):
-                into = exact if same else like
-                into[part] = into.get(part, 0.0) + often * likeness
+        ids = {} if ids is None else ids
+        get = ids.get
+        for code, often in zip(codes, counted.values(), strict=True):
+            if code >= 0:
+                ids[code] = get(code, 0) + often
+            elif code < _NO_TERM:
+                word, numbers = self._coded[code]
+                for one in numbers:
+                    ids[one] = get(one, 0) + often
+                for part, same, likeness in self.fits.get(word, ()):
+                    into = exact if same else like
+                    into[part] = into.get(part, 0.0) + often * likeness
         return exact, like
 
 

@@ -119,7 +119,7 @@ class Relevance:
         """Pages read, and pages kept, of the last feedback of this process."""
         for label, pages in ((1, positive), (-1, negative)):
             for page in pages:
-                example, _ = self._reader.read(page)
+                example, *_ = self._reader.read(page)
                 example.label = label
                 self._examples.append(example)
         if self._examples:
@@ -128,7 +128,7 @@ class Relevance:
     # ---------------------------------------------------------------- one page
 
     def judge(self, page: Page) -> Judgement:
-        kept, reasons = self._reader.read(page)
+        kept, reasons, known_by = self._reader.read(page)
         before = self._pages.get(page.url)
         kept.label = before.label if before else 0
         self._pages[page.url] = kept
@@ -140,7 +140,7 @@ class Relevance:
         likeness = 0.0
         if self._model.pages:
             weights = self._model.weights
-            values = vector(kept, self._reader.frequencies)
+            values = vector(kept, self._reader.frequencies, known_by)
             known = map(weights.get, kept.ids.tolist())
             likeness = sum(
                 [weight * its for weight, its in zip(known, values.tolist(), strict=True) if weight]
