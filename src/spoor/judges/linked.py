@@ -88,15 +88,19 @@ class Linked:
     led_values: Floats = field(default_factory=lambda: np.zeros(0))
     """Mean of the values of these."""
 
-    def of(self, page: KeptPage, frequencies: Frequencies) -> tuple[float, float, float]:
+    def of(
+        self, page: KeptPage, frequencies: Frequencies, counts: Floats | None = None
+    ) -> tuple[float, float, float]:
         """Of a page that comes: what the words say of the pages that it links to and of those that
-        link to it, and the value of the latter; each 0 where none is known."""
+        link to it, and the value of the latter; each 0 where none is known. `counts`: how many
+        pages have each of its ids, where that was looked up."""
         ids = page.links
         place = _places(self.pages, ids)
         known = place >= 0
         out = 0.0
         if known.any():
-            weights = frequencies.idf(ids[known], alone=True)
+            of_links = None if counts is None else counts[page.terms :][: len(ids)][known]
+            weights = frequencies.idf(ids[known], of_links, alone=True)
             total = float(weights.sum())
             out = float(weights @ self.words[place[known]]) / total if total else 0.0
         number = np.uint32(number_of_url(page.url))

@@ -167,10 +167,11 @@ class Reader:
         """The numbers of a page's links; the anchors of those not seen before are read."""
         numbers = list(map(self._numbers.__getitem__, urls_of(page.links)[:500]))
         seen = self._seen_links
-        if self._matcher.leaves:
-            for index, number in enumerate(numbers):
-                if seen[number % SLOTS] != number:
-                    seen[number % SLOTS] = number
+        slots = [number % SLOTS for number in numbers]
+        if self._matcher.leaves and [*map(seen.__getitem__, slots)] != numbers:
+            for index, (slot, number) in enumerate(zip(slots, numbers, strict=True)):
+                if seen[slot] != number:
+                    seen[slot] = number
                     anchor = page.links[index].anchor.text
                     if anchor:
                         self._read_anchor(number, anchor[:500], memo)

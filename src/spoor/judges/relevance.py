@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import repeat
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,24 +130,20 @@ class Relevance:
     # ---------------------------------------------------------------- one page
 
     def judge(self, page: Page) -> Judgement:
-        kept, reasons, known_by = self._reader.read(page)
+        kept, reasons, counts = self._reader.read(page)
         before = self._pages.get(page.url)
         kept.label = before.label if before else 0
         self._pages[page.url] = kept
-        words, evidence, led = self._told_of(kept)
+        words, evidence, led = self._told_of(kept, counts)
         self._surer += evidence > self._model.seed_words
         if self._reader.frequencies.pages >= self._due():
             self._learn()
-            words, evidence, led = self._told_of(kept)
+            words, evidence, led = self._told_of(kept, counts)
         likeness = 0.0
         if self._model.pages:
-            weights = self._model.weights
-            values = vector(kept, self._reader.frequencies, known_by)
-            known = map(weights.get, kept.ids.tolist())
-            likeness = sum(
-                [weight * its for weight, its in zip(known, values.tolist(), strict=True) if weight]
-            )
-            likeness /= self._model.scale
+            values = vector(kept, self._reader.frequencies, counts).tolist()
+            weights = map(self._model.weights.get, kept.ids.tolist(), repeat(0.0))
+            likeness = sum(map(mul, weights, values)) / self._model.scale
         best = self._model.best_evidence
         value = (EVIDENCE * evidence / best if best else 0.0) + min(max(likeness, 0.0), 1.0)
         value += LED * led
@@ -162,11 +160,11 @@ class Relevance:
             why = (("its words, with those of other pages", score),)
         return Judgement(score, relevant, float(relevant), why)
 
-    def _told_of(self, page: KeptPage) -> tuple[float, float, float]:
+    def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
-        and the value of those that link to it."""
+        and the value of those that link to it. `counts`: how many pages have each of its ids."""
         words = float(self._evidence([page])[0])
-        outward, inward, led = self._linked.of(page, self._reader.frequencies)
+        outward, inward, led = self._linked.of(page, self._reader.frequencies, counts)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
     def _told(
@@ -189,7 +187,7 @@ class Relevance:
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
-        if self._unwanted([page])[0]:
+        if self._matcher.unwanted and self._unwanted([page])[0]:
             value = min(value, 0.5 * cut)
         if value < cut:
             return round(float(min(0.49, 0.5 * max(0.0, value) / cut)), 2), False
