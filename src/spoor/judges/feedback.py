@@ -62,11 +62,11 @@ class Frequencies:
         return np.fromiter(map(self.counts.get, ids, repeat(1)), np.float64, len(ids))
 
     def idf(
-        self, ids: NDArray[np.uint32], known: Floats | None = None, *, alone: bool = False
+        self, ids: NDArray[np.uint32], counts: Floats | None = None, *, alone: bool = False
     ) -> Floats:
         """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`.
-        `known`: how many pages have each, where that was looked up."""
-        found = self._of(ids.tolist()) if known is None else known
+        `counts`: how many pages have each, where that was looked up."""
+        found = self._of(ids.tolist()) if counts is None else counts
         weights = np.log((1 + self.pages) / (1 + found))
         return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
 
@@ -164,10 +164,10 @@ class Model:
         return cls(weights, scale, cut, cut_of_new, top, best, evidence, seed, pages)
 
 
-def vector(page: KeptPage, frequencies: Frequencies, known: Floats | None = None) -> Floats:
+def vector(page: KeptPage, frequencies: Frequencies, counts: Floats | None = None) -> Floats:
     """Weight of each id of a page that comes: tf-idf, terms, links and place each of length 1
-    before their weights. `known`: how many pages have each, where that was looked up."""
-    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids, known)
+    before their weights. `counts`: how many pages have each, where that was looked up."""
+    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids, counts)
     ends = (0, page.terms, len(page.ids) - page.places, len(page.ids))
     place = PLACES * frequencies.pages / (frequencies.pages + PLACES_DOUBT)
     for first, end, share in zip(ends, ends[1:], (1.0, LINKS, place), strict=False):
@@ -265,15 +265,22 @@ SHORT_LOGS = 1.0 + np.log(_COUNTS.astype(np.uint8))
 
 def numbered(ids: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """The different ones in order, and the place of each among them: as `numpy.unique`, by the
-    sort of 16 bits at a time that NumPy does in O(n)."""
-    order = np.argsort(ids.astype(np.uint16), kind="stable")
-    order = order[np.argsort((ids >> np.uint32(16)).astype(np.uint16)[order], kind="stable")]
+    sort of 16 bits at a time that NumPy does in O(n). What a judge takes at most is taken here, so
+    nothing is kept longer than it is needed."""
+    order = np.argsort(ids.astype(np.uint16), kind="stable").astype(np.int32)
+    high = (ids >> np.uint32(16)).astype(np.uint16)[order]
+    order = order[np.argsort(high, kind="stable")]
+    del high
     ordered = ids[order]
     first = np.ones(len(ids), np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    different = ordered[first]
+    del ordered
+    number = np.cumsum(first, dtype=np.int32)
+    number -= 1
     place = np.empty(len(ids), np.int32)
-    place[order] = np.cumsum(first, dtype=np.int32) - 1
-    return ordered[first], place
+    place[order] = number
+    return different, place
 
 
 def otsu(values: Floats, counts: Floats) -> float:
