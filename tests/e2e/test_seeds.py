@@ -37,8 +37,8 @@ def test_seeds_fail_are_mended_and_added(
         assert run(["crawl", *seeds, *options]) == 3
         out, err = capsys.readouterr()
         assert out.splitlines() == [
-            "no seed brought a page: http://b.example/: 404 Told; give the same command again "
-            "once that is mended"
+            "no seed brought a page: http://b.example/: 404 Told; mend that and give the same command "
+            "again, or begin at another URL"
         ]
         assert "http://a.example/: 404 Told" in err, "and each is told at once"
         broken = False

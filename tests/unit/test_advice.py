@@ -75,8 +75,8 @@ def test_a_warning_says_why_nothing_is_found() -> None:
     assert {"pottery", "beginners"} <= set(lost.site_words)
     assert "page" not in lost.site_words, "nearly every page has it"
     seed = lost.lines()
-    assert any(line.startswith("best     http://pots.example/1 0.300") for line in seed)
-    assert any(line.startswith("seed     another page to begin at") for line in seed)
+    assert any(line.startswith("nearest  0.30 http://pots.example/1") for line in seed)
+    assert any(line.startswith("seed     another page may be nearer") for line in seed)
     found = advised("pottery", [0.9, 0.2])
     assert (found.best, found.site_words) == (None, ())
     assert lost.news == advised("zeppelin", [0.2], pages=100).news != found.news
@@ -93,6 +93,16 @@ def test_a_warning_where_nearly_all_is_relevant() -> None:
     assert not advised("the, page", [0.9, 0.9, 0.1]).warning
 
 
+def test_a_wish_without_words_is_told_nothing_of_words() -> None:
+    """Every page of a folder may be in the language that is wanted."""
+    assert not advised("lang:pt", [0.9]).warning
+    advice = advised("lang:pt", [0.0])
+    assert advice.warning == (
+        "none of 80 pages is relevant: begin at a page nearer to what you want, or widen --scope"
+    )
+    assert not advice.site_words
+
+
 def test_pages_near_the_threshold_with_the_command() -> None:
     advice = advised("kiln", [0.9, 0.6, 0.4, 0.1, 0.0, 1.0], pages=6)
     assert [(page.score, page.relevant) for page in advice.near] == [
@@ -103,8 +113,8 @@ def test_pages_near_the_threshold_with_the_command() -> None:
     ]
     lines = advice.lines("runs/pots")
     assert lines[-2] == (
-        "near     http://pots.example/2 0.400, not relevant; "
-        "else: spoor label runs/pots http://pots.example/2 yes"
+        "unsure   0.40 http://pots.example/2 does not count; "
+        "if it should: spoor label runs/pots http://pots.example/2 yes"
     )
     assert not any("spoor label" in line for line in advice.lines())
     assert advice.as_json()["near"][0]["url"] == "http://pots.example/1"

@@ -129,7 +129,7 @@ def test_words() -> None:
     told = estimate(Range(3, 1234.4, 9999), Range(2, 10, 40))
     assert in_words(told) == [
         "about 1,234 (3 to 9,999) relevant pages, if the rest is like what was seen",
-        "about 10 (2 to 40) in the next hundred pages, 15 requests each",
+        "about 10 (2 to 40) of the next hundred pages, 15 requests for each",
     ]
     assert told.cost == (3.75, 15.0, 75.0)
     nothing = estimate(Range(0, 0, 0), Range(0, 0, 0))

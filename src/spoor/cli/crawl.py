@@ -20,6 +20,11 @@ from spoor.types import Deferred, Failed, Fetch, LeftOut, Outcome
 NOTHING_CAME = 3
 """Exit code of a run none of whose seeds brought a page."""
 
+_BEST = 3
+"""Pages that the last lines of a crawl name."""
+_REASONS = 3
+"""Reasons for failures that they name."""
+
 if TYPE_CHECKING:
     from spoor.judges.advice import Advice
 
@@ -182,10 +187,12 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     interrupted = summary["stopped_because"] in ("interrupted", "aborted")
     if why and not summary["fetched"] and not interrupted:
         return (
-            f"no seed brought a page: {shown(why)}; give the same command again once that is mended"
+            f"no seed brought a page: {shown(why)}; mend that and give the same command again, or "
+            "begin at another URL"
         )
     from spoor.judges.advice import answers_in_words
     from spoor.runs.earlier import in_words
+    from spoor.runs.reader import Run
     from spoor.views.explain import left_out_lines
 
     left = summary["estimate"]["words"] if summary.get("estimate") else []
@@ -196,18 +203,27 @@ def describe(summary: dict[str, Any], path: Path) -> str:
         lost.append(f"  policy   {shown(summary['policy_fault'])}")
     if rendered := summary.get("rendered"):
         lost += [f"  rendered {line}" for line in rendered["lines"]]
+    run = Run(path)
+    reasons = run.failure_reasons(_REASONS) if summary["failed"] else []
+    rest = summary["failed"] - sum(count for _, count in reasons)
+    failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
+    best = run.best(_BEST) if summary["found"] else []
+    passed = f", {summary['skipped']} links passed over" if summary["skipped"] else ""
     return "\n".join(
         [
             f"{summary['stopped_because']}",
             *lost,
             f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
-            f"{summary['failed']} failed, {summary['skipped']} passed over",
+            f"{summary['failed']} failed{passed}",
+            *([f"  failed   {shown('; '.join(failed))}"] if failed else []),
             *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),
             *(f"  again    {shown(line)}" for line in in_words(summary.get("refreshed"))),
-            f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)",
+            f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
+            + ("; the best:" if best else ""),
+            *(f"           {row.score:.2f} {shown(row.url)} {shown(row.title)}" for row in best),
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
-            f"  results  {path / files.RELEVANT}",
-            f"  report   {path / files.REPORT}",
+            f"  results  {path / files.RELEVANT}; as a table: spoor export {path} found.csv",
+            f"  report   {path / files.REPORT}; to look on: spoor ui {path}",
         ]
     )

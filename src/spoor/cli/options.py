@@ -15,6 +15,13 @@ from spoor.settings import Settings, described
 
 ADVANCED = "Limits and details"
 """The help panel of options that few users need."""
+PANELS = {"crawl": "What it looks for, and how", "budget": "When it ends"}
+PANELS |= {"politeness": "How hosts are asked", "process": "How it is run"}
+"""Group of settings → the help panel of its options."""
+FIRST = frozenset(
+    "topic want pages max_time delay contact scope include exclude allow_private".split()
+)
+"""Settings whose options a new user needs: they stand before the panels."""
 
 
 def flag(name: str) -> str:
@@ -60,7 +67,8 @@ def _parameter(one: Setting) -> inspect.Parameter:
     setting, whose error messages are better than typer's."""
     # For a switch that is on by default, typer itself makes `--name / --no-name`.
     names = () if one.kind is bool and one.default else (one.flag,)
-    panel = ADVANCED if one.advanced or one.group.advanced else None
+    apart = one.advanced or one.group.advanced
+    panel = None if one.name in FIRST else ADVANCED if apart else PANELS[one.group.name]
     default, kind, metavar = one.default, one.kind, None
     if one.kind in (dict, tuple):
         kind, default = list[str], None

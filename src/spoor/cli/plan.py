@@ -50,7 +50,9 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
     budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
     lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
     lines.append(f"pace: {pace(settings, len(hosts), done)}")
-    lines.append(f"keeps: all in {path}; Ctrl-C stops, and the same command goes on")
+    lines.append(
+        f"keeps: all in {path}; Ctrl-C stops, and the same command with --out {path} goes on"
+    )
     return lines
 
 

@@ -105,15 +105,16 @@ class Advice:
         if self.site_words:
             lines.append(f"site     its pages are rather about {', '.join(self.site_words)}")
         if self.best is not None:
-            lines.append(f"best     {self.best.url} {self.best.score:.3f}, the best so far")
+            lines.append(f"nearest  {self.best.score:.2f} {self.best.url}")
         if self.site_words or self.best is not None:
-            lines.append(
-                "seed     another page to begin at may be nearer: name it beside the first"
-            )
+            lines.append("seed     another page may be nearer to it: give it beside the first URL")
         for page in self.near if near else ():
-            verdict, other = ("relevant", "no") if page.relevant else ("not relevant", "yes")
-            line = f"near     {page.url} {page.score:.3f}, {verdict}"
-            lines.append(f"{line}; else: spoor label {run} {page.url} {other}" if run else line)
+            line = f"unsure   {page.score:.2f} {page.url} "
+            line += "counts" if page.relevant else "does not count"
+            if run:
+                should, answer = ("should not", "no") if page.relevant else ("should", "yes")
+                line += f"; if it {should}: spoor label {run} {page.url} {answer}"
+            lines.append(line)
         return lines
 
 
@@ -190,7 +191,11 @@ class Advisor:
         if nothing:
             some = f"only 1 of {len(rows)}" if relevant else f"none of {len(rows)}"
             warning = f"{some} pages is relevant: {self._why_none(known, unknown)}"
-        elif len(rows) >= nearly_all_after and relevant >= NEARLY_ALL * len(rows):
+        elif (
+            len(rows) >= nearly_all_after
+            and relevant >= NEARLY_ALL * len(rows)
+            and not self._asks_no_words
+        ):
             warning = f"{relevant} of {len(rows)} pages are relevant, nearly all: {self._why_all()}"
         return Advice(
             "" if self._wish is None else str(self._wish),
@@ -202,8 +207,14 @@ class Advisor:
             _near(rows),
             warning,
             max(rows, key=lambda row: row.score) if nothing and _have_score(rows) else None,
-            self._site_words() if nothing else (),
+            self._site_words() if nothing and not self._asks_no_words else (),
         )
+
+    @property
+    def _asks_no_words(self) -> bool:
+        """Whether the wish is one for a language, a kind of file or an address alone: words of the
+        pages say nothing of it then, and every page of a folder may be what is wanted."""
+        return self._wish is not None and not self._forms
 
     def _site_words(self) -> Sequence[str]:
         """Words of the titles, headings and texts seen that many pages have."""
@@ -216,6 +227,8 @@ class Advisor:
         return tuple(word for _, word in nsmallest(_SITE_WORDS, words))
 
     def _why_none(self, known: Sequence[str], unknown: Mapping[str, Sequence[str]]) -> str:
+        if self._asks_no_words:
+            return "begin at a page nearer to what you want, or widen --scope"
         if not self._forms:
             return "begin at another page, or describe the topic otherwise"
         if not known:

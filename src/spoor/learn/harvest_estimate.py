@@ -154,8 +154,8 @@ def in_words(estimate: Estimate) -> list[str]:
     if estimate.left.high:
         # A crawl knows nothing about parts of a site that it has not met.
         lines[0] += ", if the rest is like what was seen"
-        line = f"{estimate.next} in the next hundred pages"
+        line = f"{estimate.next} of the next hundred pages"
         if math.isfinite(estimate.cost.middle):
-            line += f", {estimate.cost.middle:,.0f} requests each"
+            line += f", {estimate.cost.middle:,.0f} requests for each"
         lines.append(line)
     return lines

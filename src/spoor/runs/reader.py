@@ -275,6 +275,19 @@ class Run:
         """The pages fetched last, newest first."""
         return self._pages("1 ORDER BY seq DESC LIMIT ?", count)
 
+    def best(self, count: int) -> list[PageRow]:
+        """The relevant pages with the highest scores, the best first."""
+        return self._pages("relevant ORDER BY score DESC, seq LIMIT ?", count)
+
+    def failure_reasons(self, most: int) -> list[tuple[str, int]]:
+        """Why requests brought no page, and how many each, the commonest first."""
+        query = (
+            "SELECT coalesce(nullif(reason, ''), kind) AS why, count(*) FROM failures "
+            "GROUP BY why ORDER BY 2 DESC, why LIMIT ?"
+        )
+        with self._read() as db:
+            return [(why, count) for why, count in db.execute(query, (most,))]
+
     def text(self, page: PageRow) -> str:
         """What is visible of a page, out of the archive; empty where it was not archived."""
         place = page.place

@@ -192,8 +192,10 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
         lines.append(f"left out {total} that do something ({parts}): --actions")
     named = {rule: count for rule, count in rules.items() if rule.startswith("--")}
     if named:
-        parts = ", ".join(f"{count} by {rule}" for rule, count in _largest(named))
-        lines.append(f"left out {_links(sum(named.values()))} by its scope: {parts}")
+        by = ": " + ", ".join(f"{count} by {rule}" for rule, count in _largest(named))
+        if len(named) == 1:
+            by = f" by {next(iter(named))}"
+        lines.append(f"left out {_links(sum(named.values()))}{by}")
     if barred := rules.get(NOFOLLOW, 0):
         lines.append(f"left out {_links(barred)} that pages ask not to follow (nofollow)")
     odd = sum(rules.values()) - sum(doing.values()) - sum(named.values()) - barred
