@@ -196,7 +196,8 @@ def warc() -> Iterator[Try]:
                         job()
             with suppress(InputError):
                 open_source(file)
-            read_page(file, 0, len(data))
+            with suppress(InputError):
+                read_page(file, 0, len(data), "http://a.example/")
 
         yield tried
 

@@ -21,7 +21,9 @@ import pytest
 
 from attacks.measure import Note
 from kills import open_run, served
+from spoor.cli.main import run
 from spoor.errors import SpoorError
+from spoor.formats.exporters.warc import records_of
 from spoor.learn.state import pack, unpack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
@@ -29,6 +31,8 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
+from spoor.views.kinds import Kinds
+from spoor.views.preview import Previews
 from spoor.views.sums import Sums
 
 MEMORY = 768 << 20
@@ -302,3 +306,88 @@ def test_any_value_in_the_settings_is_told_in_one_line(made: Path, folder: Path)
         put(changed, place, next(values))
         (path / files.SETTINGS).write_text(tomli_w.dumps(changed))
         ends(path, place)
+
+
+# ---------------------------------------------------------------- a byte of the archive
+
+WAYS_OUT = [
+    ["show", "RUN", "URL"],
+    *(["export", "RUN", f"OUT/a{ending}", "--all"] for ending in (".warc.gz", ".wacz", ".sqlite")),
+    *(["export", "RUN", f"OUT/a{ending}", "--all", "--text"] for ending in (".jsonl", ".csv")),
+    *(["export", "RUN", "OUT/a", "--all", "--format", form] for form in ("markdown", "text")),
+    ["export", "RUN", "OUT/a.passages.jsonl", "--all", "--format", "passages"],
+    ["export", "RUN", "OUT/a.jsonl", "--all", "--no-copies"],
+    ["search", "RUN", "word"],
+    ["crawl", "--refresh", "RUN", "--out", "OUT/run", "--connect-to", "SERVER"],
+]
+
+
+@pytest.fixture(scope="module")
+def flipped(made: Path) -> tuple[Path, str]:
+    """A run in whose archive one bit of a document is another, and the document's URL."""
+    path = shutil.copytree(made, made.parent / "flipped")
+    page = list(Run(path).pages())[2]
+    assert page.place is not None
+    name, offset, length = page.place
+    with (path / name).open("r+b") as archive:
+        data = bytearray(archive.read())
+        data[offset + length // 2] ^= 1
+        archive.seek(0)
+        archive.write(data)
+    return path, page.url
+
+
+@pytest.mark.parametrize("arguments", WAYS_OUT, ids=" ".join)
+def test_a_flipped_bit_of_a_document_is_named_by_every_way_out(
+    flipped: tuple[Path, str],
+    arguments: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, url = flipped
+    words = {"RUN": str(path), "URL": url, "SERVER": read_settings(path).connect_to}
+    given = [words.get(one, one.replace("OUT", str(tmp_path))) for one in arguments]
+    assert run(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{files.archive(0)} is damaged at byte" in line
+    assert all(word in line for word in (url, "from a copy", "spoor forget"))
+    assert not [*tmp_path.glob("a*")]
+
+
+def test_a_report_names_a_document_that_is_damaged(flipped: tuple[Path, str]) -> None:
+    path, _ = flipped
+    assert [kind.pages for kind in Kinds(Run(path)).refresh() if kind.name == "damaged"] in (
+        [],
+        [1],
+    )
+    page = next(page for page in Run(path).pages() if page.url == flipped[1])
+    shown = Previews(Run(path)).of(page)
+    assert shown is not None
+    assert shown.kind == "damaged"
+    assert "is damaged at byte" in shown.facts[0][1]
+
+
+@pytest.mark.parametrize("record", ["response", "request", "warcinfo"])
+def test_a_damaged_record_leaves_a_run_with_its_page(
+    made: Path, record: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    archive, pages = path / files.archive(0), list(Run(path).pages())
+    own = {page.place[1]: page.url for page in pages if page.place is not None}
+    starts = [(at, one.kind) for at, one in records_of(archive)]
+    first = sorted(own)[2]
+    at = (
+        first
+        if record == "response"
+        else min(at for at, kind in starts if kind == record and (at > first or kind == "warcinfo"))
+    )
+    data = bytearray(archive.read_bytes())
+    data[at + 30] ^= 1
+    archive.write_bytes(data)
+    assert run(["export", str(path), str(tmp_path / "a.warc.gz"), "--all"]) == 2
+    assert run(["forget", str(path), own[first]]) == 0
+    assert run(["export", str(path), str(tmp_path / "a.warc.gz"), "--all"]) == 0
+    assert run(["export", str(path), str(tmp_path / "a.jsonl"), "--all", "--text"]) == 0
+    left = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [row["url"] for row in left] == [page.url for page in pages if page.url != own[first]]
+    assert all(row["text"] for row in left)

@@ -11,6 +11,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,15 +21,13 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.errors import InputError
 from spoor.formats.sources import CHUNK, MAX_BODY, FileSource, Job, moment
+from spoor.formats.warc_records import DamagedError, records_at
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
 from spoor.web.content_encoding import inflaters_of
 from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
-
-_CONVERSION = WarcRecordType.conversion
-"""What a browser made of a response: only runs, which know their own, read it in its place."""
 
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
@@ -61,19 +60,17 @@ class Warc(FileSource):
                     yield job
 
 
-def read_page(file: Path, offset: int, length: int) -> Page | None:
+def read_page(file: Path, offset: int, length: int, url: str) -> Page | None:
     """The page of the response at `offset`, or of the conversion record that follows it within
-    `length`; None where there is none, or an incomplete one."""
-    try:
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            member = io.BytesIO(stream.read(min(length, MAX_HEAD + MAX_BODY)))
-        answer = None
-        for record in ArchiveIterator(member, RECORD_TYPES | _CONVERSION, parse_http=False):
-            job = _job(record, f"{file} at {offset}")
-            answer = answer if job is None else job()
-    except (OSError, InputError):
-        return None
+    `length`; None where it became no page. Raises DamagedError, which names its `url`."""
+    answer = None
+    for record in records_at(file, offset, length, url, MAX_HEAD + MAX_BODY):
+        target = record.headers.get("warc-target-uri", "")
+        if record.kind == "conversion":
+            media = record.headers.get("content-type", "")
+            answer = _response(target, record.block, media, str(file), None)
+        elif record.kind == "response":
+            answer = _response(target, record.block, None, str(file), None)
     reply = None if answer is None else answer.reply
     return reply.page if isinstance(reply, Fetched) else None
 
@@ -87,25 +84,17 @@ class Archived:
     """Without its transfer and content encoding, at most `MAX_BODY` bytes."""
 
 
-def reply_at(file: Path, offset: int, length: int) -> Archived | None:
+def reply_at(file: Path, offset: int, length: int, url: str) -> Archived | None:
     """The response at `offset` as it was received, or what the conversion record holds that follows
-    it within `length`; None where there is none that can be read."""
-    try:
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            member = io.BytesIO(stream.read(min(length, file.stat().st_size)))
-        found = None
-        for record in ArchiveIterator(
-            member, WarcRecordType.response | _CONVERSION, parse_http=False
-        ):
-            content = record.reader.read(min(record.content_length, MAX_BODY))
-            if record.record_type == _CONVERSION:
-                found = Archived(record.headers.get("Content-Type") or "", content)
-            else:
-                _, headers, body = _http(content)
-                found = Archived(headers.get("content-type", ""), body)
-    except (OSError, ValueError):
-        return None
+    it within `length`; None where no response stands there. Raises DamagedError, which names its
+    `url`."""
+    found = None
+    for record in records_at(file, offset, length, url, MAX_HEAD + MAX_BODY):
+        if record.kind == "conversion":
+            found = Archived(record.headers.get("content-type", ""), record.block[:MAX_BODY])
+        elif record.kind == "response":
+            _, headers, body = _http(record.block)
+            found = Archived(headers.get("content-type", ""), body)
     return found
 
 
@@ -123,15 +112,11 @@ class Original:
 
     def payload(self) -> bytes | None:
         """The body as it was received, without its headers; None where it cannot be read."""
-        try:
-            with self.file.open("rb") as stream:
-                stream.seek(self.offset)
-                member = io.BytesIO(stream.read(self.length))
-            for record in ArchiveIterator(member, WarcRecordType.response, parse_http=False):
-                length = min(record.content_length, MAX_HEAD + MAX_BODY)
-                return record.reader.read(length).partition(b"\r\n\r\n")[2]
-        except OSError:
-            return None
+        with suppress(DamagedError):
+            for record in records_at(
+                self.file, self.offset, self.length, self.uri, MAX_HEAD + MAX_BODY
+            ):
+                return record.block.partition(b"\r\n\r\n")[2]
         return None
 
 
@@ -156,9 +141,9 @@ def original_at(file: Path, offset: int, length: int) -> Original | None:
     return Original(uri, date, record, file, offset, length)
 
 
-def head_at(file: Path, offset: int, length: int) -> Archived:
-    """The response at `offset` with the first bytes of its body only; empty where it is not there
-    or cannot be read. Some .1 ms."""
+def head_at(file: Path, offset: int, length: int) -> Archived | None:
+    """The response at `offset` with the first bytes of its body only, which are not compared with
+    its digest; None where it is not there or cannot be read. Some .1 ms."""
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
@@ -168,7 +153,7 @@ def head_at(file: Path, offset: int, length: int) -> Archived:
         for inflater in inflaters_of(headers.get("content-encoding", "")):
             body = inflater.feed(body, 1 << 14)
     except (OSError, ValueError, zlib.error):
-        return Archived("", b"")
+        return None
     return Archived(headers.get("content-type", ""), body)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
+import sys
 import uuid
 from base64 import b32encode
 from collections.abc import Callable, Mapping
@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from fastwarc.warc import ArchiveIterator, WarcRecordType
 from isal.igzip_lib import COMP_GZIP, MEM_LEVEL_SMALL, compress
 
-from spoor.errors import InputError
 from spoor.files import sync_folder
+from spoor.formats.warc_records import records_at, telling_damage
 
 ROTATE_AT = 1 << 30
 """Bytes from which on a new file is begun."""
@@ -243,25 +242,17 @@ def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
     """Status line with headers, and body, of the response record at a place; where a conversion
     record stands there too, that record's content, with no headers.
 
-    Raises InputError where the file is not what was written.
+    Raises DamagedError where the file is not what was written.
     """
-    path = folder / place.file
     response: tuple[str, bytes] | None = None
-    try:
-        with path.open("rb") as file:
-            file.seek(place.offset)
-            stream = io.BytesIO(file.read(place.length))
-        for record in ArchiveIterator(stream, parse_http=False, verify_digests=True):
-            content = record.reader.read()
-            if record.record_type == WarcRecordType.conversion:
-                return "", content
-            head, mark, body = content.partition(b"\r\n\r\n")
-            if mark:
-                response = head.decode("utf-8", "surrogateescape"), body
-    except OSError:
-        response = None
-    if response is not None:
-        return response
-    raise InputError(
-        f"{path} is damaged at byte {place.offset}; put it back from a copy or choose another --out"
-    )
+    path = folder / place.file
+    for record in records_at(path, place.offset, place.length, "", sys.maxsize):
+        if record.kind == "conversion":
+            return "", record.block
+        head, mark, body = record.block.partition(b"\r\n\r\n")
+        if mark:
+            response = head.decode("utf-8", "surrogateescape"), body
+    with telling_damage(path, place.offset, ""):
+        if response is None:
+            raise ValueError("no response stands there")
+    return response

@@ -26,7 +26,7 @@ class RunDocument:
 
     What the run noted costs nothing; what the document itself says is read out of the archive once,
     when it is first asked for, and is empty where the document does not say it, cannot be read, or
-    was not archived (`--no-warc`).
+    was not archived (`--no-warc`). Raises InputError where the archive is damaged there.
     """
 
     def __init__(self, folder: Path, row: PageRow, scores: PassageScores) -> None:
@@ -100,7 +100,7 @@ class RunDocument:
     @cached_property
     def _reply(self) -> Archived | None:
         place = self.row.place
-        return None if place is None else reply_at(self._folder / place[0], *place[1:])
+        return None if place is None else reply_at(self._folder / place[0], *place[1:], self.url)
 
     @cached_property
     def content(self) -> Document:
@@ -115,7 +115,7 @@ class RunDocument:
 
     @property
     def archived(self) -> bool:
-        """Whether it stands in the archive, readable."""
+        """Whether it stands in the archive."""
         return self._reply is not None
 
     @property

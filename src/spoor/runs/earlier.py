@@ -23,6 +23,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
+from spoor.formats.warc_records import records_at
 from spoor.formats.warc_writer import revisit_headers
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
@@ -84,8 +85,9 @@ def as_begun(settings: Settings) -> Settings:
 def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float) -> dict[str, int]:
     """Copy an earlier run into a folder whose tables were just made, within a transaction; returns
     the bytes of each file of the archive. Raises InputError where the earlier one is no run, or
-    cannot be read, OSError where the copy cannot be written. O(pages), and a copy of its archive,
-    which costs nothing where the file system can share what is in two files."""
+    cannot be read, OSError where the copy cannot be written. O(pages), a copy of its archive, which
+    costs nothing where the file system can share what is in two files, and before it a look at each
+    document there: what is damaged would be carried on from run to run."""
     earlier = Path(settings.refresh)
     with reading(earlier) as old:
         rows = list(_newest(map(PageRow.of, old.execute("SELECT * FROM pages ORDER BY seq"))))
@@ -103,6 +105,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     )
     judge, policies = _learned(earlier, settings)
     write(path / files.EARLIER, {**revisits.row(), "judge": judge, "policies": policies})
+    _refuse_damage(earlier, rows)
     ends, names = _copy_archives(earlier, path)
     columns = [one.name for one in fields(PageRow)][:19]
     marks = ", ".join("?" * len(columns))
@@ -274,6 +277,15 @@ def _learned(earlier: Path, settings: Settings) -> tuple[State | None, list[Stat
         if isinstance(crawl.policy, FallsBack) and crawl.policy.fault():
             return last.state["judge"], before
         return last.state["judge"], [*before, crawl.policy.share()][-MOST_SHARED:]
+
+
+def _refuse_damage(earlier: Path, rows: Iterable[PageRow]) -> None:
+    """Raises DamagedError for a document that its archive does not have as it was written."""
+    for row in rows:
+        if row.place is not None:
+            name, offset, length = row.place
+            for _ in records_at(earlier / name, offset, length, row.url, 0):
+                pass
 
 
 def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str, str]]:

@@ -85,7 +85,7 @@ def export_run(
                 row["passages"] = _passages(document, everything=selected.everything)
             yield row
 
-    options = Options(kinds, run.path, index, _title(run))
+    options = Options(kinds, run.path, index, _title(run), run.begins_page)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
         pages = write(rows(), place, form, options)
     return Exported(form, pages, left_out)

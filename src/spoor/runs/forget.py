@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
@@ -27,6 +26,7 @@ from spoor.files import sync_folder
 from spoor.formats.export import form_by_ending, remove
 from spoor.formats.exporters.target import LIST
 from spoor.formats.exporters.warc import copy_without
+from spoor.formats.warc_records import DAMAGE
 from spoor.runs import files, shards
 from spoor.runs.journal import events_of
 from spoor.runs.lock import Lock
@@ -126,7 +126,7 @@ def _forget(
             for (url,) in db.execute(f"SELECT url FROM {table} WHERE url IN ({marks})", tuple(urls))
         }
         ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
-        new = _rewrite(path, urls, ends, told)
+        new = _rewrite(path, urls, ends, db, told)
         failpoint("archive written")
         if new:
             names = [name for pair in new.items() for name in (pair[0], pair[1][0])]
@@ -181,10 +181,15 @@ def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _rewrite(
-    path: Path, urls: Collection[str], ends: dict[str, int], told: Forgotten
+    path: Path,
+    urls: Collection[str],
+    ends: dict[str, int],
+    db: sqlite3.Connection,
+    told: Forgotten,
 ) -> dict[str, tuple[str, int, list[tuple[int, int]]]]:
     """Write each archive that has records of these URLs anew, beside itself: old name → new name,
     size, and what was left out."""
+    places = "SELECT warc_offset, url FROM pages WHERE warc_file = ?"
     for leftover in path.glob("forgetting-*.part"):
         with suppress(IsADirectoryError):  # not ours
             leftover.unlink()
@@ -196,13 +201,13 @@ def _rewrite(
         name = files.archive(number + 1)
         part = _part(path, name)
         try:
-            dropped = copy_without(file, part, urls)
+            dropped = copy_without(file, part, urls, dict(db.execute(places, (file.name,))))
             if not dropped:
                 part.unlink()
                 continue
             with part.open("rb") as written:
                 os.fsync(written.fileno())
-        except (OSError, EOFError, zlib.error) as error:
+        except DAMAGE as error:
             part.unlink(missing_ok=True)
             raise InputError(f"cannot write {file} anew: {error}") from error
         number += 1

@@ -233,6 +233,10 @@ class Run:
         row = self._find("pages", url)
         return None if row is None else PageRow.of(row)
 
+    def begins_page(self, file: str, offset: int) -> bool:
+        """Whether the response of a page stands at an offset of a file of the archive. O(pages)."""
+        return bool(self._pages("warc_file = ? AND warc_offset = ?", file, offset))
+
     def failure(self, url: str) -> FailureRow | None:
         """What failed at a canonical URL; None where nothing did. Read as `page` is."""
         row = self._find("failures", url)
@@ -291,7 +295,7 @@ class Run:
     def text(self, page: PageRow) -> str:
         """What is visible of a page, out of the archive; empty where it was not archived."""
         place = page.place
-        archived = None if place is None else read_page(self.path / place[0], *place[1:])
+        archived = None if place is None else read_page(self.path / place[0], *place[1:], page.url)
         return "" if archived is None else archived.text
 
     @property

@@ -75,12 +75,16 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
 
 def follow_verdicts(path: Path, pages: Iterable[PageRow]) -> None:
     """Save the relevant ones of these documents as `save` does, out of the archive of the run, and
-    delete the files of the others. One that the archive does not have is left as it is, so that
-    nothing is lost. Raises OSError."""
+    delete the files of the others. One that the archive does not have, or has damaged, is left as
+    it is, so that nothing is lost. Raises OSError."""
     from spoor.formats.warc_reader import reply_at  # a run that saves nothing needs no reader
+    from spoor.formats.warc_records import DamagedError
 
     for page in pages:
-        reply = None if page.place is None else reply_at(path / page.place[0], *page.place[1:])
+        reply = None
+        with suppress(DamagedError):
+            if page.place is not None:
+                reply = reply_at(path / page.place[0], *page.place[1:], page.url)
         if reply is None or not reply.body:
             continue
         if page.relevant:

@@ -164,8 +164,6 @@ def _add(run: Run, db: sqlite3.Connection) -> None:
         number = document.row.number
         if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
             continue
-        if document.row.place is not None and not document.archived:
-            continue  # damaged there, and perhaps put back later
         text = document.text[:MOST_CHARACTERS].replace("\x01", " ").replace("\x02", " ")
         if not db.in_transaction:
             db.execute("BEGIN IMMEDIATE")

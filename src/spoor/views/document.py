@@ -12,8 +12,7 @@ def as_lines(document: RunDocument) -> list[str]:
     archived."""
     if not document.archived:
         raise InputError(
-            f"{shown(document.url)} is not in the archive, or cannot be read there; runs with "
-            "--no-warc keep no documents"
+            f"{shown(document.url)} is not in the archive; runs with --no-warc keep no documents"
         )
     lines = [printable(line) for line in document.markdown.split("\n")]
     if not document.markdown.strip():

@@ -18,7 +18,8 @@ class Kind:
     """The sums of one kind."""
 
     name: str
-    """As in `spoor.documents.document.Document`, told by its first bytes; `not archived`."""
+    """As in `spoor.documents.document.Document`, told by its first bytes; else `not archived` or
+    `damaged`."""
     pages: int = 0
     relevant: int = 0
     size: int = 0
@@ -45,7 +46,9 @@ class Kinds:
             if row["warc_file"] is not None:
                 place = self._run.path / row["warc_file"]
                 head = head_at(place, row["warc_offset"], row["warc_length"])
-                name = tell(head.body, head.content_type, row["url"]).kind
+                name = "damaged"
+                if head is not None:
+                    name = tell(head.body, head.content_type, row["url"]).kind
             kind = self._kinds.setdefault(name, Kind(name))
             kind.pages += 1
             kind.relevant += bool(row["relevant"])

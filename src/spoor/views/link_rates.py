@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
 from spoor.display import shown
 from spoor.formats.warc_reader import read_page
+from spoor.formats.warc_records import DamagedError
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Anchor
@@ -162,8 +164,9 @@ def _anchors(run: Run, page: PageRow) -> Mapping[str, Anchor]:
     """Target → its first link with words on an archived page."""
     if page.place is None:
         return {}
-    archived = read_page(run.path / page.place[0], *page.place[1:])
-    found: dict[str, Anchor] = {}
+    archived, found = None, dict[str, Anchor]()
+    with suppress(DamagedError):  # the kinds of documents tell it
+        archived = read_page(run.path / page.place[0], *page.place[1:], page.url)
     for link in () if archived is None else archived.links:
         if link.kind == "a" and not found.get(link.url, Anchor()).text:
             found[link.url] = link.anchor

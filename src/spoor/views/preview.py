@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spoor.display import printable
+from spoor.formats.warc_records import DamagedError
 from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
@@ -86,5 +87,11 @@ class Previews:
         if page.number not in self._made:
             if len(self._made) >= MOST_CACHED:
                 self._made.clear()
-            self._made[page.number] = preview(self._run.document_of(page), IN_REPORT)
+            try:
+                made = preview(self._run.document_of(page), IN_REPORT)
+            except DamagedError as error:
+                told = [("note", printable(str(error)))]
+                name = page.title or page.url
+                made = Preview(page.number, page.url, name, "damaged", told, [], 0, 0)
+            self._made[page.number] = made
         return self._made[page.number]

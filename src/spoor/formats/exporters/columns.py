@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,9 @@ class Options:
     """Of bulk lines."""
     title: str = ""
     """Of the collection, where a form has room for one."""
+    begins_page: Callable[[str, int], bool] = lambda file, offset: False
+    """Whether the response of a page stands at an offset of a file of the archive; asked only where
+    that is damaged."""
 
 
 def plain(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:

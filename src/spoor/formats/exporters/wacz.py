@@ -28,7 +28,7 @@ from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row
 from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
-from spoor.formats.exporters.warc import Archives, members
+from spoor.formats.exporters.warc import Archives, records_of
 
 BLOCK = 300
 """Lines of the index that are compressed together, as the `wacz` tool does."""
@@ -57,7 +57,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         beside = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=path.parent)))
         file = undo.enter_context(ZipFile(path, "w", ZIP_STORED, allowZip64=True))
         pages = undo.enter_context((beside / "pages").open("w+b"))
-        archives = undo.enter_context(Archives(options.folder))
+        archives = undo.enter_context(Archives(options))
         lines = _Sorted(beside)
         with _entry(file, f"archive/{ARCHIVE}", parts, compress=False) as out:
             count, first, latest = _archive(rows, archives, out, pages, lines)
@@ -98,9 +98,7 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
         def rows(lines: Iterator[bytes]) -> Iterator[Row]:
             nonlocal gone
             responses = (
-                offset
-                for offset, _, head in members(archive)
-                if b"\r\nWARC-Type: response\r\n" in head.partition(b"\r\n\r\n")[0] + b"\r\n"
+                offset for offset, record in records_of(archive) if record.kind == "response"
             )
             for line, offset in zip(lines, responses, strict=True):
                 page = json.loads(line)

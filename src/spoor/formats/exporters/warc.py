@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import Options, Row
+from spoor.formats.warc_records import DAMAGE, Record, record_at, telling_damage
 
-_HEAD = 1 << 16
-"""Bytes of a record, decompressed, in which its headers and those of HTTP have to end."""
+_GZIP = b"\x1f\x8b\x08"
+"""How each record begins."""
 
-_CONVERSION = b"\r\nWARC-Type: conversion\r\n"
-
-_FIRST_READ, _LATER_READ = 1 << 12, 1 << 16
-"""Most records are small: what is read beyond one is read again."""
+_CHUNK = 1 << 16
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
@@ -26,7 +23,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     Raises InputError where a page has none: the run was made with --no-warc.
     """
     count = 0
-    with path.open("wb") as file, Archives(options.folder) as archives:
+    with path.open("wb") as file, Archives(options) as archives:
         for row in rows:
             file.write(archives.first_record(row))
             for member, _ in archives.records(row):
@@ -36,34 +33,68 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 
 
 def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
-    """Copy an archive without the records of these URLs; returns how many went. Raises OSError,
-    EOFError and zlib.error for one that is damaged."""
+    """Copy an archive without the records of these URLs; returns how many went. Raises `DAMAGE` for
+    one that is damaged."""
     return len(copy_without(source, path, urls))
 
 
-def copy_without(source: Path, path: Path, urls: Collection[str]) -> list[tuple[int, int]]:
-    """Do the same; returns (offset, length) of what was left out, in order."""
+def copy_without(
+    source: Path, path: Path, urls: Collection[str], pages: Mapping[int, str] | None = None
+) -> list[tuple[int, int]]:
+    """Do the same; returns (offset, length) of what was left out, in order. `pages`: where the
+    response of a page stands → its URL. What is damaged of these URLs' records, or of the one that
+    says who wrote the archive, is left out, up to the next record that is whole."""
+    known = pages or {}
     dropped: list[tuple[int, int]] = []
-    with path.open("wb") as file:
-        for offset, member, head in members(source):
-            if _target(head) in urls:
-                dropped.append((offset, len(member)))
+    offset, end = 0, source.stat().st_size
+    with source.open("rb") as archive, path.open("wb") as file:
+        while offset < end:
+            try:
+                record = record_at(archive, offset)
+            except DAMAGE:
+                follows = offset not in known and dropped and sum(dropped[-1]) == offset
+                if offset and known.get(offset) not in urls and not follows:
+                    raise
+                after = _next_whole(archive, offset + 1, end)
+                dropped.append((offset, after - offset))
+                offset = after
+                continue
+            if record.headers.get("warc-target-uri", "").strip("<>") in urls:
+                dropped.append((offset, len(record.member)))
             else:
-                file.write(member)
+                file.write(record.member)
+            offset += len(record.member)
     return dropped
+
+
+def _next_whole(archive: BinaryIO, start: int, end: int) -> int:
+    """Where the next record begins that is whole; the end where there is none."""
+    while start < end:
+        archive.seek(start)
+        data = archive.read(_CHUNK)
+        at = data.find(_GZIP)
+        if at < 0:
+            start += max(1, len(data) - len(_GZIP) + 1)
+            continue
+        with suppress(*DAMAGE):
+            record_at(archive, start + at)
+            return start + at
+        start += at + 1
+    return end
 
 
 class Archives:
     """Reads the records of pages out of the archives of a run, of which one at a time is open. Its
     methods raise InputError where they are not to be had."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, options: Options) -> None:
+        self._folder = options.folder
+        self._begins_page = options.begins_page
         self._begun: set[str] = set()
         self._name = ""
         self._file: BinaryIO | None = None
-        self._ahead = (-1, b"", b"")
-        """(offset, head, member) of the record that ended the last exchange: it begins the next."""
+        self._ahead: tuple[int, Record | None] = (-1, None)
+        """(offset, record) of what ended the last exchange: it begins the next."""
 
     def __enter__(self) -> Archives:
         return self
@@ -79,30 +110,33 @@ class Archives:
         if name in self._begun:
             return b""
         self._begun.add(name)
-        with self._opened(name, 0) as source:
-            head, member = _member(source, 0)
-        return member if b"\r\nWARC-Type: warcinfo\r\n" in head else b""
+        with self._opened(row, name, 0) as source:
+            record = record_at(source, 0)
+        return record.member if record.kind == "warcinfo" else b""
 
     def records(self, row: Row) -> Iterator[tuple[bytes, bytes]]:
         """(gzip member, first bytes of what is in it) of the records of a page, the response
         first."""
         name, offset = self._place(row)
-        with self._opened(name, offset) as source:
-            known, head, member = self._ahead
-            if known != offset:
-                head, member = _member(source, offset)
-            if b"\r\nWARC-Type: response\r\n" not in _warc_headers(head):
-                raise EOFError("no response stands there")
-            while member:
-                yield member, head
-                offset += len(member)
+        with self._opened(row, name, offset) as source:
+            known, record = self._ahead
+            if known != offset or record is None:
+                record = record_at(source, offset)
+            if record.kind != "response":
+                raise ValueError("no response stands there")
+            while True:
+                yield record.member, record.text
+                offset += len(record.member)
                 try:
-                    head, member = _member(source, offset)
+                    record = record_at(source, offset)
                 except EOFError:  # the last one, or one that is being written
                     return
-                headers = _warc_headers(head)
-                if not (b"\r\nWARC-Concurrent-To: " in headers or _CONVERSION in headers):
-                    self._ahead = offset, head, member
+                except DAMAGE:
+                    if self._begins_page(name, offset):  # which tells it itself
+                        return
+                    raise
+                if "warc-concurrent-to" not in record.headers and record.kind != "conversion":
+                    self._ahead = offset, record
                     return
 
     def _place(self, row: Row) -> tuple[str, int]:
@@ -114,59 +148,22 @@ class Archives:
         return name, offset
 
     @contextmanager
-    def _opened(self, name: str, offset: int) -> Iterator[BinaryIO]:
+    def _opened(self, row: Row, name: str, offset: int) -> Iterator[BinaryIO]:
         archive = self._folder / name
-        try:
+        with telling_damage(archive, offset, row["url"]):
             if self._file is None or name != self._name:
                 if self._file is not None:
                     self._file.close()
                 self._file, self._name = archive.open("rb"), name
-                self._ahead = -1, b"", b""
+                self._ahead = -1, None
             yield self._file
-        except (OSError, zlib.error, EOFError) as error:
-            raise InputError(f"{archive} is damaged at {offset} ({error})") from error
 
 
-def members(archive: Path) -> Iterator[tuple[int, bytes, bytes]]:
-    """(offset, gzip member, first bytes of what is in it) of all records of an archive. Raises
-    OSError, EOFError and zlib.error where it is damaged."""
+def records_of(archive: Path) -> Iterator[tuple[int, Record]]:
+    """(offset, record) of all records of an archive. Raises `DAMAGE` where it is damaged."""
     with archive.open("rb") as source:
         offset, end = 0, archive.stat().st_size
         while offset < end:
-            head, member = _member(source, offset)
-            yield offset, member, head
-            offset += len(member)
-
-
-def _warc_headers(head: bytes) -> bytes:
-    return head.partition(b"\r\n\r\n")[0] + b"\r\n"
-
-
-def _target(head: bytes) -> str:
-    for line in _warc_headers(head).split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name.lower() == b"warc-target-uri":
-            return value.strip().strip(b"<>").decode("utf-8", "replace")
-    return ""
-
-
-def _member(source: BinaryIO, offset: int) -> tuple[bytes, bytes]:
-    """The first bytes of the record at an offset, and its gzip member, unchanged."""
-    source.seek(offset)
-    decoder = zlib.decompressobj(wbits=31)
-    raw, head = bytearray(), bytearray()
-    size = _FIRST_READ
-    while not decoder.eof:
-        chunk = source.read(size)
-        size = _LATER_READ
-        if not chunk:
-            raise EOFError("it ends in the middle of a record")
-        raw += chunk
-        data = chunk
-        while data and not decoder.eof:  # a piece at a time: little may become much
-            text = decoder.decompress(data, _HEAD)
-            data = decoder.unconsumed_tail
-            if len(head) < _HEAD:
-                head += text
-    size = len(raw) - len(decoder.unused_data)
-    return bytes(head), bytes(raw[:size])
+            record = record_at(source, offset)
+            yield offset, record
+            offset += len(record.member)

@@ -1,0 +1,151 @@
+"""The one place where a record is read out of the archive of a run: whole, and as it was written.
+
+Each record is a gzip member of its own, whose checksum and digest are compared. A place may be a
+stranger's: what it holds is unpacked a piece at a time, and no more is kept than is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b32encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from isal import isal_zlib
+
+from spoor.display import shown
+from spoor.errors import InputError
+
+MOST_HEAD = 1 << 16
+"""Bytes of a record in which its headers have to end."""
+
+_MOST_RECORD = 1 << 30
+"""Bytes that a record may unpack to."""
+
+_FIRST_READ, _LATER_READ = 1 << 12, 1 << 16
+"""Most records are small: what is read beyond one is read again."""
+
+_PIECE = 1 << 18
+
+
+_NO_GZIP: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub has an instance
+
+DAMAGE = (OSError, EOFError, ValueError, ArithmeticError, _NO_GZIP)
+"""What reading a damaged record may raise: EOFError where the file ends in it."""
+
+
+class DamagedError(InputError):
+    """A record is not there, or not as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of an archive."""
+
+    headers: dict[str, str]
+    """By lower-case name."""
+    start: int
+    """Where its block begins in `text`."""
+    text: bytes
+    """The record, or so much of it as was asked for."""
+    member: bytes
+    """As it stands in the file."""
+
+    @property
+    def kind(self) -> str:
+        """`response`, `conversion`, `request`, `metadata`, `revisit`, `warcinfo`."""
+        return self.headers.get("warc-type", "")
+
+    @property
+    def block(self) -> bytes:
+        return self.text[self.start : self.start + int(self.headers["content-length"])]
+
+
+def record_at(source: BinaryIO, offset: int, most: int = MOST_HEAD) -> Record:
+    """The record at an offset, with the first `most` bytes of its text, or some more. Raises
+    `DAMAGE` for one that is damaged."""
+    source.seek(offset)
+    decoder = isal_zlib.decompressobj(wbits=31)
+    sha1 = hashlib.sha1(usedforsecurity=False)
+    raw, text = bytearray(), bytearray()
+    headers: dict[str, str] = {}
+    start = left = size = 0
+    step = _FIRST_READ
+    while not decoder.eof:
+        data = source.read(step)
+        step = _LATER_READ
+        if not data:
+            raise EOFError("it ends in the middle of a record")
+        raw += data
+        while data and not decoder.eof:
+            piece = decoder.decompress(data, _PIECE)
+            data = decoder.unconsumed_tail
+            size += len(piece)
+            if size > _MOST_RECORD:
+                raise ValueError("a record unpacks to too much")
+            if headers:
+                text += piece[: most - len(text)]
+            else:
+                piece, text = bytes(text + piece), bytearray()
+                start = piece.find(b"\r\n\r\n") + 4
+                text += piece[: max(most, MOST_HEAD)]
+                if start < 4:
+                    if len(piece) > MOST_HEAD:
+                        raise ValueError("a record without headers")
+                    continue
+                headers = _headers(piece[:start])
+                left = int(headers["content-length"])
+                piece = piece[start:]
+            sha1.update(piece[:left])
+            left -= min(left, len(piece))
+    named = headers.get("warc-block-digest", "")
+    if left or not headers:
+        raise ValueError("a record is cut short")
+    if named.startswith("sha1:") and named[5:] != b32encode(sha1.digest()).decode():
+        raise ValueError("a record does not have its digest")
+    member = bytes(raw[: len(raw) - len(decoder.unused_data)])
+    return Record(headers, start, bytes(text), member)
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    first, *lines = head.decode("utf-8", "replace").split("\r\n")
+    if not first.startswith("WARC/1."):
+        raise ValueError("no record stands there")
+    rows = (line.partition(":") for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, _, value in rows}
+    size = headers.get("content-length", "")
+    if not (size.isascii() and size.isdigit() and len(size) < 18):
+        raise ValueError("a record without a size")
+    return headers
+
+
+@contextmanager
+def telling_damage(archive: Path, offset: int, url: str) -> Iterator[None]:
+    """What goes wrong within it goes wrong since an archive is damaged at a byte, where the page of
+    a URL stands; empty where a crawl goes on and needs it. Raises DamagedError for it."""
+    try:
+        yield
+    except DAMAGE as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        page = f", where {shown(url)} stands" if url else ""
+        other = (
+            "take that page out of the run with `spoor forget`" if url else "choose another --out"
+        )
+        raise DamagedError(
+            f"{shown(str(archive))} is damaged at byte {offset} ({why}){page}; put it back from a "
+            f"copy, or {other}"
+        ) from error
+
+
+def records_at(archive: Path, offset: int, length: int, url: str, most: int) -> Iterator[Record]:
+    """The records within `length` bytes from an offset, each with the first `most` bytes of its
+    text. Raises DamagedError, which names the page (`url`) that is theirs."""
+    end = offset + length
+    with telling_damage(archive, offset, url), archive.open("rb") as source:
+        while offset < end:
+            record = record_at(source, offset, most)
+            offset += len(record.member)
+            yield record
