@@ -546,6 +546,24 @@ def test_a_shard_that_lost_its_log_is_named(sharded: Path) -> None:
         list(Run(sharded).pages())
 
 
+def test_a_shard_in_the_place_of_another_is_named(path: Path, tmp_path: Path) -> None:
+    settings = replace(read_settings(path), shards=2)
+    for number in (0, 1):
+        RunWriter(files.shard(tmp_path, number), settings).close()
+    first, second = files.shard(tmp_path, 0), files.shard(tmp_path, 1)
+    write_settings(tmp_path, settings)
+    assert not list(Run(tmp_path).pages())
+    shutil.rmtree(second)
+    shutil.copytree(first, second)
+    says = "shard-1 holds what shard 0 of a run fetched"
+    with pytest.raises(InputError, match=says):
+        RunWriter(second, settings)
+    with pytest.raises(InputError, match=says):
+        Run(tmp_path).pages()
+    with pytest.raises(InputError, match=says):
+        Run(second).pages()
+
+
 @pytest.mark.parametrize(
     "text", ["", "[1]", "[" * 100_000, '{"at": 1e400, "shards": [], "exchange": {}}', '{"at": "x"}']
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.recovery import archive_ends, check_log, read_mark, telling
+from spoor.runs.recovery import read_mark, refuse_loss, telling
 from spoor.runs.schema import check_format, read_settings, refuse_programs
 from spoor.web.validators import Validators
 
@@ -39,8 +39,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
                 check_format(file, known)
                 refuse_programs(file, db)
-                check_log(path, mark, db)
-                archive_ends(path, db)
+                refuse_loss(path, mark, db)
             yield db
         finally:
             db.close()

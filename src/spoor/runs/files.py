@@ -223,7 +223,7 @@ def recovered(archive: Path, start: int) -> Path:
     return archive.with_name(f"{_RECOVERED}{archive.name.removesuffix('.warc.gz')}-{start}.warc.gz")
 
 
-def shard(path: Path, number: int) -> Path:
+def shard(path: Path, number: int | str) -> Path:
     """The folder of one shard within that of the run: a run of its own."""
     return path / f"{_SHARD}{number}"
 

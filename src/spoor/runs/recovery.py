@@ -78,9 +78,8 @@ def refuse_leftovers(path: Path) -> None:
 
 def committed(path: Path, db: sqlite3.Connection) -> Ends:
     """How far the last commit came. Raises InputError where rows are missing."""
-    check_log(path, read_mark(path), db)
+    warc = refuse_loss(path, read_mark(path), db)
     seq, pages, failures = db.execute("SELECT seq, pages, failures FROM ends").fetchone()
-    warc = archive_ends(path, db)
     for table, rows in (("pages", pages), ("failures", failures)):
         gone = forgotten(db, table)
         count, last = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()
@@ -89,7 +88,21 @@ def committed(path: Path, db: sqlite3.Connection) -> Ends:
     return Ends(seq, pages, failures, warc)
 
 
-def archive_ends(path: Path, db: sqlite3.Connection) -> dict[str, int]:
+def refuse_loss(path: Path, mark: int, db: sqlite3.Connection) -> dict[str, int]:
+    """File of the archive → bytes that were committed. Raises InputError where the folder has lost
+    some of them, commits up to that of the mark, or where its database is another shard's (versions
+    before noted no number)."""
+    _refuse_lost_log(path, mark, db)
+    row = db.execute("SELECT value FROM meta WHERE name = 'shard'").fetchone()
+    if row is not None and path.resolve().name != files.shard(path, row[0]).name:
+        raise InputError(
+            f"{path} holds what shard {row[0]} of a run fetched: folders of shards were mixed up; "
+            "put each back where it was, from a copy if need be, or choose another --out"
+        )
+    return _archive_ends(path, db)
+
+
+def _archive_ends(path: Path, db: sqlite3.Connection) -> dict[str, int]:
     """File of the archive → bytes that were committed. Raises InputError where that is not what
     stands there, or where a file has lost some of them."""
     ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
@@ -141,7 +154,7 @@ def write_mark(opened: int, seq: int) -> None:
     os.pwrite(opened, b"%020d\n" % seq, 0)
 
 
-def check_log(path: Path, mark: int, db: sqlite3.Connection) -> None:
+def _refuse_lost_log(path: Path, mark: int, db: sqlite3.Connection) -> None:
     """Raises InputError where the database has lost commits up to that of the mark."""
     if not os.access(path, os.W_OK):  # SQLite reads no log there: see `shards.connect`
         return

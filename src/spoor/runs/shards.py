@@ -14,7 +14,7 @@ from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
-from spoor.runs.recovery import archive_ends, check_log, damaged, read_mark, telling
+from spoor.runs.recovery import damaged, read_mark, refuse_loss, telling
 from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
@@ -81,8 +81,7 @@ def has_begun(folder: Path) -> bool:
         with telling(folder), closing(connect(file)) as db:
             refuse_programs(file, db)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
-                check_log(folder, mark, db)
-                archive_ends(folder, db)
+                refuse_loss(folder, mark, db)
                 return True
     if was_there:
         raise damaged(folder, "no state in it")

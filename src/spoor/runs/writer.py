@@ -213,6 +213,9 @@ class RunWriter:
             self._db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))
         self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
         self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
+        if self.settings.shards and self.path in files.shards(self.path.parent):
+            number = str(files.shard_number(self.path))
+            self._db.execute("INSERT INTO meta VALUES ('shard', ?)", (number,))
         self._db.commit()
         self._empty_log()
         self.failpoint("created")
