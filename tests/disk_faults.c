@@ -67,7 +67,7 @@ ssize_t pwrite64(int file, const void *data, size_t size, off64_t at)
 
 static int locks(int file, int what)
 {
-    return (what == F_SETLK || what == F_SETLKW) && fails("lock", file);
+    return (what == F_SETLK || what == F_SETLKW || what == F_OFD_SETLK) && fails("lock", file);
 }
 
 int fcntl(int file, int what, ...)

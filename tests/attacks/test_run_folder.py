@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from spoor.judges import answers
 from spoor.runs import files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
+from spoor.runs.forget import forget
 from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
 from spoor.runs.lock import BusyError, Lock, is_running
@@ -385,6 +387,54 @@ def test_a_lock_holds_whose_file_was_deleted(path: Path) -> None:
         with pytest.raises(BusyError), Lock(path) as second:
             second.hold()
     assert not is_running(path)
+
+
+def linked(path: Path, other: Path) -> Path:
+    """A folder with the same files under other names."""
+    other.mkdir()
+    for file in path.iterdir():
+        os.link(file, other / file.name)
+    return other
+
+
+def symbolic(path: Path, other: Path) -> Path:
+    other.symlink_to(path)
+    return other
+
+
+@pytest.mark.parametrize("other", [linked, symbolic, lambda path, other: path.rename(other)])
+def test_no_second_process_opens_a_run_by_any_way(
+    path: Path, other: Callable[[Path, Path], Path], tmp_path: Path
+) -> None:
+    program = (
+        "import sys; from pathlib import Path; from spoor.runs.writer import RunWriter; "
+        "from spoor.runs.schema import read_settings; path = Path(sys.argv[1]); "
+        "run = RunWriter(path, read_settings(path)); print('open', flush=True); input()"
+    )
+    holding = [sys.executable, "-c", program, str(path)]
+    with Popen(holding, stdin=PIPE, stdout=PIPE, text=True) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        assert first.stdout.readline() == "open\n"
+        again = other(path, tmp_path / "again")
+        (again / files.LOCK).unlink()
+        with pytest.raises(BusyError, match="in use by another process"):
+            reopened(again)
+        page = next(Run(again).pages())
+        with pytest.raises(BusyError, match="in use by another process"):
+            forget(again, [page.url])
+        first.stdin.close()
+    reopened(again).close()
+
+
+def test_no_second_run_of_a_process_opens_its_database(path: Path, tmp_path: Path) -> None:
+    run = reopened(path)
+    again = linked(path, tmp_path / "again")
+    for _ in range(2):
+        with pytest.raises(BusyError, match="in use by another process"):
+            reopened(again)
+    run.close()
+    reopened(again).close()
 
 
 def reopened_lock(path: Path) -> Lock:

@@ -86,6 +86,7 @@ def forget(
         _recover(part)
         with Lock(part) as lock:
             lock.hold()
+            lock.hold_database()
             found |= _forget(part, wanted, told, failpoint)
     told.labels = _blank_labels(path, wanted)
     if path not in parts(path):

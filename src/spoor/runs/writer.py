@@ -154,6 +154,7 @@ class RunWriter:
         if in_file is not None:
             self.settings.refuse_change(in_file, path / files.SETTINGS)
         self.failpoint("opened")
+        self._lock.hold_database()
         try:
             self._db = sqlite3.connect(path / files.DATABASE, check_same_thread=False)
             undo.callback(self._db.close)
