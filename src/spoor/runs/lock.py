@@ -51,8 +51,8 @@ class Lock:
             os.unlink(self._path / files.STOP)
 
     def hold_database(self) -> None:
-        """Take the database, too, before SQLite opens it; made where it is missing. By another name,
-        a hard link say, it is not opened a second time then. Raises as `hold` does, and OSError."""
+        """Take the database, too, before SQLite opens it; made where it is missing. By another name
+        (a hard link) it is not opened a second time then. Raises as `hold` does, and OSError."""
         opened = _descriptor(self._path / files.DATABASE)
         if opened in _held:
             raise self._busy()
