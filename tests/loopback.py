@@ -97,7 +97,17 @@ class Loopback:
 
     @asynccontextmanager
     async def serving(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[Loopback]:
-        server = await asyncio.start_server(self._handle, ADDRESS, 0, ssl=tls)
+        loop = asyncio.get_running_loop()
+        transports: list[asyncio.BaseTransport] = []
+
+        class Connection(asyncio.StreamReaderProtocol):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                transports.append(transport)
+                super().connection_made(transport)
+
+        server = await loop.create_server(
+            lambda: Connection(asyncio.StreamReader(), self._handle), ADDRESS, 0, ssl=tls
+        )
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
@@ -111,6 +121,11 @@ class Loopback:
                     task.cancel()
             if self._handlers:
                 await asyncio.wait(self._handlers)
+            # One whose handler had not begun, or that was not all sent, would stay open for ever.
+            for transport in transports:
+                if isinstance(transport, asyncio.WriteTransport):
+                    transport.abort()
+            await asyncio.sleep(0)
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
