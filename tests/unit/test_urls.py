@@ -368,6 +368,9 @@ references = st.lists(
     ),
     max_size=7,
 ).map("".join)
+absolute = st.builds(
+    "{}{}".format, st.sampled_from(["http://a", "http://a:81/", "https://a/"]), references
+)
 bases = st.sampled_from(
     """http://a/ http://a/x http://a/x/ http://a/x?q http://a/y?q=/z/ http://a//x http://b/x
     https://a/x http://a:81/x//y/z/ http://a/x/%2541/y http://a http://A/x/y http://a:80/x/
@@ -376,7 +379,9 @@ bases = st.sampled_from(
 
 
 @given(
-    st.lists(st.tuples(hrefs | references, bases), max_size=30), st.booleans(), st.integers(1, 8)
+    st.lists(st.tuples(hrefs | references | absolute, bases), max_size=30),
+    st.booleans(),
+    st.integers(1, 8),
 )
 def test_the_joiners_memory_changes_no_answer(
     asked: list[tuple[str, str]], strip: bool, size: int

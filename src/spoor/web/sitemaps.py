@@ -197,7 +197,9 @@ class _Reader:
         self._entries: list[tuple[str, str, str, str]] = []
         self._names: dict[str, str] = {}
         """Tag → local name, of the tags so far."""
-        self._stack: list[str] = []
+        self._stack = [""]
+        self._reading = False
+        """Whether text is listened to."""
         self._texts: dict[str, list[str]] = {}
         self._href = ""
         self._tags = 0
@@ -240,10 +242,11 @@ class _Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = self._names.get(tag) or self._name(tag)
-        above = self._stack[-1] if self._stack else ""
-        self._stack.append(name)
+        stack = self._stack
+        above = stack[-1]
+        stack.append(name)
         self._tags += 1 + len(attributes)
-        if len(self._stack) > 100 or self._tags > MAX_TAGS:
+        if len(stack) > 101 or self._tags > MAX_TAGS:
             raise _RefusedError
         if name in _ITEMS:
             self._texts, self._href = {}, ""
@@ -253,19 +256,25 @@ class _Reader:
             alternate = attributes.get("rel", "alternate") == "alternate"
             self._href = self._href or (attributes.get("href", "") if alternate else "")
         if name in _TEXT:
-            self._parser.CharacterDataHandler = self._text
+            self._listen(reading=True)
+
+    def _listen(self, *, reading: bool) -> None:
+        if reading != self._reading:
+            self._reading = reading
+            self._parser.CharacterDataHandler = self._text if reading else None
 
     def _text(self, text: str) -> None:
         self._texts.setdefault(self._stack[-1], []).append(text)
 
     def _end(self, tag: str) -> None:
-        name = self._stack.pop()
-        above = self._stack[-1] if self._stack else ""
-        reading = above in _TEXT and (
-            above in _ITEMS or (len(self._stack) > 1 and self._stack[-2] in _ITEMS)
-        )
-        self._parser.CharacterDataHandler = self._text if reading else None
-        if name not in _ITEMS:
+        stack = self._stack
+        name = stack.pop()
+        above = stack[-1]
+        if above in _TEXT:
+            self._listen(reading=above in _ITEMS or stack[-2] in _ITEMS)
+        elif self._reading:
+            self._listen(reading=False)
+        if name not in _ITEMS or not (self._texts or self._href):
             return
         fields = {part: "".join(texts).strip() for part, texts in self._texts.items()}
         if name == "url":

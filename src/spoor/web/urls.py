@@ -220,14 +220,14 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_above", "_base", "_directory", "_memo", "_size", "_strip")
+    __slots__ = ("_above", "_base", "_directory", "_host", "_memo", "_size", "_strip")
 
     def __init__(self, *, size: int = 4_096, strip_tracking: bool = False) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
         self._strip = strip_tracking
-        self._base = self._directory = ""
-        """The last base, and its directory."""
+        self._base = self._directory = self._host = ""
+        """The last base, its directory, and it up to its host."""
         self._above: list[str] | None = None
         """That and the directories above it, down to the host; none if the base is not canonical,
         None if nobody asked."""
@@ -254,6 +254,7 @@ class Joiner:
         else:
             if base is not self._base:
                 self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
+                self._host = "/".join(base.split("/", 3)[:3])
                 self._above = None
             directory = self._directory
         key = (directory, href)
@@ -261,8 +262,12 @@ class Joiner:
             return self._memo[key]
         except KeyError:
             pass
-        plain = None if directory is base else _PLAIN_REFERENCE.fullmatch(href)
-        joined = None if plain is None else self._join_plain(plain)
+        joined = None
+        if directory is not base:
+            # Of an address on the host of the base what follows that host is a reference.
+            start = len(self._host) if href.startswith(f"{self._host}/") else 0
+            if (plain := _PLAIN_REFERENCE.fullmatch(href, start)) is not None:
+                joined = self._join_plain(plain)
         if joined is None:
             with contextlib.suppress(ValueError):
                 joined = canonical(href, base, strip_tracking=self._strip)
