@@ -15,6 +15,7 @@ import zstandard
 
 from spoor.cli.main import run
 from spoor.http import address_guard as gate
+from spoor.runs.inputs import read_seeds
 from spoor.runs.schema import FORMAT
 
 SEED = "http://a.example/"
@@ -487,3 +488,21 @@ def test_who_asks_is_checked_before_a_run_begins(
     assert says in err
     assert "sesame" not in err
     assert files(here) == before
+
+
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_password_in_an_address_is_refused(here: Path, capsys: Capture, in_a_file: bool) -> None:
+    seed = "https://anna:sesame@a.example/x"
+    Path("seeds").write_text(f"{SEED}\n{seed}\n")
+    err = told(capsys, "crawl", "seeds" if in_a_file else seed, "--topic", "clay", "--out", "run")
+    where = "seeds, line 2: " if in_a_file else ""
+    assert f"{where}the address https://a.example/x has a password before it" in err
+    assert "--netrc" in err
+    assert "sesame" not in err
+    assert not Path("run").exists()
+    for harmless in (
+        "https://anna@a.example/",
+        "https://a.example/me@b:c",
+        "https://a.example/?a:b@c",
+    ):
+        assert read_seeds([harmless])

@@ -75,7 +75,7 @@ def _response(exchange: Exchange, *, body: bool) -> bytes:
     for name, value in exchange.headers.items():
         if name.lower() in _FRAMING:
             name = f"X-Crawler-{name}"
-        elif name.lower() == "set-cookie":
+        elif name.lower() in ("set-cookie", "set-cookie2"):
             # Whoever has an archive should not be able to go on with the session of who crawled.
             value = f"{value.partition('=')[0]}=(left out)"
         lines.append(f"{name}: {value}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,10 @@ def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
         files={name: _fingerprint(Path(name)) for name in _files(settings)},
         folder=os.getcwd(),
     )
+
+
+_PASSWORD = re.compile(r"\s*https?:[/\\]*[^/\\?#]*:[^/\\?#]+@", re.IGNORECASE)
+"""A URL that has one."""
 
 
 def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
@@ -67,6 +72,11 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                 urls.append(canonical(line, routes=routes))
             except ValueError as error:
                 raise InputError(f"{where}{error}") from None
+            if _PASSWORD.match(line):
+                raise InputError(
+                    f"{where}the address {shortened(urls[-1])} has a password before it; give that "
+                    "by --netrc or the variable SPOOR_BASIC"
+                )
     return list(dict.fromkeys(urls))
 
 
