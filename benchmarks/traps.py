@@ -1,15 +1,17 @@
 """What the guard against traps costs, and what it saves.
 
     .venv/bin/python benchmarks/traps.py recorded WEB [WEB ...] [--truth FOLDER] [--want SPEC]
+    .venv/bin/python benchmarks/traps.py wiki FOLDER [--want SPEC]
     .venv/bin/python benchmarks/traps.py small
     .venv/bin/python benchmarks/traps.py generated
 
 `recorded`: each folder is a recorded web, crawled breadth-first from its roots to its end, with the
 guard (and without links that do something) and without, by a judge that finds nothing relevant: the
 guard gets no help, and every page that it loses counts. With `--truth` (topic files
-WEB.TASK.topic) and `--want` also the targets of each task that were lost. `small`: 400 pages that
-share most of their words, listed on one page. `generated`: eight traps, each beside an honest site
-of 300 pages: documents lost, and the share of requests inside.
+WEB.TASK.topic) and `--want` also the targets of each task that were lost. `wiki`: the same of a
+wiki that is recorded with all versions (`versions.jsonl.zst`), as it stood in July 2013. `small`:
+400 pages that share most of their words, listed on one page. `generated`: eight traps, each beside
+an honest site of 300 pages: documents lost, and the share of requests inside.
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
+from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.folders import open_web
+from spoor.worlds.import_evolving import wiki_history
+
+JULY_2013 = 1_372_636_800.0
 
 
 def make_crawl(guard: CrawlFilter, pages: int | None) -> Crawl:
@@ -58,25 +64,34 @@ def crawled(world: World, seeds: list[str], guard: CrawlFilter) -> tuple[dict[st
 
 def recorded(folder: Path, truth: Path | None, wanted: list[str]) -> None:
     world = open_web(folder, absent=True)
-    seeds = list(world.roots())
+    tasks = sorted(truth.glob(f"{folder.name}.*.topic")) if truth else []
+    measured(folder.name, world, list(world.roots()), [*wanted, *(f"topic:{one}" for one in tasks)])
+
+
+class Still:
+    """A changing web at one moment."""
+
+    def __init__(self, world: EvolvingWorld) -> None:
+        self.answer = world.answer
+
+
+def measured(name: str, world: World, seeds: list[str], tasks: list[str]) -> None:
     whole, plain = crawled(world, seeds, CrawlFilter(Scope(), actions=True))
     guard = CrawlFilter(Scope(), traps=Traps())
     guarded, cost = crawled(world, seeds, guard)
     lost = [url for url in whole if url not in guarded]
     print(
-        f"{folder.name:16} {len(whole):6} pages, {len(lost):4} lost ({len(lost) / len(whole):.2%}),"
+        f"{name:16} {len(whole):6} pages, {len(lost):4} lost ({len(lost) / len(whole):.2%}),"
         f" {1000 * (cost - plain) / len(whole):.2f} ms a page",
         flush=True,
     )
     for why, count in Counter(map(guard.explained, lost)).most_common(8):
         print(f"    {count:5} {why or 'only such pages link to it'}")
-    tasks = sorted(truth.glob(f"{folder.name}.*.topic")) if truth else []
-    for task in [*wanted, *(f"topic:{file}" for file in tasks)]:
+    for task in tasks:
         judge = judge_of([task])
         targets = [url for url, page in whole.items() if judge.judge(page).relevant]
         gone = sum(url not in guarded for url in targets)
-        name = task.rpartition("/")[2]
-        print(f"    {name:28} {gone} of {len(targets)} targets lost", flush=True)
+        print(f"    {task.rpartition('/')[2]:28} {gone} of {len(targets)} targets lost", flush=True)
 
 
 # ---------------------------------------------------------------- generated traps
@@ -222,13 +237,17 @@ def small() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("recorded", "small", "generated"))
+    parser.add_argument("part", choices=("recorded", "wiki", "small", "generated"))
     parser.add_argument("webs", nargs="*", type=Path)
     parser.add_argument("--truth", type=Path)
     parser.add_argument("--want", action="append", default=[], help="as that of spoor replay")
     given = parser.parse_args()
     for folder in given.webs:
-        recorded(folder, given.truth, given.want)
+        if given.part == "wiki":
+            history = wiki_history(folder, start=JULY_2013, days=1.0)
+            measured(folder.name, Still(history), history.roots(), given.want)
+        else:
+            recorded(folder, given.truth, given.want)
     if given.part == "small":
         print(f"{small()} of 400 small pages lost")
     if given.part == "generated":
