@@ -368,9 +368,12 @@ references = st.lists(
     ),
     max_size=7,
 ).map("".join)
-absolute = st.builds(
-    "{}{}".format, st.sampled_from(["http://a", "http://a:81/", "https://a/"]), references
+origins = st.sampled_from(
+    """http://h https://h.example http://H http://h. http://a..b http://1.2 http://0x7f.1 http://-
+    http://xn--a http://xn--e1afmkfd.example http://h:80 http://a http://a:81 https://a http://h:081 http://h:99999 http://u@h http:// http://h- http://1.2.3.4
+    http://4294967296 http://a.0 http://.""".split()
 )
+absolutes = st.builds(lambda origin, rest: origin + rest, origins, references)
 bases = st.sampled_from(
     """http://a/ http://a/x http://a/x/ http://a/x?q http://a/y?q=/z/ http://a//x http://b/x
     https://a/x http://a:81/x//y/z/ http://a/x/%2541/y http://a http://A/x/y http://a:80/x/
@@ -379,7 +382,7 @@ bases = st.sampled_from(
 
 
 @given(
-    st.lists(st.tuples(hrefs | references | absolute, bases), max_size=30),
+    st.lists(st.tuples(hrefs | references | absolutes, bases), max_size=30),
     st.booleans(),
     st.integers(1, 8),
 )

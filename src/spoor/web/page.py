@@ -7,6 +7,7 @@ or takes more than linear time: what is too much is cut and flagged.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
@@ -74,6 +75,7 @@ def parse(
             modified=modified,
         )
     source, encoding, clean = decode(body, content_type)
+    written = source
     if not clean:
         flags.add("undecodable")
     if len(source) > MAX_SOURCE:
@@ -89,7 +91,10 @@ def parse(
         routes=routes,
         flags=flags,
     )
-    root = LexborHTMLParser(with_end_tags(source)).root
+    marked = with_end_tags(source)
+    # The parser reads UTF-8: what came as that need not be encoded again.
+    as_sent = marked is written and clean and encoding == "utf-8" and not body.startswith(BOM_UTF8)
+    root = LexborHTMLParser(body if as_sent else marked).root
     if root is not None:
         walk_tree(root, walk)
     flags |= robots_flags(f"{robots},{walk.metas.get('robots', '')}")

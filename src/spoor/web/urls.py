@@ -202,15 +202,16 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 _UNRESERVED_START = r"[A-Za-z0-9_~!$&()*+,;=@-]"
-_PLAIN_REFERENCE = re.compile(
-    r"(/|(?:\.\./)*)"
-    rf"((?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*/)*"
-    rf"(?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*)?)"
-    r"(\?[A-Za-z0-9._~!$&()*+,;=@/:?-]*)?"
-    r"(?:#[!-~]*)?"
+_PLAIN_PATH = (
+    rf"(?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*/)*"
+    rf"(?:{_UNRESERVED_START}[A-Za-z0-9._~!$&()*+,;=@-]*)?"
 )
+_PLAIN_REST = r"(\?[A-Za-z0-9._~!$&()*+,;=@/:?-]*)?(?:#[!-~]*)?"
+_PLAIN_REFERENCE = re.compile(rf"(/|(?:\.\./)*)({_PLAIN_PATH}){_PLAIN_REST}")
 """A reference that has no scheme, host, escape, or dots but leading ones: what it is joined to is
 put before it as it stands. Steps up or `/`; path; query."""
+_PLAIN_URL = re.compile(rf"(https?://[a-z0-9.-]+(?::[0-9]+)?)(/{_PLAIN_PATH}){_PLAIN_REST}")
+"""A URL whose path is such a reference: origin, path, query."""
 
 
 class Joiner:
@@ -220,17 +221,19 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_above", "_base", "_directory", "_host", "_memo", "_size", "_strip")
+    __slots__ = ("_above", "_aboves", "_base", "_directory", "_memo", "_size", "_strip")
 
     def __init__(self, *, size: int = 4_096, strip_tracking: bool = False) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
         self._strip = strip_tracking
-        self._base = self._directory = self._host = ""
-        """The last base, its directory, and it up to its host."""
+        self._base = self._directory = ""
+        """The last base, and its directory."""
         self._above: list[str] | None = None
         """That and the directories above it, down to the host; none if the base is not canonical,
         None if nobody asked."""
+        self._aboves: dict[str, list[str]] = {}
+        """The same of directories, and origins, that are known to be canonical."""
 
     def route(self, href: str, base: str) -> str | None:
         """As `join`, with the fragment where that names a page for scripts."""
@@ -245,16 +248,13 @@ class Joiner:
         # A reference depends on the base's directory only, unless its path is empty; blanks and
         # a scheme without slashes may precede it ("http:?page=2").
         head = href[:1]
-        if (
-            head <= " "
-            or head in "?#"
-            or (head in "hH" and ":" in href and not href.startswith(("http://", "https://")))
-        ):
+        if href.startswith(("http://", "https://")):
+            directory = ""
+        elif head <= " " or head in "?#" or (head in "hH" and ":" in href):
             directory = base
         else:
             if base is not self._base:
                 self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
-                self._host = "/".join(base.split("/", 3)[:3])
                 self._above = None
             directory = self._directory
         key = (directory, href)
@@ -264,16 +264,17 @@ class Joiner:
             pass
         joined = None
         if directory is not base:
-            # Of an address on the host of the base what follows that host is a reference.
-            start = len(self._host) if href.startswith(f"{self._host}/") else 0
-            if (plain := _PLAIN_REFERENCE.fullmatch(href, start)) is not None:
+            if directory and (plain := _PLAIN_REFERENCE.fullmatch(href)):
                 joined = self._join_plain(plain)
+            elif not directory and (plain := _PLAIN_URL.fullmatch(href)):
+                joined = self._join_path(plain)
         if joined is None:
             with contextlib.suppress(ValueError):
                 joined = canonical(href, base, strip_tracking=self._strip)
         answer = joined if joined is not None and len(joined) <= MAX_LENGTH else None
         if len(self._memo) >= self._size:
             self._memo.clear()
+            self._aboves.clear()
         self._memo[key] = answer
         return answer
 
@@ -283,11 +284,24 @@ class Joiner:
         if not (up or path) or (self._strip and (query or ";" in path)):
             return None
         if self._above is None:
-            self._above = _directories(self._directory) if _is_canonical(self._base) else []
+            self._above = self._aboves.get(self._directory, [])
+            if not self._above and _is_canonical(self._base):
+                self._above = self._aboves[self._directory] = _directories(self._directory)
         if not self._above:
             return None
         steps = len(self._above) if up == "/" else len(up) // 3
         return f"{self._above[min(steps, len(self._above) - 1)]}/{path}{query}"
+
+    def _join_path(self, url: re.Match[str]) -> str | None:
+        """The same of a plain path on any host: a reference to it from that host."""
+        origin, path, query = url.groups("")
+        if self._strip and (query or ";" in path):
+            return None
+        if origin not in self._aboves:
+            if not _is_canonical(f"{origin}/"):
+                return None
+            self._aboves[origin] = [origin]
+        return f"{origin}{path}{query}"
 
 
 def _is_canonical(url: str) -> bool:
