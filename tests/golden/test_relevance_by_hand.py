@@ -228,7 +228,10 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
     assert rows.times(columns) == pytest.approx(dense @ columns, abs=2e-3)
     assert rows.squares(some) == pytest.approx((dense**2) @ some, abs=2e-3)
     assert rows.sum_of_rows(np.ones(600)) == pytest.approx(dense.sum(axis=0), rel=2e-3)
-    assert rows.often(chosen).tolist() == (dense[chosen] > 0).sum(axis=0).tolist()
+    assert (
+        rows.those(np.flatnonzero(chosen).tolist()).often().tolist()
+        == (dense[chosen] > 0).sum(axis=0).tolist()
+    )
 
 
 def test_a_feedback_is_not_made_again_of_the_same_pages(monkeypatch: pytest.MonkeyPatch) -> None:

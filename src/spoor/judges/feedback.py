@@ -223,13 +223,19 @@ class TermMatrix:
             sums[rows] = np.bincount(row, values(part), rows.stop - rows.start)
         return sums
 
-    def often(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """How many of the chosen pages have a weight in each column."""
-        every = [np.zeros(0, np.int32)]
-        for page in np.flatnonzero(chosen).tolist():
-            part = slice(self.ends[page], self.ends[page + 1])
-            every.append(self.column[part][self.weight[part] > 0])
-        return np.bincount(np.concatenate(every), minlength=len(self.ids))
+    def often(self) -> NDArray[np.int64]:
+        """How many of the pages have a weight in each column."""
+        return np.bincount(self.column[self.weight > 0], minlength=len(self.ids))
+
+    def those(self, pages: Sequence[int]) -> TermMatrix:
+        """Some of the rows, of the same columns."""
+        parts = [slice(self.ends[page], self.ends[page + 1]) for page in pages]
+        return TermMatrix(
+            np.cumsum([0, *(part.stop - part.start for part in parts)]),
+            np.concatenate([self.column[part] for part in parts]),
+            np.concatenate([self.weight[part] for part in parts]),
+            self.ids,
+        )
 
 
 def matrix(pages: Sequence[KeptPage], frequencies: Frequencies) -> TermMatrix:

@@ -260,32 +260,32 @@ class Relevance:
         likeness: Floats = np.zeros(len(pages))
         for round_number in range(1, ROUNDS + 1):
             order = np.argsort(-value, kind="stable")
-            chosen = [at for at in order.tolist() if sure[at] and not labels[at] and value[at] > 0]
+            chosen = order[(sure & (labels == 0) & (value > 0))[order]].tolist()
             given = np.flatnonzero(labels > 0).tolist()
             seeds = given + chosen[: max(0, SEEDS * round_number - len(given))]
             if not seeds:
                 break
+            seeds.sort()
             is_seed = np.zeros(len(pages), bool)
             is_seed[seeds] = True
             shares = np.where(labels > 0, 1.0, np.maximum(value, 1e-6)) * is_seed
-            shares /= shares.sum()
-            mean = rows.sum_of_rows(shares)
+            its = shares[seeds] / shares.sum()
+            surest = rows.those(seeds)
+            mean = surest.sum_of_rows(its)
             # What one of them has is not what they have in common.
-            common = rows.often(is_seed) >= (2 if len(seeds) > 2 else 1)
+            common = surest.often() >= (2 if len(seeds) > 2 else 1)
             centroid = np.where((mean > 0) & common, mean - background, 0.0)
             likeness = rows.times(centroid)
             # A page has no part in the centroid by which it is judged.
             if len(seeds) > 1:
-                alone = likeness - shares * rows.squares(common)
-                likeness = np.where(is_seed, alone / np.maximum(1.0 - shares, 1e-9), likeness)
+                alone = likeness[seeds] - its * surest.squares(common)
+                likeness[seeds] = alone / np.maximum(1.0 - its, 1e-9)
             likest = np.sort(likeness)[-max(3, len(seeds) // 2) :]
             model.scale = max(float(likest.mean()), LEAST_LIKENESS)
             likeness = likeness / model.scale
-            model.weights = {
-                int(number): float(weight)
-                for number, weight in zip(rows.ids, centroid, strict=True)
-                if weight
-            }
+            has = np.flatnonzero(centroid)
+            numbers, weights = rows.ids[has].tolist(), centroid[has].tolist()
+            model.weights = dict(zip(numbers, weights, strict=True))
             value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)
             sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
         self._linked = links.tables(words, value)
@@ -296,9 +296,9 @@ class Relevance:
         counted = value[len(self._examples) :]
         if len(counted):
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
-            weights = self._weights(counted, others)
-            doubt = DOUBT / (DOUBT + weights.sum())
-            found = parted(np.maximum(counted, 0.0), weights, (0.0, doubt))
+            stands_for = self._stands_for(counted, others)
+            doubt = DOUBT / (DOUBT + stands_for.sum())
+            found = parted(np.maximum(counted, 0.0), stands_for, (0.0, doubt))
             cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
             model.cut, model.cut_of_new = cuts
             model.top = float(np.sort(counted)[-10:].mean())
@@ -317,7 +317,7 @@ class Relevance:
         for page, its in zip(kept, self._counted, strict=True):
             page.rank = its
 
-    def _weights(self, values: Floats, others: int) -> Floats:
+    def _stands_for(self, values: Floats, others: int) -> Floats:
         """How many pages each kept page stands for: of those that are kept as a sample, also for
         the pages that were dropped."""
         weights = np.ones(len(values))
