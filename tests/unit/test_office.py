@@ -155,3 +155,20 @@ def test_all_of_a_chapter_is_text() -> None:
     lines = document.text.split("\n\n")
     assert lines[:4] == ["Of fire", "Ash", "A note", "The end"]
     assert "Contents" not in document.text
+
+
+@pytest.mark.parametrize("kind", ["docx", "xlsx", "pptx"])
+@pytest.mark.parametrize("missing", ["part", "values"])
+def test_what_an_office_file_does_not_say_is_no_guess(kind: str, missing: str) -> None:
+    """The libraries would say the present moment, and names of their own."""
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    make, media = document_makers.MAKERS[kind]
+    told = read(body := make("The zanzibar kiln"))
+    assert (told.title, told.author) == (document_makers.TITLE, document_makers.AUTHOR)
+    changed = {
+        "part": {"_rels/.rels": ("relationships/metadata/core-properties", "relationships/none")},
+        "values": {"docProps/core.xml": ("(?s)(<[^>]*coreProperties[^>]*>).*(</)", r"\1\2")},
+    }
+    said = read(repacked(body, changed[missing]))
+    assert (said.title, said.author, said.date, said.language) == ("", "", "", "")
+    assert (said.text, said.media_type) == (told.text, media)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import zipfile
 from typing import Any
 from urllib.parse import unquote
-from xml.etree.ElementTree import Element, ParseError
-
-from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
-from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
+from xml.etree.ElementTree import Element
 
 from spoor.documents.blocks import Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
@@ -17,7 +13,7 @@ from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.html import read_html
 from spoor.documents.links import Links
-from spoor.documents.zipped import open_zip, part_of
+from spoor.documents.zipped import open_zip, part_of, tree_of
 
 _INSIDE = "epub:/"
 """The base of a chapter: links among chapters lead to nothing that can be fetched."""
@@ -26,10 +22,10 @@ _INSIDE = "epub:/"
 def read_epub(url: str, body: bytes, limits: Limits) -> Document:
     """The chapters in reading order. Raises UnreadableError."""
     with open_zip(body, limits) as archive:
-        container = _tree(archive, "META-INF/container.xml")
+        container = tree_of(archive, "META-INF/container.xml")
         found = next(_named(container, "rootfile"), None)
         path = "" if found is None else found.get("full-path", "")
-        package = _tree(archive, path)
+        package = tree_of(archive, path)
         facts: dict[str, list[str]] = {}
         for one in package.iter():
             text = one_line(one.text or "") if isinstance(one.tag, str) else ""
@@ -68,16 +64,6 @@ def read_epub(url: str, body: bytes, limits: Limits) -> Document:
         tuple(notes[:20]),
         (facts.get("rights") or [""])[0][:500],
     )
-
-
-def _tree(archive: zipfile.ZipFile, name: str) -> Element:
-    try:
-        tree: Element = fromstring(part_of(archive, name))
-    except DefusedXmlException as error:
-        raise UnreadableError(f"its part {name[:80]} declares entities of its own") from error
-    except (ParseError, ValueError) as error:
-        raise UnreadableError(f"its part {name[:80]} is damaged ({error})") from error
-    return tree
 
 
 def _named(tree: Element, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
 from typing import Any
@@ -11,10 +12,11 @@ from spoor.distribution import import_extra
 from spoor.documents.blocks import MOST_COLUMNS, MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
+from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import KINDS
 from spoor.documents.links import Links
 from spoor.documents.word import read_docx
-from spoor.documents.zipped import open_zip
+from spoor.documents.zipped import open_zip, tree_of
 
 Reader = Callable[[Any, Blocks, Links, list[str], Limits], dict[str, Any]]
 
@@ -22,9 +24,10 @@ Reader = Callable[[Any, Blocks, Links, list[str], Limits], dict[str, Any]]
 def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
     """A `docx`, `xlsx`, `pptx` or `odt`. Raises UnreadableError, InputError without the extra, and
     whatever the libraries raise for a damaged one."""
-    open_zip(body, limits).close()
+    with open_zip(body, limits) as archive:
+        facts = _core_properties(archive)
     blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
-    facts = _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
+    facts |= _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
     if blocks.cut:
         notes.append(f"cut after {limits.characters} characters")
     if links.cut:
@@ -36,27 +39,29 @@ def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
         one_line(str(facts.get("title") or ""))[:2_000],
         language_tag(facts.get("language")),
         iso_date(facts.get("created") or facts.get("modified")),
-        people(str(facts.get("author") or "").split(";")),
-        one_line(str(facts.get("description") or ""))[:2_000],
+        people(str(facts.get("creator") or "").split(";")),
+        one_line(str(facts.get("subject") or ""))[:2_000],
         tuple(blocks.blocks),
         tuple(links),
         tuple(notes),
     )
 
 
-def _properties(core: Any) -> dict[str, Any]:
-    return {
-        "title": core.title,
-        "author": core.author,
-        "language": core.language,
-        "created": core.created,
-        "modified": core.modified,
-        "description": core.subject,
-    }
+def _core_properties(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """What a package says of itself; the libraries put names and the present moment in place of
+    what it does not say."""
+    try:
+        relations = tree_of(archive, "_rels/.rels").iter()
+        kinds = {one.get("Type", "").rpartition("/")[2]: one.get("Target", "") for one in relations}
+        tree = tree_of(archive, kinds.get("core-properties", "").lstrip("/"))
+    except UnreadableError:
+        return {}
+    return {str(one.tag).rpartition("}")[2]: one.text for one in tree}
 
 
 def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
-    return _properties(read_docx(file, blocks, links))
+    read_docx(file, blocks, links)
+    return {}
 
 
 # ---------------------------------------------------------------- xlsx
@@ -80,15 +85,7 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             blocks.long_table(iter(lines))
         if len(book.worksheets) > limits.pages:
             notes.append(f"cut after {limits.pages} sheets")
-        core = book.properties
-        return {
-            "title": core.title,
-            "author": core.creator,
-            "language": core.language,
-            "created": core.created,
-            "modified": core.modified,
-            "description": core.subject,
-        }
+        return {}
     finally:
         book.close()
 
@@ -130,7 +127,7 @@ def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             blocks.paragraph(slide.notes_slide.notes_text_frame.text, kind="quote")
     if len(slides) > limits.pages:
         notes.append(f"cut after {limits.pages} of {len(slides)} slides")
-    return _properties(deck.core_properties)
+    return {}
 
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -244,11 +241,11 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
 
     return {
         "title": fact(dc.Title),
-        "author": fact(dc.Creator) or fact(meta.InitialCreator),
+        "creator": fact(dc.Creator) or fact(meta.InitialCreator),
         "language": fact(dc.Language),
         "created": fact(meta.CreationDate),
         "modified": fact(dc.Date),
-        "description": fact(dc.Subject),
+        "subject": fact(dc.Subject),
     }
 
 

@@ -32,8 +32,8 @@ _LINKS = tuple(f"{_W}{name}" for name in ("hyperlink", "instrText", "fldSimple")
 _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 
-def read_docx(file: Any, blocks: Blocks, links: Links) -> Any:
-    """Adds what the document holds; returns its core properties."""
+def read_docx(file: Any, blocks: Blocks, links: Links) -> None:
+    """Adds what the document holds."""
     (docx,) = import_extra("documents", "A docx file", "docx")
     document = docx.Document(file)
     reader = _Reader(document, blocks, links)
@@ -42,7 +42,6 @@ def read_docx(file: Any, blocks: Blocks, links: Links) -> Any:
         name = relation.reltype.rpartition("/")[2]
         if name in _NOTES and not relation.is_external:
             reader.read_notes(relation.target_part.blob, name.removesuffix("s"))
-    return document.core_properties
 
 
 class _Reader:

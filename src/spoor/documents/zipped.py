@@ -5,6 +5,10 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
+from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from spoor.documents.document import Limits
 from spoor.documents.errors import UnreadableError
@@ -42,3 +46,14 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
         raise UnreadableError(f"its part {name[:80]} is missing") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
         raise UnreadableError("the zip file is damaged or cut off") from error
+
+
+def tree_of(archive: zipfile.ZipFile, name: str) -> Element:
+    """One part, which is XML. Raises UnreadableError where it is missing or damaged."""
+    try:
+        tree: Element = fromstring(part_of(archive, name))
+    except DefusedXmlException as error:
+        raise UnreadableError(f"its part {name[:80]} declares entities of its own") from error
+    except (ParseError, ValueError) as error:
+        raise UnreadableError(f"its part {name[:80]} is damaged ({error})") from error
+    return tree
