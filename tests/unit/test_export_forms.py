@@ -31,6 +31,8 @@ from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.files import safe_name
+from spoor.formats.export import form_by_ending, remove, write
+from spoor.formats.exporters.columns import Options
 from spoor.formats.exporters.wacz import payload_digest, surt
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
 from spoor.http.world_server import serving
@@ -210,6 +212,38 @@ def test_sqlite_with_full_text_search(pots: Path, tmp_path: Path) -> None:
     assert stored[f"{SEED}4"]["price"] is None
 
 
+MOMENT = "2026-01-01T00:00:00.000+00:00"
+NAMED = {"price": "12 €", "none": None, "json_ld": [{"@type": "Article", "headline": "Firing"}]}
+
+
+@pytest.mark.parametrize("name", ["md", "txt", "a.passages.jsonl", "a.wacz", "a.warc.gz"])
+def test_columns_that_were_named_stand_in_every_form(pots: Path, tmp_path: Path, name: str) -> None:
+    """Also where they are empty, and after something was taken out; but for WARC, which has none."""
+    more = ["--with", "json-ld,tables", "--field", "price=.price", "--field", "none=.none"]
+    more += ["--format", "text"] if name == "txt" else []
+    out = exported(pots, tmp_path / name, "--all", *more)
+    form = {"md": "markdown", "txt": "text"}.get(name) or form_by_ending(name)
+    assert form is not None
+    assert remove(out, form, {f"{SEED}4"}) > 0
+    if name == "md":
+        rows = [
+            yaml.safe_load(file.read_text("utf-8").split("---\n")[1]) for file in out.rglob("*.md")
+        ]
+    elif name == "a.wacz":
+        with zipfile.ZipFile(out) as file:
+            rows = [json.loads(line) for line in file.read("pages/pages.jsonl").splitlines()][1:]
+    elif name == "a.warc.gz":
+        assert b"json_ld" not in gzip.decompress(out.read_bytes())
+        return
+    else:
+        listed = out / "index.jsonl" if name == "txt" else out
+        rows = [json.loads(line) for line in listed.read_text("utf-8").splitlines()]
+    told = by_url(rows)
+    assert {key: told[GUIDE][key] for key in NAMED} == NAMED
+    assert told[GUIDE]["tables"][0]["caption"] == "Temperatures"
+    assert [told[f"{SEED}5"][key] for key in (*NAMED, "tables")] == [None] * 4
+
+
 def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="the extra pandas is not installed")
     pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
@@ -222,6 +256,21 @@ def test_data_frames_read_the_same(pots: Path, tmp_path: Path) -> None:
     guide = table[table["url"] == GUIDE].iloc[0]
     assert (guide["price"], json.loads(guide["tables"])[0]["caption"]) == ("12 €", "Temperatures")
     assert table[table["url"] == f"{SEED}4"]["price"].isna().all()
+
+
+def test_groups_of_a_table_end_where_their_texts_are_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
+    monkeypatch.setattr("spoor.formats.exporters.parquet.CHARACTERS", 1_000)
+    rows = ({"url": f"{SEED}{at}", "fetched_at": MOMENT, "text": "x" * 400} for at in range(7))
+    columns = {"url": "string", "fetched_at": "time", "text": "string"}
+    out = tmp_path / "a.parquet"
+    assert write(rows, out, "parquet", Options(columns)) == 7
+    with parquet.ParquetFile(out) as file:
+        groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        assert file.read().column("url").to_pylist() == [f"{SEED}{at}" for at in range(7)]
+    assert groups == [3, 3, 1]
 
 
 def test_duckdb_reads_tables_and_lines(pots: Path, tmp_path: Path) -> None:
@@ -351,7 +400,8 @@ def test_fields_are_what_stands_there_or_nothing() -> None:
     assert microdata("<div ITEMSCOPE>" * 100_000, SEED) is None
     numbers = '<script type="application/ld+json">{"a": [NaN, -Infinity, 1e999, 1.5]}</script>'
     assert json_ld(numbers) == [{"a": [None, None, None, 1.5]}]
-    for spec in ("x", "x=", "9=a", "url=a", "a=a[[", "a=xpath://["):
+    taken = ("url=a", "URL=a", "id=a", "passages=a", "Archive=a", "start=a", "copies=a")
+    for spec in ("x", "x=", "9=a", "a=a[[", "a=xpath://[", *taken):
         with pytest.raises(InputError, match="--field"):
             field_specs([spec])
 

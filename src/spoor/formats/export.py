@@ -30,6 +30,8 @@ class Form:
     """That writes rows. Of a file, the one whose name ends with `_without` copies such an export
     without some URLs."""
     is_folder: bool = False
+    is_bare: bool = False
+    """It has no room for columns."""
     needs: tuple[str, ...] = ()
     """Columns on request that it always has, and `passages`."""
 
@@ -54,7 +56,7 @@ FORMS: Mapping[str, Form] = {
     "csv": Form("csv", ".csv"),
     "parquet": Form("parquet", ".parquet"),
     "bulk": Form("jsonl", ".ndjson", "write_bulk"),
-    "warc": Form("warc", ".warc.gz"),
+    "warc": Form("warc", ".warc.gz", is_bare=True),
     "wacz": Form("wacz", ".wacz"),
     "sqlite": Form("sqlite", ".sqlite", needs=("text",)),
     "markdown": Form(

@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST
+from spoor.formats.exporters.columns import RESERVED
 from spoor.web.encoding import decode
 
 MOST = 100
@@ -72,8 +72,8 @@ def field_specs(specs: Sequence[str]) -> list[FieldSpec]:
                 f"--field {spec!r} is none; write NAME=CSS, as in price=.price, or "
                 "NAME=xpath://EXPRESSION; NAME[]=… takes all values"
             )
-        if name in found or name in {*COLUMNS, *ON_REQUEST, COPIES}:
-            raise InputError(f"--field {spec!r}: there is a column {name!r} already")
+        if name.casefold() in RESERVED | {other.casefold() for other in found}:
+            raise InputError(f"--field {spec!r}: there is a column {name!r} already; take another")
         found[name] = FieldSpec(name, selector.strip(), many)
         values_of("<p>", [found[name]])  # a selector that cannot be read is told now
     return list(found.values())

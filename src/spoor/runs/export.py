@@ -66,6 +66,8 @@ def export_run(
     if "microdata" in asked:
         require_microdata()
     specs = field_specs(fields)
+    if FORMS[form].is_bare:
+        asked, specs = [], []
     kinds = {name: kind for name, kind in COLUMNS.items() if name not in ON_REQUEST}
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
@@ -85,7 +87,8 @@ def export_run(
                 row["passages"] = _passages(document, everything=selected.everything)
             yield row
 
-    options = Options(kinds, run.path, index, _title(run), run.begins_page)
+    named = (*asked, *(spec.name for spec in specs))
+    options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
         pages = write(rows(), place, form, options)
     return Exported(form, pages, left_out)

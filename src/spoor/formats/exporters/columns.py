@@ -52,6 +52,11 @@ COPIES = "copies"
 """Column of the near-copies that a document stands for (their URLs)."""
 
 
+_OF_FORMS = "archive passages id rowid rank file ts number headings start end passage_score".split()
+RESERVED = frozenset((*COLUMNS, *ON_REQUEST, COPIES, *_OF_FORMS))
+"""Names that no field may have, in any case: some form gives them to something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What an export is told beside its rows."""
@@ -67,6 +72,14 @@ class Options:
     begins_page: Callable[[str, int], bool] = lambda file, offset: False
     """Whether the response of a page stands at an offset of a file of the archive; asked only where
     that is damaged."""
+    asked: tuple[str, ...] = ()
+    """Columns that somebody named: they stand in every row, also where they are empty, and
+    also in forms that leave out others."""
+
+
+def asked_of(row: Row, options: Options, *without: str) -> dict[str, Any]:
+    """The columns of a row that were named, but these."""
+    return {name: row.get(name) for name in options.asked if name not in without}
 
 
 def plain(row: Row, columns: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from spoor.formats.exporters.columns import BODIES, Options, Row
+from spoor.formats.exporters.columns import BODIES, Options, Row, asked_of
 from spoor.formats.exporters.target import Folder
 
 _FIRST = ("url", "title", "fetched_at", "score", "relevant", "why", "path")
@@ -15,14 +15,15 @@ _NOT_IN_HEAD = BODIES | {"status", "host", "size", "depth", "probability", "flag
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """A file a document: its head between two lines of hyphens, then its Markdown; returns how
-    many. What a page does not say is not in its head, whose values are JSON, which is YAML: so no
-    title can end it."""
+    many. What a page does not say is not in its head, but for columns that were named. The values
+    are JSON, which is YAML: so no title can end the head."""
     head = (*_FIRST, *(name for name in options.columns if name not in _NOT_IN_HEAD))
     folder = Folder(path)
     try:
         for row in rows:
-            said = [name for name in head if row.get(name) not in (None, "", [])]
-            lines = [f"{name}: {_yaml(row[name])}" for name in said]
+            said = {name: row[name] for name in head if row.get(name) not in (None, "", [])}
+            said |= asked_of(row, options, "text", "markdown")
+            lines = [f"{name}: {_yaml(value)}" for name, value in said.items()]
             text = "\n".join(["---", *lines, "---", "", str(row.get("markdown") or ""), ""])
             folder.write(row["url"], row["host"], row["title"], ".md", text)
     finally:
@@ -31,12 +32,14 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 
 
 def write_text(rows: Iterable[Row], path: Path, options: Options) -> int:
-    """A file a document with nothing but its text; `index.jsonl` says which is which."""
+    """A file a document with nothing but its text; `index.jsonl` says which is which, and has the
+    columns that were named."""
     folder = Folder(path)
     try:
         for row in rows:
             text = str(row.get("text") or "")
-            folder.write(row["url"], row["host"], row["title"], ".txt", f"{text}\n")
+            more = asked_of(row, options, "text")
+            folder.write(row["url"], row["host"], row["title"], ".txt", f"{text}\n", more)
     finally:
         folder.close()
     return folder.count

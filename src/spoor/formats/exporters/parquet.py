@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,14 @@ from spoor.distribution import import_extra
 from spoor.formats.exporters.columns import Options, Row, plain
 
 BATCH = 1_000
-"""Rows of a group."""
+"""Rows of a group at most."""
+
+CHARACTERS = 1 << 24
+"""Of the texts of a group, the row apart that reaches it."""
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
-    """One table with a fixed schema, in groups of `BATCH` rows; what varies from page to page
+    """One table with a fixed schema, in groups of rows; what varies from page to page
     (JSON-LD, tables) stands as JSON text. Returns how many rows. Raises InputError without the
     extra."""
     arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
@@ -39,10 +41,8 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     nested = [name for name, kind in columns.items() if kind == "json"]
     count = 0
     with format_.ParquetWriter(path, schema, compression="zstd") as writer:
-        every = iter(rows)
-        while batch := list(islice(every, BATCH)):
-            values = [_values(row, columns, nested) for row in batch]
-            writer.write_table(arrow.Table.from_pylist(values, schema=schema))
+        for batch in _batches(_values(row, columns, nested) for row in rows):
+            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     return count
 
@@ -63,6 +63,19 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
                 count += table.num_rows - kept.num_rows
                 writer.write_table(kept)
     return count
+
+
+def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    characters = 0
+    for row in rows:
+        batch.append(row)
+        characters += sum(len(value) for value in row.values() if isinstance(value, str))
+        if len(batch) >= BATCH or characters >= CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def _values(row: Row, columns: Iterable[str], nested: Iterable[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from spoor.formats.exporters.columns import BODIES, COLUMNS, Options, Row
+from spoor.formats.exporters.columns import BODIES, COLUMNS, Options, Row, asked_of
 from spoor.formats.exporters.jsonl import json_line, write_without
 
 __all__ = ["write", "write_without"]
@@ -23,6 +23,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     with path.open("wb") as file:
         for row in rows:
             about = {name: row[name] for name in names if name in row}
+            about |= asked_of(row, options, "text")
             for passage in row["passages"]:
                 identifier = f"{row['url']}#{passage['start']}-{passage['end']}"
                 file.write(json_line({"id": identifier, **about, **passage}))

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -92,19 +92,28 @@ class Folder:
         self._list = (path / LIST).open("x", encoding="utf-8", errors="replace")
         self.count = 0
 
-    def write(self, url: str, host: str, title: str, suffix: str, text: str) -> str:
-        """Write one document; returns the name of its file within the folder."""
+    def write(
+        self,
+        url: str,
+        host: str,
+        title: str,
+        suffix: str,
+        text: str,
+        more: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Write one document; returns the name of its file within the folder. `more` goes into the
+        list of files."""
         folder = self._path / safe_name(host.lower(), 80)
         folder.mkdir(exist_ok=True)
         digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:10]
         stem = f"{safe_name(title.lower(), 80)}-{digest}"
-        file, more = folder / f"{stem}{suffix}", 1
+        file, number = folder / f"{stem}{suffix}", 1
         while file.exists():  # the same page fetched again, or the same 40 bits
-            more += 1
-            file = folder / f"{stem}-{more}{suffix}"
+            number += 1
+            file = folder / f"{stem}-{number}{suffix}"
         file.write_text(text, "utf-8", errors="replace", newline="\n")
         name = file.relative_to(self._path).as_posix()
-        line: dict[str, Any] = {"file": name, "url": url, "title": title}
+        line = {**(more or {}), "file": name, "url": url, "title": title}
         self._list.write(json.dumps(line, ensure_ascii=False) + "\n")
         self.count += 1
         return name

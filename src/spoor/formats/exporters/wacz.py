@@ -26,7 +26,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from spoor.display import printable
 from spoor.distribution import NAME, VERSION
-from spoor.formats.exporters.columns import Options, Row
+from spoor.formats.exporters.columns import Options, Row, asked_of
 from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
 from spoor.formats.exporters.warc import Archives, records_of
 
@@ -60,7 +60,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         archives = undo.enter_context(Archives(options))
         lines = _Sorted(beside)
         with _entry(file, f"archive/{ARCHIVE}", parts, compress=False) as out:
-            count, first, latest = _archive(rows, archives, out, pages, lines)
+            count, first, latest = _archive(rows, options, archives, out, pages, lines)
         with _entry(file, "indexes/index.cdx.gz", parts, compress=False) as out:
             blocks = list(_blocks(lines.merged(), out))
         with _entry(file, "indexes/index.idx", parts) as out:
@@ -71,7 +71,8 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         pages.seek(0)
         with _entry(file, "pages/pages.jsonl", parts) as out:
             head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
-            out.write(json_line({**head, "hasText": "text" in options.columns}))
+            named = {"columns": options.asked} if options.asked else {}
+            out.write(json_line({**head, "hasText": "text" in options.columns, **named}))
             shutil.copyfileobj(pages, out)
         package = json.dumps(_package(parts, options, first, latest), indent=2).encode()
         with _entry(file, "datapackage.json", []) as out:
@@ -109,14 +110,22 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
 
         with file.open("pages/pages.jsonl") as opened:
             lines = read_lines(opened)
-            columns = {"text": "string"} if json.loads(next(lines, b"")).get("hasText") else {}
-            options = Options(columns, Path(folder), title=str(package.get("title", "")))
+            head = json.loads(next(lines, b""))
+            columns = {"text": "string"} if head.get("hasText") else {}
+            asked = tuple(map(str, head.get("columns", ())))
+            title = str(package.get("title", ""))
+            options = Options(columns, Path(folder), title=title, asked=asked)
             write(rows(lines), path, options)
     return gone
 
 
 def _archive(
-    rows: Iterable[Row], archives: Archives, out: _Counted, pages: IO[bytes], lines: _Sorted
+    rows: Iterable[Row],
+    options: Options,
+    archives: Archives,
+    out: _Counted,
+    pages: IO[bytes],
+    lines: _Sorted,
 ) -> tuple[int, str, str]:
     """Copy the records of all rows; returns their number, the first URL, and the latest time."""
     count, first, latest = 0, "", ""
@@ -130,6 +139,7 @@ def _archive(
         page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
         if row.get("text") is not None:
             page["text"] = row["text"]
+        page |= asked_of(row, options, *page, "text")
         pages.write(json_line(page))
         first, latest = first or url, max(latest, when)
         count += 1
