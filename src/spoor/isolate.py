@@ -114,7 +114,7 @@ def parse_page(
 
 
 def extract(content_type: str, url: str, body: bytes) -> Document | Unreadable:
-    """As `spoor.documents.extract.extract`, in bounded time and memory: some 15 ms for a page."""
+    """As `spoor.documents.extract.extract`, in bounded time and memory; costs some 2 ms more."""
     facts = {"url": url, "content_type": content_type}
     try:
         row = bounded(document_row_of, body, facts, bounds=DOCUMENT)
@@ -350,6 +350,7 @@ def _bounded(
         signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         gc.collect()
+        gc.freeze()  # so that the next one looks through what is new, and not through all libraries
 
 
 def _used() -> int:

@@ -179,3 +179,19 @@ def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None
     body = b"<table>" + b"<tr><td>a<td>b" * 30_000
     page = parse_page(body, URL, again=True)
     assert len(page.text) == 119_999
+
+
+def holding(body: bytes) -> int:
+    """Leaves 4 MB that hold themselves; returns the bytes of memory before."""
+    with open("/proc/self/statm", encoding="ascii") as told:
+        before = 4096 * int(told.read().split()[1])
+    held: list[Any] = [bytes(range(256)) * (4 << 12)]
+    held.append(held)
+    return before
+
+
+def test_what_a_document_held_is_free_for_the_next() -> None:
+    lane = isolate._Lane()
+    first, *_, last = [lane.ask(holding, b"<p>x", {}) for _ in range(20)]
+    lane.close()
+    assert last < first + 3 * (4 << 20)
