@@ -20,7 +20,7 @@ from spoor.judges.feedback import (
 )
 from spoor.judges.linked import Links
 from spoor.judges.reading import places_of
-from spoor.judges.relevance import Relevance, parted
+from spoor.judges.relevance import Relevance, lowered, parted
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 
@@ -144,14 +144,80 @@ def test_the_cut_is_lower_where_many_are_wanted() -> None:
     few = np.array([0.0] * 38 + [0.5, 1.0])
     high = ((0.5**1.5 + 1) / 2) ** (1 / 1.5)
     assert parted(few, np.ones(40), [0.0, 0.5]) == pytest.approx([high, high])
-    # 33, 4 and 3: 7 of 40 are above 0.25, in the middle of 0.05 and 0.3. Of the 1.5th powers the
-    # cut is after the second (37 · 3 · (1 − 0.0382)² = 102.7; 33 · 7 · 0.6306² = 91.9), of the
-    # powers 0.75 (0, 0.595, 1) after the first (33 · 7 · 0.7683² = 136.4; 37 · 3 · 0.9357² = 97.2).
+    # 34, 3 and 3: 6 of 40 are above 0.25, in the middle of 0.1 and 0.2. Of the 1.5th powers the cut
+    # is after the second (37 · 3 · (1 − 0.0287)² = 104.7; 34 · 6 · 0.6768² = 93.4), of the roots
+    # (0, 0.707, 1) after the first (34 · 6 · 0.8536² = 148.6; 37 · 3 · 0.9427² = 98.6).
     # Without doubt half of the way from the one to the other, with a doubt of 0.5 a quarter.
-    low = (0.5**0.75 / 2) ** (1 / 0.75)
-    some = np.array([0.0] * 33 + [0.5] * 4 + [1.0] * 3)
+    low = (0.5**0.5 / 2) ** 2
+    some = np.array([0.0] * 34 + [0.5] * 3 + [1.0] * 3)
     half, quarter = high**0.5 * low**0.5, high**0.75 * low**0.25
     assert parted(some, np.ones(40), [0.0, 0.5]) == pytest.approx([half, quarter])
+
+
+def test_what_wanted_pages_have_in_common_is_no_commonplace() -> None:
+    """Of 7 pages, 5 surely wanted: a term on 4, 3 of them wanted, has ln(8 / 5) for a page that
+    comes, and among the rest ln(3 / 2); so it weighs 0.405 / 0.470 times as much. One on 4 wanted
+    pages has ln(3 / 1) there: 2.34 times as much, of which 2 count."""
+    terms = [[1, 2], [1, 2], [1, 2], [2], [], [1], []]
+    wanted = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+    frequencies, pages = Frequencies(), []
+    for number, its in enumerate(terms):
+        ids = np.array(its, np.uint32)
+        page = KeptPage(f"{SITE}{number}", ids, np.ones(len(ids), np.uint8), len(ids), np.zeros(1))
+        frequencies.add(its)
+        pages.append(page)
+    stretch = matrix(pages, frequencies, wanted).stretch
+    assert stretch == pytest.approx([math.log(3 / 2) / math.log(8 / 5), 2.0])
+    assert matrix(pages, frequencies, np.zeros(7)).stretch == pytest.approx([1.0, 1.0])
+
+
+def test_verdicts_stand_where_most_pages_are_wanted() -> None:
+    """A chapter of 40 sections, which do not name it, after 15 other pages: when all are read, what
+    the sections have in common is on most pages of the crawl, and still is what is wanted."""
+    judge = Relevance(parse("kiln"))
+
+    def page(name: str, title: str, text: str, *links: str) -> None:
+        to = tuple(Link(SITE + link, Anchor(text="")) for link in links)
+        judge.judge(Page(SITE + name, title=title, text=text, links=to))
+
+    sections = [f"kilns/{number}" for number in range(40)]
+    page("", "Manual", "chapters", "kilns/", "ships/")
+    page("kilns/", "Kilns", "The kiln is hot.", *sections)
+    for at in range(15):
+        page(f"ships/{at}", f"Ship {at}", f"sea boat sail harbour{at % 3} rope{at % 5}", "ships/")
+    for at, section in enumerate(sections):
+        page(section, f"Firing {at}", f"clay heat brick chimney{at % 3} wood{at % 5}", "kilns/")
+    judge.revise()
+    told = {url for url, page in judge._pages.items() if page.told[1]}
+    assert told == {SITE + name for name in ("kilns/", *sections)}
+
+
+def test_parts_of_a_run_are_no_word_of_it() -> None:
+    """Half of the pairs of letters of 関数定義 (定義 of three) says a fifth of what it says where
+    the crawl does not know the word; where three pages have the word, it is known for good."""
+    judge = Relevance(parse("関数定義"))
+    for number in range(3):
+        judge.judge(Page(f"{SITE}{number}", title="関数定義"))
+    for number in range(60):
+        judge.judge(Page(f"{SITE}like{number}", title="数定義"))
+    one = judge._pages[SITE + "like7"]
+    assert judge._reader.known.tolist() == [[3, 63]]
+    assert one.evidence[0, 0] == 0.0
+    assert judge._evidence([one])[0] == pytest.approx(0.2 * one.evidence[0, 1])
+    strange = Relevance(parse("関数定義"))
+    for number in range(20):
+        strange.judge(Page(f"{SITE}like{number}", title="数定義"))
+    one = strange._pages[SITE + "like7"]
+    assert strange._evidence([one])[0] == pytest.approx(one.evidence[0, 1])
+
+
+def test_half_of_the_pages_that_say_it_keep_their_verdict() -> None:
+    """Feedback may lead away from pages that say the words themselves: the cut is at most the
+    median of their values, and half of itself at least."""
+    assert lowered(1.0, np.array([0.2, 0.9, 0.7])) == 0.7
+    assert lowered(1.0, np.array([0.2, 0.3, 0.9])) == 0.5
+    assert lowered(1.0, np.array([1.2, 1.3, 0.1])) == 1.0
+    assert lowered(1.0, np.array([0.1, 0.1])) == 1.0  # two say nothing
 
 
 def test_where_a_page_stands() -> None:
@@ -176,7 +242,7 @@ def test_the_place_of_a_page_counts() -> None:
             frequencies.add(ids.tolist())
         ones = np.ones(3, np.uint8)
         pages.append(KeptPage(f"/{number}", ids, ones, 1, np.zeros((0, 2)), places=1))
-    rows = matrix(pages, frequencies)
+    rows = matrix(pages, frequencies, np.zeros(len(pages)))
     mine, place = vector(pages[0], frequencies), PLACES * 8 / 68
     assert mine == pytest.approx([1.0, LINKS, place], abs=2e-3)
     weights = np.zeros(len(rows.ids))
@@ -218,7 +284,7 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
         often = rng.integers(1, 256, 9).astype(np.uint8)
         frequencies.add(ids.tolist())
         pages.append(KeptPage(f"/{number}", ids, often, int(rng.integers(0, 10)), np.zeros((0, 2))))
-    rows = matrix(pages, frequencies)
+    rows = matrix(pages, frequencies, np.zeros(len(pages)))
     dense = np.zeros((600, len(rows.ids)))
     for page, row in zip(pages, dense, strict=True):
         row[np.searchsorted(rows.ids, page.ids)] = vector(page, frequencies)

@@ -34,6 +34,9 @@ PLACES = 0.4
 """Weight of the place of a page …"""
 PLACES_DOUBT = 60.0
 """… of which one that comes after so many pages has half: of its neighbours few are known."""
+STRETCH = 2.0
+"""Weights of what the likely pages alone have count so many times as much at most, for pages that
+come: the others on them are not stretched."""
 KEPT = 3_000
 """Pages that are kept at most: the best, and the rest as a uniform sample."""
 VOCABULARY = 150_000
@@ -69,6 +72,16 @@ class Frequencies:
         found = self._of(ids.tolist()) if counts is None else counts
         weights = np.log((1 + self.pages) / (1 + found))
         return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
+
+    def idf_of_rest(
+        self, ids: NDArray[np.uint32], without: NDArray[Any], pages: float
+    ) -> tuple[Floats, Floats]:
+        """The same of all pages, and of those that are left: `without` is how many of the pages
+        with each do not count, of so many `pages` that do not."""
+        found = self._of(ids.tolist())
+        rest = np.maximum(found - without, 0.0)
+        weights = np.log((1 + max(0.0, self.pages - pages)) / (1 + rest))
+        return self.idf(ids, found), np.where(found < 2, 0.0, np.maximum(weights, 0.0))
 
     def save(self) -> State:
         size = len(self.counts)
@@ -188,6 +201,8 @@ class TermMatrix:
     weight: Floats
     ids: NDArray[np.uint32]
     """The term or link of each column."""
+    stretch: Floats
+    """Of each column: how much more it weighs than for a page that comes (see `vector`)."""
 
     @property
     def pages(self) -> int:
@@ -235,16 +250,20 @@ class TermMatrix:
             np.concatenate([self.column[part] for part in parts]),
             np.concatenate([self.weight[part] for part in parts]),
             self.ids,
+            self.stretch,
         )
 
 
-def matrix(pages: Sequence[KeptPage], frequencies: Frequencies) -> TermMatrix:
-    """The vectors of pages as rows. O(entries)."""
+def matrix(pages: Sequence[KeptPage], frequencies: Frequencies, wanted: Floats) -> TermMatrix:
+    """The vectors of pages as rows. O(entries). `wanted`: how probably each is wanted; what is
+    frequent among these alone is no commonplace of the site."""
     sizes = [len(page.ids) for page in pages]
     ids, column = numbered(np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)]))
     ends = np.cumsum([0, *sizes])
-    made = TermMatrix(ends, column, np.empty(len(column)), ids)
-    idf = frequencies.idf(ids)
+    without = np.bincount(column, np.repeat(wanted, sizes), len(ids))
+    of_all, idf = frequencies.idf_of_rest(ids, without, float(wanted.sum()))
+    stretch = np.minimum(np.divide(idf, of_all, out=np.ones(len(ids)), where=of_all > 0), STRETCH)
+    made = TermMatrix(ends, column, np.empty(len(column)), ids, stretch)
     for rows, part, row in made.parts():
         some = pages[rows]
         often = np.concatenate([page.often for page in some])

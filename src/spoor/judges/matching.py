@@ -25,7 +25,9 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Part of a page → what a word there is worth at most."""
 INEXACT = 0.6
-"""Worth of a word that is only like the typed one, where the typed one is known."""
+"""Worth of a word that is only like the typed one, where the typed one is known …"""
+INEXACT_RUN = 0.2
+"""… and of a part of a run without spaces: half of its letters say little."""
 SHORT_TEXT = 300
 """A text with fewer words counts as one of so many."""
 _LIKE = 0.4

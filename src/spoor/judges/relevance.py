@@ -34,7 +34,7 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.matching import INEXACT, Matcher, Tree, leaves_of
+from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import Reader
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
@@ -68,6 +68,14 @@ EARLY_CUT = 0.55
 """… if it links to `MENU` pages or more: menus and overviews, which a crawl sees first, have the
 words of what they lead to."""
 MENU = 3
+STRONG = 0.3
+"""Least evidence of pages that say the words themselves …"""
+STRONG_SHARE = 0.7
+"""… as a share of the most that any page has, too; the cut is lowered until half are relevant …"""
+LEAST_CUT = 0.5
+"""… but not below this share of it: feedback may go astray, and so may words."""
+KNOWN = 3
+"""Pages with a word from which on the crawl knows it."""
 UNWANTED = 0.3
 """Least evidence of a page on which words stand that are not wanted."""
 PLAIN = 0.35
@@ -79,9 +87,9 @@ DOUBT = 40.0
 RARE = 0.7
 """Weight (see `_evidence`) from which a word is enough by itself as one of several; a word that
 stands on more than about half of the pages has less."""
-POWERS = (1.5, 0.75)
+POWERS = (1.5, 0.5)
 """Powers of the values between which the cut is found, where few pages are wanted, and many …"""
-FEW, MANY = 0.05, 0.3
+FEW, MANY = 0.1, 0.2
 """… by the share of pages above the cut that is found between the values themselves."""
 
 
@@ -108,6 +116,9 @@ class Relevance:
             raise InputError(f"beta lies in [0.1, 10], not {beta!r}")
         self._wish = wish
         self._matcher = Matcher(wish)
+        self._inexact = np.array(
+            [INEXACT_RUN if leaf.is_run else INEXACT for leaf in self._matcher.leaves]
+        )
         self._beta = beta
         self._reader = Reader(wish, self._matcher)
         self._pages: dict[str, KeptPage] = {}
@@ -213,12 +224,9 @@ class Relevance:
         both = np.array([page.evidence for page in pages])
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
         # Where this crawl does not know a word, what is like it stands for it.
-        unknown = (count >= FIRST) & (exact * 10 < like)
-        leaves = np.where(
-            unknown,
-            both[:, :, 1],
-            both[:, :, 0] + INEXACT * (both[:, :, 1] - both[:, :, 0]),
-        )
+        unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
+        inexact = np.where(unknown, 1.0, self._inexact)
+        leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
         values = _combined(matcher.wanted, leaves, weights)
         near = np.array([page.near for page in pages])
@@ -245,7 +253,6 @@ class Relevance:
         allowed = np.array([page.tongue for page in pages]) >= 0.5
         allowed &= ~self._unwanted(pages)
         labels = np.array([page.label for page in pages])
-        rows = matrix(pages, self._reader.frequencies)
         best = float(evidence.max())
         model = Model(
             best_words=float(words.max()),
@@ -255,8 +262,13 @@ class Relevance:
         sure = (evidence >= min(SURE, max(0.6 * best, 0.05))) & allowed & (labels >= 0)
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
-        shares_of_all = 1.0 / len(pages) + REFUSED * refused / max(1, refused.sum())
-        background = rows.sum_of_rows(shares_of_all)
+        # The rest of the site, with which the surest pages are compared: where most pages of a
+        # crawl are wanted, what they have in common would count as the site's commonplaces.
+        likely = np.where(labels > 0, 1.0, np.sqrt(value)) * (labels >= 0)
+        rows = matrix(pages, self._reader.frequencies, likely)
+        rest = 1.0 - likely
+        shares_of_rest = rest / max(float(rest.sum()), 1e-9)
+        background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
         likeness: Floats = np.zeros(len(pages))
         for round_number in range(1, ROUNDS + 1):
             order = np.argsort(-value, kind="stable")
@@ -274,7 +286,7 @@ class Relevance:
             mean = surest.sum_of_rows(its)
             # What one of them has is not what they have in common.
             common = surest.often() >= (2 if len(seeds) > 2 else 1)
-            centroid = np.where((mean > 0) & common, mean - background, 0.0)
+            centroid = np.where(common, np.maximum(mean - background, 0.0), 0.0)
             likeness = rows.times(centroid)
             # A page has no part in the centroid by which it is judged.
             if len(seeds) > 1:
@@ -284,7 +296,7 @@ class Relevance:
             model.scale = max(float(likest.mean()), LEAST_LIKENESS)
             likeness = likeness / model.scale
             has = np.flatnonzero(centroid)
-            numbers, weights = rows.ids[has].tolist(), centroid[has].tolist()
+            numbers, weights = rows.ids[has].tolist(), (centroid * rows.stretch)[has].tolist()
             model.weights = dict(zip(numbers, weights, strict=True))
             value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)
             sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
@@ -298,9 +310,12 @@ class Relevance:
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             stands_for = self._stands_for(counted, others)
             doubt = DOUBT / (DOUBT + stands_for.sum())
-            found = parted(np.maximum(counted, 0.0), stands_for, (0.0, doubt))
+            doubts = 0.0, min(1.0, 2.0 * doubt)
+            found = parted(np.maximum(counted, 0.0), stands_for, doubts)
             cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
-            model.cut, model.cut_of_new = cuts
+            least = max(STRONG, STRONG_SHARE * model.best_words)
+            plain = counted[words[len(self._examples) :] >= least]
+            model.cut, model.cut_of_new = (lowered(cut, plain) for cut in cuts)
             model.top = float(np.sort(counted)[-10:].mean())
         else:
             model.cut = model.cut_of_new = fixed
@@ -420,6 +435,15 @@ def parted(values: Floats, weights: Floats, doubts: Sequence[float]) -> list[flo
     few_cut, many_cut = (otsu(values**power, weights) ** (1.0 / power) for power in POWERS)
     shares = [many * (1.0 - doubt) for doubt in doubts]
     return [few_cut ** (1.0 - share) * many_cut**share for share in shares]
+
+
+def lowered(cut: float, plain: Floats) -> float:
+    """The cut, lowered until half of the pages that say the words themselves are relevant, but not
+    below a share of it; `plain` are the values of these pages, of which fewer than three say
+    nothing."""
+    if len(plain) < 3:
+        return cut
+    return min(cut, max(float(np.median(plain)), LEAST_CUT * cut))
 
 
 _LINKED = "pages that it is linked with stand for it"
