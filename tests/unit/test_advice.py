@@ -113,7 +113,7 @@ def test_pages_near_the_threshold_with_the_command() -> None:
     ]
     lines = advice.lines("runs/pots")
     assert lines[-2] == (
-        "unsure   0.40 http://pots.example/2 does not count; "
+        "check    0.40 http://pots.example/2 does not count; "
         "if it should: spoor label runs/pots http://pots.example/2 yes"
     )
     assert not any("spoor label" in line for line in advice.lines())

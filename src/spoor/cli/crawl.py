@@ -208,7 +208,8 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     rest = summary["failed"] - sum(count for _, count in reasons)
     failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
     best = run.best(_BEST) if summary["found"] else []
-    passed = f", {summary['skipped']} links passed over" if summary["skipped"] else ""
+    skipped = summary["skipped"]
+    passed = f", {skipped} link{'s'[: skipped > 1]} passed over" if skipped else ""
     return "\n".join(
         [
             f"{summary['stopped_because']}",
@@ -220,7 +221,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             *(f"  again    {shown(line)}" for line in in_words(summary.get("refreshed"))),
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
             + ("; the best:" if best else ""),
-            *(f"           {row.score:.2f} {shown(row.url)} {shown(row.title)}" for row in best),
+            *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
             f"  results  {path / files.RELEVANT}; as a table: spoor export {path} found.csv",

@@ -109,7 +109,7 @@ class Advice:
         if self.site_words or self.best is not None:
             lines.append("seed     another page may be nearer to it: give it beside the first URL")
         for page in self.near if near else ():
-            line = f"unsure   {page.score:.2f} {page.url} "
+            line = f"check    {page.score:.2f} {page.url} "
             line += "counts" if page.relevant else "does not count"
             if run:
                 should, answer = ("should not", "no") if page.relevant else ("should", "yes")
