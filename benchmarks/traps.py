@@ -3,7 +3,7 @@
     .venv/bin/python benchmarks/traps.py recorded WEB [WEB ...] [--truth FOLDER] [--want SPEC]
     .venv/bin/python benchmarks/traps.py wiki FOLDER [--want SPEC]
     .venv/bin/python benchmarks/traps.py small
-    .venv/bin/python benchmarks/traps.py generated
+    .venv/bin/python benchmarks/traps.py generated [--policy NAME]
 
 `recorded`: each folder is a recorded web, crawled breadth-first from its roots to its end, with the
 guard (and without links that do something) and without, by a judge that finds nothing relevant: the
@@ -11,7 +11,8 @@ guard gets no help, and every page that it loses counts. With `--truth` (topic f
 WEB.TASK.topic) and `--want` also the targets of each task that were lost. `wiki`: the same of a
 wiki that is recorded with all versions (`versions.jsonl.zst`), as it stood in July 2013. `small`:
 400 pages that share most of their words, listed on one page. `generated`: eight traps, each beside
-an honest site of 300 pages: documents lost, and the share of requests inside.
+an honest site of 300 pages: documents lost, and the share of requests inside; with `--policy` in
+its order, where all of the honest site is relevant.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.garbage import few_collections
@@ -204,10 +206,15 @@ FACETS = {
 }
 
 
-def generated(trap: str, pages: int = 2 * SITE) -> tuple[int, int, int]:
+def generated(trap: str, policy: str = "") -> tuple[int, int, int]:
     """(honest pages lost, requests, those inside the trap) of a crawl beside a trap."""
     world = Trapped(trap)
-    crawl = make_crawl(CrawlFilter(Scope(), traps=Traps()), pages)
+    guard = CrawlFilter(Scope(), traps=Traps())
+    crawl = make_crawl(guard, 2 * SITE)
+    if policy:
+        order = registry.build("policies", policy, Task(np.random.default_rng(0)))
+        judge = Function(lambda page: page.title.startswith("Page "))
+        crawl = Crawl(order, judge, MemoryFrontier(), pages=2 * SITE, link_filter=guard)
     crawl.seed([HOME])
     urls = {outcome.page.url for outcome in Replay(crawl, world, in_flight=8) if outcome.page}
     honest = sum(f"{HOME}p/{at}" in urls for at in range(SITE))
@@ -241,6 +248,7 @@ def main() -> None:
     parser.add_argument("webs", nargs="*", type=Path)
     parser.add_argument("--truth", type=Path)
     parser.add_argument("--want", action="append", default=[], help="as that of spoor replay")
+    parser.add_argument("--policy", default="", help="an order, for generated traps")
     given = parser.parse_args()
     for folder in given.webs:
         if given.part == "wiki":
@@ -252,7 +260,7 @@ def main() -> None:
         print(f"{small()} of 400 small pages lost")
     if given.part == "generated":
         for trap in TRAPS:
-            lost, requests, inside = generated(trap)
+            lost, requests, inside = generated(trap, given.policy)
             share = f"{inside} of {requests} requests inside ({inside / requests:.1%})"
             print(f"{trap:10} {lost} of {SITE} documents lost, {share}", flush=True)
 

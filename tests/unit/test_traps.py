@@ -209,6 +209,17 @@ def calendar(month: int, *links: str) -> Page:
     return page_at(f"http://a.example/cal/{month}", "Events", f"None in 2024, {month}", *links)
 
 
+def test_known_words_are_no_news_on_a_page_whose_url_has_one_of_them() -> None:
+    """A list of all colours, shown once more for each colour: the masked word between its old
+    neighbours would make three new triples."""
+    novelty, colours = Novelty(), "pots in red blue green black white brown grey pink"
+    url = "http://a.example/shop?colour="
+    assert novelty.page("a.example", f"{url}red", colours)[0] == News.WORDS
+    for colour in ("blue", "green", "black", "white", "brown"):
+        assert novelty.page("a.example", f"{url}{colour}", colours)[0] == News.NOTHING
+    assert novelty.page("a.example", f"{url}grey", f"{colours} and violet")[0] == News.WORDS
+
+
 def test_a_group_is_held_back_after_a_sample_and_opened_by_news() -> None:
     traps = Traps()
     for month in range(SAMPLE + 1):  # the first is new

@@ -121,10 +121,14 @@ class Novelty:
         plain, bare = both >> np.uint64(32), both & np.uint64(0xFFFFFFFF)
         bare = np.where(np.isin(bare, self._own(url)), np.uint64(1), bare)
         salt = zlib.crc32(domain.encode())
-        numbers = _three_in_a_row(self._add(_triples(plain, 2 * salt)))
+        unseen = self._add(_triples(plain, 2 * salt))
+        numbers = _three_in_a_row(unseen)
         masked = _triples(bare, 2 * salt + 1)
         fresh = self._add(masked)
         copy = self._is_copy(domain, masked, fresh)
+        if "?" in url:
+            # Known words are not new because this view of them, whose URL has one, masks it.
+            fresh = fresh & unseen
         words_too = _three_in_a_row(fresh)
         return News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING, copy
 
