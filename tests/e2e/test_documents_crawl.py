@@ -17,6 +17,7 @@ from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor import isolate
 from spoor.cli.main import run
 from spoor.documents.document import Unreadable
+from spoor.runs.reader import Run
 from spoor.runs.saved_files import remove_saved, saved_name
 
 Web = dict[str, tuple[str, bytes]]
@@ -114,6 +115,27 @@ def test_trail_finds_pdfs_by_their_words_with_half_the_requests_of_breadth_first
             relevant = {url for (url,) in rows(out, "SELECT url FROM pages WHERE relevant")}
             assert relevant == targets, "whose words stand only inside the PDF"
     assert 2 * needed["trail"] <= needed["breadth-first"], json.dumps(needed)
+
+
+def test_a_limit_of_a_kind_cuts_its_documents_alone_and_says_so(tmp_path: Path) -> None:
+    web = {
+        "/": ("text/html", b"kiln <a href=/short>kiln</a> <a href=/long>kiln</a>" + b" kiln" * 600),
+        "/short": ("text/plain", b"kiln " * 300),
+        "/long": ("application/octet-stream", b"kiln " * 3_000),
+    }
+    out = tmp_path / "run"
+    with beside((server := server_of(web)).serving):
+        crawl(server, out, 9, "--want", "match:kiln", "--type-limit", "text=1000", "--save-files")
+    told = {one.url: (len(one.bytes), "truncated" in one.row.flags) for one in Run(out).documents()}
+    base = "http://docs.example/"
+    cut = (1_000, True)
+    assert told == {base: (len(web["/"][1]), False), f"{base}short": cut, f"{base}long": cut}
+    saved = [file for file in (out / "files").rglob("*") if file.is_file()]
+    assert sorted((file.suffix, file.stat().st_size) for file in saved) == [
+        (".html", len(web["/"][1])),
+        (".txt", 1_000),
+        (".txt", 1_000),
+    ]
 
 
 @pytest.mark.parametrize(

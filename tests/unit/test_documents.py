@@ -18,7 +18,7 @@ from spoor import isolate
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
-from spoor.documents.kinds import KINDS, Types, tell
+from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
 from spoor.isolate import parse_page
 from spoor.setting import DOCUMENT_KINDS
 from spoor.settings import Settings
@@ -93,6 +93,19 @@ def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
         )
     assert tell(BODIES[kind], MAKERS[kind][1]).kind == kind
     assert Types().takes(tell(BODIES[kind][:2_048], "application/octet-stream"))
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_no_header_makes_a_document_of_another_type(kind: str) -> None:
+    """By its type it is wanted, counted, and named as a file."""
+    for header in ("", "application/octet-stream", "image/png", "application/x-unknown"):
+        read = extract(header, URL, BODIES[kind])
+        assert isinstance(read, Document)
+        assert kind_of_media(read.media_type) == read.kind
+    lied = extract("application/pdf", URL, BODIES["text"])
+    assert (lied.kind, getattr(lied, "media_type", "")) == ("text", "text/plain")
+    table = extract("text/csv; charset=utf-8", URL, b"a,b\n1,2\n")
+    assert (table.kind, getattr(table, "media_type", "")) == ("text", "text/csv")
 
 
 def test_a_workbook_inside_a_presentation_makes_it_no_workbook() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import KINDS, Told, tell
@@ -42,7 +44,9 @@ def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) 
     if kind in ("text", "markdown"):
         from spoor.documents.plain import read_markdown, read_text
 
-        return (read_text if kind == "text" else read_markdown)(content_type, url, body, limits)
+        read = read_text if kind == "text" else read_markdown
+        # The header says the charset, and may lie of the type.
+        return replace(read(content_type, url, body, limits), media_type=told.media_type)
     if kind == "pdf":
         from spoor.documents.pdf import read_pdf
 

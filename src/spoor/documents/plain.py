@@ -39,12 +39,11 @@ def read_text(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         if blocks.full:
             break
     links.add_bare(text)
-    media = content_type.partition(";")[0].strip().lower()
     notes += ["more links are left out"] if links.cut else []
     return Document(
         url,
         "text",
-        media or "text/plain",
+        "text/plain",
         blocks=tuple(blocks.blocks),
         links=tuple(links),
         notes=tuple(notes),

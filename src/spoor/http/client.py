@@ -190,7 +190,10 @@ class Client:
             most = limit or (self._settings.body_limit if types is None else types.largest)
             raw, body, truncated = await self._read(reply, most, taken)
             self._count(max(len(raw), len(body)))
-            taken.limit(body, most, ended=True)
+            most = taken.limit(body, most, ended=True)
+            if len(body) > most:  # shorter than what tells a kind, and longer than that may be
+                raw = body[:most] if raw is body else raw
+                body, truncated = body[:most], truncated or "length"
             if taken.refused:
                 raw, body, truncated = b"", b"", ""
             return Exchange(
