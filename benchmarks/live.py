@@ -8,10 +8,11 @@ host, the crawler pinned to another core: links only for the peers (selectolax),
 (text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
 all on, state, journal and WARC files on the disk, with the default judge of a topic, as the command
 has it. All have one heap for all threads, as the command has. The crawl in memory has the judge
-`keywords`; `--judges` adds one in memory with the default judge. Each crawl runs in a process of
-its own, start-up left out, in turn, so often as `--runs` says; medians. `--peers` makes an
-environment for Crawlee in `build/peers` first (it wants other versions than we do); without it
-Crawlee is left out. `--alone` leaves out both peers. Prints one JSON object.
+`keywords`; `--judges` adds one in memory with the default judge, and a durable one with `keywords`.
+Each crawl runs in a process of its own, start-up left out, in turn, so often as `--runs` says;
+medians. `--peers` makes an environment for Crawlee in `build/peers` first (it wants other versions
+than we do); without it Crawlee is left out. `--alone` leaves out both peers. Prints one JSON
+object.
 
 `--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
 last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web.
@@ -124,11 +125,12 @@ from spoor.settings import Settings
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.types import Fetched, Outcome
-start, policy = sys.argv[1:]
+start, policy, judge = sys.argv[1:]
 share_heap()
 place = tempfile.TemporaryDirectory()
 settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
-    traps=True, delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",))
+    traps=True, delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",),
+    want=("text:iterator",) if judge == "keywords" else ())
 folder = RunWriter(Path(place.name) / "run", settings)
 run = LiveCrawl(folder, make_crawl(settings))
 def work():
@@ -308,7 +310,7 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--alone", action="store_true")
-    parser.add_argument("--judges", action="store_true", help="in memory the default judge, too")
+    parser.add_argument("--judges", action="store_true", help="each way with either judge")
     parser.add_argument("--profile", type=Path)
     parser.add_argument("--web", type=Path, help="a recorded web, for the profile of a replay")
     told = parser.parse_args()
@@ -321,12 +323,17 @@ def main() -> None:
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
         **{f"spoor {name}": (sys.executable, SPOOR, [name, "keywords"]) for name in told.policies},
-        **{f"spoor {name} durable": (sys.executable, DURABLE, [name]) for name in told.policies},
+        **{
+            f"spoor {name} durable": (sys.executable, DURABLE, [name, "default"])
+            for name in told.policies
+        },
     }
     if told.judges:
         for name in told.policies:
             judged = (sys.executable, SPOOR, [name, "default"])
             contenders[f"spoor {name}, default judge"] = judged
+            plain = (sys.executable, DURABLE, [name, "keywords"])
+            contenders[f"spoor {name} durable, keywords"] = plain
     if not told.alone:
         contenders["scrapy + selectolax"] = (sys.executable, SCRAPY, [])
     if not told.alone and (PEERS / "bin" / "python").exists():
@@ -339,7 +346,9 @@ def main() -> None:
                 "in memory": run(
                     sys.executable, BY_STAGE + SPOOR, [start, policy, "keywords"], cores[0]
                 ),
-                "durable": run(sys.executable, BY_STAGE + DURABLE, [start, policy], cores[0]),
+                "durable": run(
+                    sys.executable, BY_STAGE + DURABLE, [start, policy, "default"], cores[0]
+                ),
             }
             if told.web is not None:
                 web = [str(told.web), policy]
