@@ -10,8 +10,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
 
-import puremagic
-
 from spoor.setting import MIB, WITH_TEXT
 from spoor.settings import Settings
 from spoor.web.media_types import HTML_TYPES, is_html
@@ -169,6 +167,8 @@ def _markup(low: bytes, media: str) -> str:
 
 
 def _binary(start: bytes, media: str) -> Told:
+    import puremagic  # it reads its tables at once, and most crawls come without them to the end
+
     try:
         found = [one.mime_type for one in puremagic.magic_string(start) if one.mime_type]
     except (puremagic.PureError, ValueError):

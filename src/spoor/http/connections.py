@@ -12,7 +12,6 @@ from typing import Any
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from python_socks import ProxyError
 
 from spoor.http.proxies import Proxies
 
@@ -148,7 +147,6 @@ class BoundedConnector(aiohttp.TCPConnector):
             made = await create(*args, sock=tunnel, **kwargs)
         except ssl.SSLError as error:
             raise aiohttp.ClientConnectorSSLError(req.connection_key, error) from error
-        except (OSError, ProxyError) as error:
-            known = error if isinstance(error, OSError) else OSError(str(error))
-            raise client_error(req.connection_key, known) from error
+        except OSError as error:
+            raise client_error(req.connection_key, error) from error
         return made  # type: ignore[no-any-return]

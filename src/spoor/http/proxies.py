@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
-from python_socks import ProxyType
-from python_socks.async_.asyncio import Proxy as SocksProxy
 from yarl import URL
 
 from spoor.errors import InputError
@@ -48,11 +46,17 @@ class Proxy:
         return (("Proxy-Authorization", basic(self.user, self.password)),) if self.user else ()
 
     async def tunnel(self, address: str, port: int, timeout: float | None) -> socket.socket:
-        """A socket that leads through a SOCKS5 proxy to an address. Raises OSError and
-        python_socks.ProxyError."""
+        """A socket that leads through a SOCKS5 proxy to an address. Raises OSError."""
+        # Few crawls have one, and no start should wait for it.
+        from python_socks import ProxyError, ProxyType
+        from python_socks.async_.asyncio import Proxy as SocksProxy
+
         told = (self.user or None, self.password or None)
         known = SocksProxy(ProxyType.SOCKS5, self.host, self.port, *told, rdns=False)
-        return await known.connect(address, port, timeout=timeout)
+        try:
+            return await known.connect(address, port, timeout=timeout)
+        except ProxyError as error:
+            raise OSError(str(error)) from error
 
 
 class Proxies:

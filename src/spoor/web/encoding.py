@@ -6,8 +6,6 @@ from __future__ import annotations
 import codecs
 import re
 
-import charset_normalizer
-
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 # The encodings of the web (WHATWG Encoding, 4.2) by Python's names. Python knows many more, some of
@@ -149,6 +147,8 @@ def _charset_of_meta(written: str) -> str:
 
 
 def _detected(body: bytes) -> str:
+    import charset_normalizer  # a page in a thousand needs it, and no start should wait for it
+
     best = charset_normalizer.from_bytes(body[:_DETECT], steps=3, chunk_size=1024).best()
     return (best and _codec(best.encoding)) or "cp1252"
 
