@@ -9,6 +9,7 @@ frontier, which every driver shares.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -49,6 +50,16 @@ def retry_after(value: str, now: float) -> float | None:
 
 
 # ---------------------------------------------------------------- robots.txt
+
+
+@runtime_checkable
+class KnowsLateHosts(Protocol):
+    """A politeness that knows how hosts answer."""
+
+    def times_late(self, host: str) -> int | None:
+        """How often a host was late that has not answered in time yet, or not since; None for one
+        that answers in time."""
+        ...
 
 
 @runtime_checkable
@@ -292,13 +303,14 @@ class RequestLimits:
 
 PATIENCE = 2.0
 """Seconds of a request after which it counts as slow."""
-FIRST_PATIENCE = 0.5
-"""The same for a host that has not answered in time yet."""
+FIRST_PATIENCE = 0.25
+"""The same for a host that is not known to answer in time."""
 PLACES = 8
 """Places of slow requests for each slot: one costs a connection on which nothing comes."""
-FIRST_CHANCE = 1.5
-"""Seconds that a host has for its first answer where others wait; twice as many after each request
-that it did not answer in them."""
+FIRST_CHANCE = 1.0
+"""Seconds that a host has for its first answer where others wait; twice as many after each one that
+was late, up to `_LONGEST_CHANCE`."""
+_LONGEST_CHANCE = 16.0
 LONGEST_REST = 300.0
 _REST = 30.0
 """A host that kept others waiting is left alone for so many times as long as it did."""
@@ -306,7 +318,8 @@ _REST = 30.0
 
 @dataclass(slots=True)
 class _Request:
-    host: str
+    times_late: int | None
+    """Of its host (`KnowsLateHosts.times_late`)."""
     since: float
     """When it began to count."""
     sent: float | None = None
@@ -315,52 +328,52 @@ class _Request:
     """Seconds that it waited for its host before."""
     slow: bool = False
 
+    @property
+    def patience(self) -> float:
+        return PATIENCE if self.times_late is None else FIRST_PATIENCE
+
+    @property
+    def until(self) -> float:
+        """When it had its time; never while it is not sent."""
+        if self.sent is None:
+            return math.inf
+        return self.sent + min(FIRST_CHANCE * 2.0 ** (self.times_late or 0), _LONGEST_CHANCE)
+
 
 class RequestSlots:
     """Which requests in flight hold one of `limit` slots.
 
-    A request that is slow holds none: one that is older than `patience` seconds, or
-    `first_patience` where its host has not answered in time yet, or that waits for the address of
-    its host. So hosts that never answer keep no other waiting. There are `PLACES` slow ones for
-    each slot at most. Once half of these places are taken, requests to hosts that have not answered
-    in time are among them from the start; once three quarters are, the slow request is given up
-    that had its time (`FIRST_CHANCE`), and its host is left alone for a while that grows with what
-    it cost. Where no place is wanted, a slow host has all the time of the settings.
+    A request that is slow holds none: one that is older than `PATIENCE`, or `FIRST_PATIENCE` where
+    its host is not known to answer in time, or that waits for the address of its host. So hosts
+    that never answer keep no other waiting. There are `PLACES` slow ones for each slot at most.
+    Once half of these places are taken, requests to hosts that are not known to answer are among
+    them from the start; once three quarters are, the slow request is given up that had its time,
+    and its host is left alone for a while that grows with what it cost. Where no place is wanted, a
+    slow host has all the time of the settings.
 
-    Pure: times are seconds by any clock that never goes back. A call takes time in the order of the
-    requests in flight at most.
+    It keeps requests alone; what is known of their hosts, the frontier keeps. Pure: times are
+    seconds by any clock that never goes back. A call takes time in the order of the requests in
+    flight at most.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.places = PLACES * limit
         self._requests: dict[int, _Request] = {}
-        self._answered: set[str] = set()
-        """Hosts whose last answer came in time."""
-        self._misses: dict[str, int] = {}
-        """Host → requests, less those answered since, that it let wait while others wanted its
-        place."""
         self._slow = 0
 
-    def begin(self, ticket: int, host: str, now: float) -> None:
-        """A request is in flight from now on."""
-        request = self._requests[ticket] = _Request(host, now)
+    def begin(self, ticket: int, times_late: int | None, now: float) -> None:
+        """A request is in flight from now on, to a host that was so often late."""
+        request = self._requests[ticket] = _Request(times_late, now)
         self._join(request)
 
     def _join(self, request: _Request) -> None:
-        if self._crowded and request.host not in self._answered:
+        if 2 * self._slow >= self.places and request.times_late is not None:
             self._make_slow(request)
 
     def _make_slow(self, request: _Request) -> None:
         self._slow += not request.slow
         request.slow = True
-
-    def _patience(self, request: _Request) -> float:
-        return PATIENCE if request.host in self._answered else FIRST_PATIENCE
-
-    @property
-    def _crowded(self) -> bool:
-        return 2 * self._slow >= self.places
 
     @property
     def _full(self) -> bool:
@@ -398,25 +411,14 @@ class RequestSlots:
         full = self._full
         request = self._requests.pop(ticket)
         self._slow -= request.slow
-        host, waited = request.host, request.waited
-        misses = self._misses.get(host, 0)
-        if answered and waited <= PATIENCE:
-            self._answered.add(host)
-            if misses > 1:
-                self._misses[host] = misses - 1
-            else:
-                self._misses.pop(host, None)
+        if not full or (answered and request.waited <= PATIENCE):
             return 0.0
-        self._answered.discard(host)
-        if not full:
-            return 0.0
-        self._misses[host] = misses + 1
-        return min(_REST * waited, LONGEST_REST)
+        return min(_REST * request.waited, LONGEST_REST)
 
     def free(self, now: float) -> int:
         """How many requests may begin."""
         for request in self._requests.values():
-            if not request.slow and now - request.since > self._patience(request):
+            if not request.slow and now - request.since > request.patience:
                 self._make_slow(request)
         total = len(self._requests)
         return min(self.limit - (total - self._slow), self.limit + self.places - total)
@@ -429,28 +431,15 @@ class RequestSlots:
             return []
         spare = self._slow - self.places // 2
         over = [
-            (self._until(request) - now, ticket)
+            (request.until - now, ticket)
             for ticket, request in self._requests.items()
-            if request.slow and request.sent is not None and self._until(request) <= now
+            if request.slow and request.until <= now
         ]
         return [ticket for _, ticket in sorted(over)[:spare]]
 
-    def _until(self, request: _Request) -> float:
-        """When it had its time."""
-        assert request.sent is not None
-        return request.sent + FIRST_CHANCE * 2.0 ** min(self._misses.get(request.host, 0), 16)
-
     def next_change(self, now: float) -> float | None:
         """When to ask again, if nothing happens before; None for never."""
-        times = [
-            request.since + self._patience(request)
-            for request in self._requests.values()
-            if not request.slow
-        ]
-        if self._full:
-            times += [
-                self._until(request)
-                for request in self._requests.values()
-                if request.slow and request.sent is not None
-            ]
+        requests, full = self._requests.values(), self._full
+        times = [one.since + one.patience for one in requests if not one.slow]
+        times += [one.until for one in requests if full and one.slow and one.sent is not None]
         return max(now, min(times)) if times else None

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor import politeness
 from spoor.crawl import Crawl
+from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
@@ -26,9 +28,12 @@ from spoor.garbage import few_collections
 from spoor.http.names import Names
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
+from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.politeness import RequestSlots
+from spoor.politeness import KnowsLateHosts, RequestSlots
+from spoor.runs.assemble import make_crawl
+from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import (
     Deferred,
@@ -88,7 +93,7 @@ def pages_of_good_hosts(
             if not isinstance(step, Fetch):
                 until = step.until if isinstance(step, Sleep) else None
                 break
-            limits.begin(step.ticket, step.host, now)
+            limits.begin(step.ticket, frontier.times_late(step.host), now)
             limits.send(step.ticket, now)
             slow = step.host.startswith(BAD)
             heapq.heappush(ends, (now + (answer if slow else 0.3), next(number), step))
@@ -189,6 +194,29 @@ def test_a_host_that_was_late_is_not_proven_by_one_answer() -> None:
         frontier.settle(link, 10.0 * link + (slow_hosts.PATIENCE + 1.0 if is_late else 0.1))
         proven.append(frontier._hosts["a.example"].trust > 0)
     assert proven.index(True) == 9 + 15
+
+
+def test_what_a_driver_runs_knows_how_its_hosts_answer(tmp_path: Path) -> None:
+    frontier = MemoryFrontier()
+    frontier.bound_slow_hosts(1)
+    hosts = Hosts()
+    frontier.add([Link(f"http://a.example/{n}") for n in range(5)], -1, 0.0, 0)
+    known = []
+    for link, answered in enumerate([False, False, True, True, False]):
+        known.append((frontier.times_late("a.example"), hosts.times_late("a.example")))
+        frontier.take(link, 10.0 * link)
+        if not answered:
+            frontier.no_answer(link)
+        frontier.settle(link, 10.0 * link + 0.1)
+        hosts.settle("a.example", 0.0, answered=answered)
+    # To a frontier, one that was late twice has to answer in time 16 times.
+    assert known == [(0, 0), (1, 1), (2, 2), (2, None), (2, None)]
+    assert (frontier.times_late("a.example"), hosts.times_late("a.example")) == (3, 1)
+    settings = Settings(seeds=("http://a.example/",), topic="clay")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        journal = LiveCrawl(folder, make_crawl(settings)).journal
+        assert isinstance(journal.frontier, KnowsLateHosts)
+        assert journal.frontier.times_late("a.example") == 0
 
 
 # ---------------------------------------------------------------- live

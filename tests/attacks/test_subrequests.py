@@ -6,8 +6,9 @@ import asyncio
 import gc
 import logging
 import shutil
+import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -16,6 +17,7 @@ from spoor.http import subrequests
 from spoor.http.subrequests import Subrequests
 from spoor.rendering import browser
 from spoor.rendering.browser import HeldBackError
+from spoor.rendering.browser_thread import BrowserThread
 from spoor.web.exchange import Exchange
 
 
@@ -61,6 +63,57 @@ def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:
         kept._keep((url, "", ""), exchange(url, {"Link": "x" * 200_000}))
     held = sum(len(one.headers["Link"]) for one in kept._kept.values())
     assert 0 < held <= subrequests.KEPT
+
+
+def test_what_a_page_asks_for_is_brought_here_and_taken_apart_elsewhere() -> None:
+    """A flood of events holds no loop but that of the browser; what ends here ends there."""
+    here, threads, ended = threading.current_thread(), set[threading.Thread](), threading.Event()
+    begun = asyncio.Event()
+
+    class Stand:
+        async def render(self, exchange: Exchange, load: browser.Load) -> Any:
+            threads.add(threading.current_thread())
+            with pytest.raises(HeldBackError, match="no"):
+                await load("http://a.example/no", "script", exchange.url)
+            try:
+                return await load("http://a.example/x.js", "script", exchange.url)
+            finally:
+                ended.set()
+
+        async def close(self) -> None:
+            threads.add(threading.current_thread())
+
+    async def load(url: str, kind: str, page: str) -> Exchange:
+        assert threading.current_thread() is here
+        if url.endswith("no"):
+            raise HeldBackError("no")
+        if page.endswith("waits"):
+            begun.set()
+            await asyncio.Event().wait()
+        return exchange(url, {})
+
+    async def work() -> None:
+        chromium = BrowserThread(cast(browser.Browser, Stand()))
+        brought: Any = await chromium.render(exchange("http://a.example/", {}), load)
+        assert brought.url == "http://a.example/x.js"
+        ended.clear()
+        waits = asyncio.create_task(chromium.render(exchange("http://a.example/waits", {}), load))
+        await begun.wait()
+        waits.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waits
+        await chromium.close()
+        assert ended.is_set()
+        assert not next(iter(threads)).is_alive()
+
+    asyncio.run(work())
+    assert len(threads) == 1
+    assert here not in threads
+    asyncio.run(never_used())
+
+
+async def never_used() -> None:
+    await BrowserThread(browser.Browser("", user_agent="", timeout=1.0, body_limit=1)).close()
 
 
 IMAGES = """setInterval(() => {

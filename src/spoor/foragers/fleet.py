@@ -239,7 +239,8 @@ class Fleet:
             raise CallerError(f"ticket {reply.ticket} is not in flight: each is answered once")
         url, hops = flight
         if not self.frontier.always_free:
-            self.frontier.settle(self.known.hosts[url], now)
+            answered = not (isinstance(reply, Failed) and reply.unanswered)
+            self.frontier.settle(self.known.hosts[url], now, answered=answered)
         if isinstance(reply, Redirected):
             return self._redirected(reply, url, hops + 1, now)
         if self._steady is not None:

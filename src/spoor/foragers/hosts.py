@@ -19,6 +19,8 @@ class Hosts:
         self._pace: dict[str, float] = {}
         self._free_at: dict[str, float] = {}
         self._busy: dict[str, int] = {}
+        self._late: dict[str, int] = {}
+        """Host → replies in a row that did not come in their time; -1 for one that answered."""
         self.configure(delay=delay, per_host=per_host, per_day=per_day, total_per_day=total_per_day)
 
     def configure(
@@ -74,8 +76,11 @@ class Hosts:
         """Another process goes on."""
         self._budget.restarted()
 
-    def settle(self, host: str, now: float) -> None:
-        """A request has ended; the delay starts."""
+    def settle(self, host: str, now: float, *, answered: bool | None = None) -> None:
+        """A request has ended, with an answer or without one (None: who knows); the delay
+        starts."""
+        if answered is not None:
+            self._late[host] = -1 if answered else max(self._late.get(host, 0), 0) + 1
         self._busy[host] = max(0, self._busy.get(host, 0) - 1)
         self.hold(host, now + self.delay(host))
 
@@ -88,6 +93,11 @@ class Hosts:
         """From now on leave this host alone for at least `delay` seconds between two requests."""
         self.always_free = False
         self._pace[host] = delay
+
+    def times_late(self, host: str) -> int | None:
+        """As `spoor.politeness.KnowsLateHosts`; a new process knows nothing of before."""
+        late = self._late.get(host, 0)
+        return None if late < 0 else late
 
     def delay(self, host: str) -> float:
         return max(self._delay, self._pace.get(host, 0.0))

@@ -234,22 +234,19 @@ class MemoryFrontier:
 
     def no_answer(self, link: LinkId) -> None:
         """The request that a link was taken for gets no answer."""
-        if self._slow.miss(link):
-            self._answered(self._hosts_of[link], in_time=False)
+        self._slow.miss(link)
 
-    def _note_late(self, now: float) -> None:
-        for link in self._slow.late(now):
-            self._answered(self._hosts_of[link], in_time=False)
+    def times_late(self, host: str) -> int | None:
+        known = self._hosts.get(host)
+        if known is None:
+            return 0
+        return None if self._slow.proven(known) else known.misses
 
     def offer(self, now: float) -> _MemoryOffer:
-        if self._slow.limit:
-            self._note_late(now)
         self._wake(now)
         return self._offer
 
     def due(self, now: float) -> LinkId | None:
-        if self._slow.limit:
-            self._note_late(now)
         while True:
             due, withheld = self._due, self._withheld
             if withheld and self._slow.open and (not due or withheld[0] <= due[0]):

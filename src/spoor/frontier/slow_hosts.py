@@ -1,14 +1,17 @@
-"""Which hosts answer in time, and how many requests wait for hosts that may not. Pure.
+"""What a frontier knows of how hosts answer, and how many requests wait for those that may not.
 
-A host is *proven* while it answers each request in time. One that never answered, or whose last
-answers were late, may hold a request for as long as it likes; so there are at most `limit` requests
-at a time to such hosts, however many of them there are, and the frontier offers only proven hosts
-meanwhile. A host that is late once needs 8 answers in time to be proven again, then 16, 32, ….
+Pure. A host is *proven* while it answers each request in time. One that never answered, or whose
+last answers were late, may hold a request for as long as it likes; so there are at most `limit`
+requests at a time to such hosts, however many of them there are, and the frontier offers only
+proven hosts meanwhile. A host that is late once needs 8 answers in time to be proven again, then
+16, 32, ….
+
+This is the one memory of slow hosts. Which request in flight takes whose place, and which is given
+up, `spoor.politeness.RequestSlots` says by it.
 """
 
 from __future__ import annotations
 
-import heapq
 from typing import Any, Protocol
 
 from spoor.types import LinkId
@@ -33,7 +36,7 @@ class HostRecord(Protocol):
 
 
 class SlowHosts:
-    """The requests in flight, by link, and which of them are to hosts that may not answer.
+    """The requests in flight, by link, and which of them are to hosts that are not proven.
 
     `limit` 0 bounds nothing. Times are seconds by the frontier's clock.
     """
@@ -41,8 +44,7 @@ class SlowHosts:
     def __init__(self, limit: int = 0) -> None:
         self.limit = limit
         self._deadlines: dict[LinkId, float] = {}
-        """Of requests in flight that are not late."""
-        self._heap: list[tuple[float, LinkId]] = []
+        """Until when an answer is in time."""
         self._risky: dict[LinkId, None] = {}
 
     @property
@@ -56,47 +58,29 @@ class SlowHosts:
     def begin(self, link: LinkId, host: HostRecord, now: float) -> None:
         """A request begins."""
         new = not host.trust and not host.misses
-        deadline = now + PATIENCE + (host.delay if new else 0.0)
-        self._deadlines[link] = deadline
-        heapq.heappush(self._heap, (deadline, link))
+        self._deadlines[link] = now + PATIENCE + (host.delay if new else 0.0)
         if host.trust <= 0:
             self._risky[link] = None
 
-    def late(self, now: float) -> list[LinkId]:
-        """Requests in flight that became late since the last call; `missed` is due for the hosts of
-        each."""
-        late = []
-        while self._heap and self._heap[0][0] < now:
-            deadline, link = heapq.heappop(self._heap)
-            if self._deadlines.get(link) == deadline:
-                del self._deadlines[link]
-                self._risky[link] = None
-                late.append(link)
-        return late
-
-    def miss(self, link: LinkId) -> bool:
-        """A request gets no answer; whether that was not known."""
-        return self._deadlines.pop(link, None) is not None
+    def miss(self, link: LinkId) -> None:
+        """A request gets no answer."""
+        if link in self._deadlines:
+            self._deadlines[link] = float("-inf")
 
     def end(self, link: LinkId, now: float) -> bool | None:
-        """A request has ended: whether its host answered in time; None where that is known already,
-        or it began before anybody counted."""
+        """A request has ended: whether its host answered in time; None where it began before
+        anybody counted."""
         self._risky.pop(link, None)
         deadline = self._deadlines.pop(link, None)
         return None if deadline is None else now <= deadline
 
     def save(self) -> dict[str, Any]:
-        return {
-            "limit": self.limit,
-            "deadlines": [list(entry) for entry in self._deadlines.items()],
-            "heap": [list(entry) for entry in self._heap],
-            "risky": list(self._risky),
-        }
+        deadlines = [list(entry) for entry in self._deadlines.items()]
+        return {"limit": self.limit, "deadlines": deadlines, "risky": list(self._risky)}
 
     def load(self, state: dict[str, Any]) -> None:
         self.limit = state["limit"]
         self._deadlines = dict(state["deadlines"])
-        self._heap = [(deadline, link) for deadline, link in state["heap"]]
         self._risky = dict.fromkeys(state["risky"])
 
 

@@ -33,7 +33,14 @@ from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
-from spoor.politeness import CountsRequests, RequestLimits, RequestSlots, RobotsCache, origin_of
+from spoor.politeness import (
+    CountsRequests,
+    KnowsLateHosts,
+    RequestLimits,
+    RequestSlots,
+    RobotsCache,
+    origin_of,
+)
 from spoor.protocols import Engine, Politeness
 from spoor.settings import Settings
 from spoor.types import (
@@ -316,8 +323,8 @@ class HttpDriver:
             if over:
                 return over
             self._turn_at = self._time() + self._gather
-            for fetch in chosen:
-                self._slots.begin(fetch.ticket, fetch.host, self._time())
+            for fetch, times_late in chosen:
+                self._slots.begin(fetch.ticket, times_late, self._time())
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
                 task.add_done_callback(self._request_ended)
@@ -325,9 +332,9 @@ class HttpDriver:
                 self._next_turn()  # some of the chosen hold no slot
             await self._rest(until)
 
-    def _turn(self, free: int) -> tuple[list[Fetch], NextStep | None]:
-        """Receive what arrived, choose so many fetches at most, commit: the fetches, and why there
-        are no more where there are fewer."""
+    def _turn(self, free: int) -> tuple[list[tuple[Fetch, int | None]], NextStep | None]:
+        """Receive what arrived, choose so many fetches at most, commit: the fetches, each with how
+        often its host was late, and why there are no more where there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
         while self._arrived and not self._ended_at_once:
@@ -335,14 +342,16 @@ class HttpDriver:
                 free = 0
                 break
             self._receive(*self._arrived.popleft())
-        chosen: list[Fetch] = []
+        chosen: list[tuple[Fetch, int | None]] = []
+        hosts = self.crawl.frontier
         other: NextStep | None = None
         while len(chosen) < free and self._stopped is None:
             answer = self.crawl.next(self._clock())
             if not isinstance(answer, Fetch):
                 other = answer
                 break
-            chosen.append(answer)
+            late = hosts.times_late(answer.host) if isinstance(hosts, KnowsLateHosts) else 0
+            chosen.append((answer, late))
             if (known := self._validators(answer.url)) is not None:
                 self._conditions[answer.ticket] = known.request_headers
         self._commit()

@@ -12,6 +12,7 @@ from spoor.distribution import NAME
 from spoor.errors import InputError
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
+from spoor.rendering.browser_thread import BrowserThread
 from spoor.rendering.lacks import SCRIPTS, lacks, shape
 from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
 from spoor.runs.renders import RenderRow, RenderTotals
@@ -79,7 +80,7 @@ class Renders:
         self._whole: dict[str, int] = {}
         """Host → pages with a text in a row that lacked nothing."""
         self._waiting: list[asyncio.Future[None]] = []
-        self._browser: Browser | None = None
+        self._browser: BrowserThread | None = None
         self._able = settings.render == "always" or browser.is_installed()
         self._load: browser.Load | None = None
         self.totals = RenderTotals()
@@ -96,13 +97,18 @@ class Renders:
         self._load = load
         settings = self._settings
         self._loop = asyncio.get_running_loop()
-        self._browser = Browser(
-            settings.chromium,
-            user_agent=settings.user_agent,
-            timeout=settings.render_timeout,
-            body_limit=settings.body_limit,
-            report=self._report,
+        self._browser = BrowserThread(
+            Browser(
+                settings.chromium,
+                user_agent=settings.user_agent,
+                timeout=settings.render_timeout,
+                body_limit=settings.body_limit,
+                report=self._report_here,
+            )
         )
+
+    def _report_here(self, line: str) -> None:
+        self._loop.call_soon_threadsafe(self._report, line)
 
     def as_json(self) -> dict[str, Any]:
         """What rendering took and brought in all, for `--json`; `lines`: the same for a person."""
