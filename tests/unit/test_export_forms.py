@@ -171,6 +171,16 @@ def test_near_copies_and_passages(
     (kept,) = ({GUIDE, f"{SEED}copy"} & rows.keys(),)
     assert [row["copies"] for url, row in rows.items() if url not in kept and row["copies"]] == []
     assert {*rows[min(kept)]["copies"], *kept} == {GUIDE, f"{SEED}copy"}
+    for name in ("txt", "md", "a.wacz"):
+        form = ["--format", "text"] if name == "txt" else []
+        told = exported(pots, tmp_path / name, "--no-copies", *form)
+        if name == "a.wacz":
+            with zipfile.ZipFile(told) as file:
+                text = file.read("pages/pages.jsonl").decode()
+        else:
+            files = [file for file in told.rglob("*") if file.is_file()]
+            text = "".join(file.read_text("utf-8") for file in files)
+        assert re.search(rf'copies"?: ?\["{SEED}(guide|copy)"\]', text), name
     row = rows[min(kept)]
     assert row["json_ld"] == [{"@type": "Article", "headline": "Firing"}]
     assert row["tables"][0] == {

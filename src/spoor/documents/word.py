@@ -96,6 +96,8 @@ class _Reader:
 
     def _find_links(self, element: Any, around: str) -> None:
         for link in _parts(element, *_LINKS):
+            if self._links.cut:
+                return
             relation = self._rels.get(link.get(_RELATION))
             words = one_line(_text(link)) or around
             before, _, after = around.partition(words) if words else ("", "", "")

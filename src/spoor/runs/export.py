@@ -87,7 +87,7 @@ def export_run(
                 row["passages"] = _passages(document, everything=selected.everything)
             yield row
 
-    named = (*asked, *(spec.name for spec in specs))
+    named = (*asked, *(spec.name for spec in specs), *(() if selected.copies else (COPIES,)))
     options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
         pages = write(rows(), place, form, options)
