@@ -15,7 +15,8 @@ than we do); without it Crawlee is left out. `--alone` leaves out both peers. Pr
 object.
 
 `--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
-last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web.
+last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web; and
+beside it, as `cpu.svg`, a flame graph of one more durable crawl (`flame.py`).
 
 Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB; durable ≤ 3.5 ms a page
 and ≤ 1.25 × the same in memory.
@@ -79,6 +80,20 @@ def measure(work):
     def watched():
         pages = work()
         print("STAGES " + json.dumps(stages.end()))
+        return pages
+    _measure(watched)
+"""
+
+IN_FLAMES = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "benchmarks")!r})
+from flame import Flame, drawn
+_measure = measure
+def measure(work):
+    def watched():
+        flame = Flame()
+        pages = work()
+        print("FLAME " + json.dumps(drawn(flame.end(), len(pages))))
         return pages
     _measure(watched)
 """
@@ -260,6 +275,12 @@ places and words of links. `request` and `receive` are aiohttp's work for us, `d
 ours, and `loop` what is left: the event loop, its sockets and timers (in a replay, the loop of its
 driver). `judge anew` is the feedback of the default judge and the verdicts that it changes; what
 the policy relearns by them is in `learn`.
+
+The same durable crawl as a flame graph (`benchmarks/flame.py`): each function is as wide as the CPU
+in which it or what it called ran, and stands below the one that called it. The picture alone shows
+names and milliseconds under the pointer.
+
+[![Flame graph of a durable crawl](cpu.svg)](cpu.svg)
 """
 
 
@@ -294,6 +315,8 @@ def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[
         if line.startswith("STAGES "):
             stages, whole = json.loads(line.removeprefix("STAGES "))
             result |= {"stages": stages, "whole": whole}
+        if line.startswith("FLAME "):
+            result["flame"] = json.loads(line.removeprefix("FLAME "))
         if line.startswith("RESULT "):
             result |= json.loads(line.removeprefix("RESULT "))
             return result
@@ -354,6 +377,8 @@ def main() -> None:
                 web = [str(told.web), policy]
                 columns["replay"] = run(sys.executable, BY_STAGE + REPLAY, web, cores[0])
             told.profile.write_text(PROFILE.format(policy=policy, table=table(columns)))
+            seen = run(sys.executable, IN_FLAMES + DURABLE, [start, policy, "default"], cores[0])
+            told.profile.with_suffix(".svg").write_text(seen["flame"])
             return
         for _ in range(told.runs):
             for name, (python, code, arguments) in contenders.items():
