@@ -23,7 +23,7 @@ def row(
         "site": "s",
         "seed": 0,
         "auc": auc,
-        "requests_to": {"5": to, "90": to},
+        "requests_to": dict.fromkeys(("5", "50", "75", "90"), to),
         "targets_reachable": reachable,
     }
 
@@ -35,8 +35,11 @@ def test_a_table_by_hand() -> None:
         row("b", "y", 0.75, 0.4),
         row("b", "y", 0.0, 0.0, reachable=0),
     ]
-    text = card_tables.kept(Results("p/e", "harvest", "T", "", rows, {"spoor": "1", "code": "c"}))
-    assert text.splitlines()[0] == "# p/e, Spoor 1, code c"
+    text = card_tables.kept(Results("p/e", "harvest", "T", "", rows))
+    assert text.splitlines()[0] == "# p/e"
+    short = {"shortened": ["seeds: 1 instead of 3"]}
+    again = card_tables.kept(Results("p/e", "harvest", "T", "", rows, settings=short))
+    assert again.splitlines()[0] == "# p/e, short form: seeds: 1 instead of 3"
     assert card_tables.table(text, "auc").splitlines() == [
         "|  | x | y | mean |",
         "| --- | --- | --- | --- |",
@@ -45,6 +48,17 @@ def test_a_table_by_hand() -> None:
     ]
     with pytest.raises(InputError, match="no measure 'found'"):
         card_tables.table(text, "found")
+
+
+def test_tasks_are_kept_by_trial() -> None:
+    tasks = [
+        {"contender": "a", "web": "w", "topic": "t", "seed": seed, "task": task, "found": found}
+        for seed, task, found in ((0, 1, 10), (0, 2, 20), (1, 1, 30), (1, 2, 40))
+    ]
+    text = card_tables.kept(Results("p/e", "tasks", "T", "", tasks))
+    assert text.splitlines()[2:] == ["a,w,t,,0,15,10,20", "a,w,t,,1,35,30,40"]
+    assert card_tables.table(text, "found").splitlines()[2:] == ["| a | 25 |"]
+    assert card_tables.table(text, "last").splitlines()[2:] == ["| a | 30 |"]
 
 
 def test_pages_and_the_files_of_their_runs_say_the_same() -> None:

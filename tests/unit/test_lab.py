@@ -293,6 +293,30 @@ def test_an_experiment_is_read(web: Path) -> None:
     assert told.webs[0].path == str(web)
 
 
+def test_a_short_form_is_smaller_and_says_how(web: Path) -> None:
+    short = '[short]\nseeds = 1\npolicies = ["random"]\n'
+    (told,) = find(str(write(web.parent, EXPERIMENT + short)), short=True)
+    assert (told.seeds, [policy.name for policy in told.policies]) == (1, ["random"])
+    assert told.shortened == ("seeds: 1 instead of 2", "policies: 1 instead of 2")
+    assert find(str(write(web.parent, EXPERIMENT + short)))[0].shortened == ()
+    (only,) = find(str(write(web.parent, EXPERIMENT)), short=True)
+    assert (only.seeds, only.shortened) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("short", "said"),
+    [
+        ("leave_out = true", "has no short form"),
+        ("seed = 1", "unknown key 'seed'.*did you mean 'seeds'"),
+        ("seeds = 0", "short seeds is a whole number"),
+        ('policies = ["randm"]', "short policies have no 'randm'.*did you mean 'random'"),
+    ],
+)
+def test_a_wrong_short_form_is_told(web: Path, short: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        find(str(write(web.parent, f"{EXPERIMENT}[short]\n{short}\n")), short=True)
+
+
 def test_parameters_of_a_training_are_checked_before_any_cell_runs(
     web: Path, tmp_path: Path
 ) -> None:

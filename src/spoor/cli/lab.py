@@ -59,6 +59,9 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder for cells, tables and pictures.")] = Path(
         "lab-out"
     ),
+    short: Annotated[
+        bool, typer.Option("--short", help="The short form of experiments that have one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run EXPERIMENTS; an interrupted run continues without the finished cells.
@@ -69,7 +72,7 @@ def run(
     from spoor.lab.cells import Failure, kind_of, run_cells
     from spoor.lab.experiment import find
 
-    chosen = [experiment for name in experiments for experiment in find(name)]
+    chosen = [experiment for name in experiments for experiment in find(name, short=short)]
     printed: list[dict[str, Any]] = []
     all_failed: list[Failure] = []
     for experiment in chosen:

@@ -107,10 +107,22 @@ def value(row: Mapping[str, Any], measure: str) -> float | None:
     if measure == "found_share":
         targets = row["targets_reachable"]
         return row["found"] / targets if targets else None
+    if measure == "unevenness":
+        return _unevenness(row["windows"])
+    if measure.startswith("relevance_"):
+        first, last = map(int, measure.split("_")[1:])
+        return float(sum(row["intervals"][first : last + 1]))
     number = row.get(measure)
     if isinstance(number, bool) or not isinstance(number, int | float):
         return None
     return float(number)
+
+
+def _unevenness(windows: Sequence[Sequence[float | None]]) -> float | None:
+    """Standard deviation of a fleet's download efficiency from window to window, over its mean."""
+    shares = [float(window[3] or 0) / max(1.0, float(window[1] or 0)) for window in windows]
+    mean = float(np.mean(shares)) if shares else 0.0
+    return float(np.std(shares)) / mean if mean else None
 
 
 def check_measure(results: Sequence[Results], measure: str) -> None:

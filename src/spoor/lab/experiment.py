@@ -2,6 +2,10 @@
 
 An experiment of the package is named by its place (`baselines`, `rennie1999/webkb`); one of the
 user's by its file. The name of a folder means every experiment in it.
+
+An experiment that takes long has a short form beside it: a table `[short]` with its own `seeds`,
+`pages`, `share`, `in_flight` or single `settings`, the names of the `webs` and `policies` that it
+has, or `leave_out = true`.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -95,6 +99,10 @@ class Experiment:
     kind: str = "harvest"
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of a kind other than `harvest`."""
+    short: Mapping[str, Any] = field(default_factory=dict)
+    """How the short form differs."""
+    shortened: tuple[str, ...] = ()
+    """Of a short form: how it differs, in words; of the long one nothing."""
 
     def targets_of(self, web: WebSpec) -> list[TargetSpec]:
         """The targets for a web."""
@@ -116,10 +124,19 @@ def packaged() -> dict[str, Path]:
     }
 
 
-def find(name: str) -> list[Experiment]:
-    """The experiments of a name or a file. Raises InputError where there is none."""
-    if name.endswith(".toml"):
-        return [read(Path(name), Path(name).stem)]
+def find(name: str, *, short: bool = False) -> list[Experiment]:
+    """The experiments of a name or a file, perhaps in their short forms. Raises InputError where
+    there is none."""
+    found = [read(Path(name), Path(name).stem)] if name.endswith(".toml") else _packaged(name)
+    if not short:
+        return found
+    kept = [short_form(item) for item in found if not item.short.get("leave_out")]
+    if not kept:
+        raise InputError(f"{name} has no short form: run it without --short")
+    return kept
+
+
+def _packaged(name: str) -> list[Experiment]:
     known = packaged()
     if name in known:
         return [read(known[name], name)]
@@ -132,6 +149,54 @@ def find(name: str) -> list[Experiment]:
     return inside
 
 
+SHORT = ("seeds", "pages", "share", "in_flight", "webs", "policies", "settings", "leave_out")
+"""Keys of a short form."""
+
+
+def short_form(experiment: Experiment) -> Experiment:
+    """The short form of an experiment; one without a table `[short]` has only one form."""
+    changes: dict[str, Any] = {}
+    words = []
+    for key, value in experiment.short.items():
+        long = getattr(experiment, key, None)
+        if key in ("webs", "policies"):
+            changes[key] = tuple(item for item in getattr(experiment, key) if item.name in value)
+            words.append(f"{key}: {len(changes[key])} instead of {len(long or ())}")
+        elif key == "settings":
+            changes[key] = {**experiment.settings, **value}
+            words += [_differs(name, new, experiment.settings) for name, new in value.items()]
+        elif key != "leave_out":
+            changes[key] = value
+            words.append(_differs(key, value, {key: long}))
+    return replace(experiment, **changes, shortened=tuple(words))
+
+
+def _differs(name: str, new: Any, long: Mapping[str, Any]) -> str:
+    old = long.get(name)
+    if isinstance(new, list):
+        return f"{name}: {len(new)} instead of {len(old or ())}"
+    return f"{name}: {new} instead of {old}" if old is not None else f"{name}: {new}"
+
+
+def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The table `[short]` of a file, checked."""
+    short = _table(table, "short", where)
+    check_keys(short, SHORT, f"{where}: short")
+    for key in ("seeds", "pages", "in_flight"):
+        if key in short:
+            whole_number(short[key], f"{where}: short {key}")
+    _share(short, "share", f"{where}: short")
+    _table(short, "settings", f"{where}: short")
+    for key in ("webs", "policies"):
+        names = [
+            item.get("name") or item.get("policy", "") for _, item in _tables(table, key, where)
+        ]
+        for name in _strings(short, key, f"{where}: short"):
+            if name not in names:
+                raise InputError(f"{where}: short {key} have no {name!r}{nearest(name, names)}")
+    return short
+
+
 def read(path: Path, name: str) -> Experiment:
     """An experiment from its file. Raises InputError that names the file and the key."""
     try:
@@ -142,7 +207,7 @@ def read(path: Path, name: str) -> Experiment:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no TOML: {error}") from error
     where = str(path)
-    check_keys(table, Experiment.__dataclass_fields__.keys() - {"name"}, where)
+    check_keys(table, Experiment.__dataclass_fields__.keys() - {"name", "shortened"}, where)
     base = path.parent
     experiment = Experiment(
         name=name,
@@ -166,6 +231,7 @@ def read(path: Path, name: str) -> Experiment:
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
         kind=_text(table, "kind", where) or "harvest",
         settings=_table(table, "settings", where),
+        short=_short(table, where),
     )
     if experiment.kind == "harvest":
         for key in ("webs", "targets", "policies"):
