@@ -8,7 +8,7 @@ STAMP := .venv/.ready
 # compiles all of Spoor again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo fast test lint types layers unit wheel release-check bench attacks docs paper-figures leaderboard lock clean
+.PHONY: setup demo fast test lint types layers unit wheel release-check bench attacks docs paper-figures paper-figures-full paper-cost leaderboard lock clean
 
 setup: $(STAMP)
 
@@ -99,11 +99,22 @@ attacks: setup
 
 PAPERS := rennie1999 grigoriadis2004 palotai2005 han2018
 LAB := lab-out
+KEPT := rennie1999 grigoriadis2004 han2018/fig3
 
-# The papers' experiments (what is finished in $(LAB) is not run again) and their pages in docs/papers.
-paper-figures: setup
-	$(BIN)/spoor lab run $(PAPERS) --out $(LAB)
-	for paper in $(PAPERS); do $(BIN)/spoor lab report $(LAB)/$$paper --docs docs/papers || exit 1; done
+# The papers' experiments (what is finished in $(LAB) is not run again), their pages in docs/papers, the files
+# that the tables of cards are made from, and those tables. `paper-figures` runs short forms where there are any.
+# A second run gives the same bytes.
+paper-figures: FORM := --short
+paper-figures paper-figures-full: setup
+	for paper in $(PAPERS); do rm -rf $(LAB)/$$paper && $(BIN)/spoor lab run $$paper --out $(LAB) $(FORM) || exit 1; \
+	    $(BIN)/spoor lab report $(LAB)/$$paper --docs docs/papers || exit 1; done
+	$(BIN)/python -m spoor.lab.card_tables keep $(addprefix $(LAB)/,$(KEPT)) docs
+	$(BIN)/python -m spoor.lab.card_tables fill docs
+
+# CPU times of Han et al. (2018): no two runs give the same, so it is not part of the above.
+paper-cost: setup
+	$(BIN)/spoor lab run han2018-cost --out $(LAB) --jobs 1
+	$(BIN)/spoor lab report $(LAB)/han2018-cost --docs docs/papers
 
 leaderboard: setup
 	$(BIN)/spoor lab run leaderboard --out $(LAB)

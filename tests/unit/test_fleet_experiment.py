@@ -106,7 +106,7 @@ def test_the_papers_experiments_are_planned(tmp_path: Path) -> None:
         experiment.name: [cell.params for cell in plan(experiment, tmp_path)]
         for experiment in find("palotai2005")
     }
-    names = ("fig2", "fig3", "rewired", "table2")
+    names = ("fig2", "fig3", "mixed", "rewired", "table2")
     assert set(found) == {f"palotai2005/{name}" for name in names}
     assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])
     assert {params["fleet"] for params in found["palotai2005/table2"]} >= {"WL", "RL", "WLRL"}

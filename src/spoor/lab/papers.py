@@ -1,16 +1,18 @@
 """What a paper published beside what the lab found: one page, its verdicts made from intervals.
 
 Published values and claims are data: `page.toml` beside the experiments of a paper. It has
-`title`, `source` and `about`, `made_at` (the commit that the page in docs/ is of, where it was not
-made again since experiments or rules changed), and
+`title`, `source`, `about`, `changed` (how claims were decided on the page before), `timed` (whether
+its figures are CPU times, which are left out elsewhere), and
 
-- `[[claims]]`: what the paper `says` (`where`, in its words or figures `published`), as a
-  comparison of contender `one` with `other` by a `measure` in one `experiment` (of several that are
-  named, the first that was run), perhaps of one `web` or `target` (a topic, for tasks) only.
+- `[[claims]]`: what the paper `says`, with `where` it says so and its own words (`quote`) or
+  figures (`published`), as a comparison of contender `one` with `other` by a `measure` in one
+  `experiment` (of several that are named, the first that was run), perhaps of one `web`, some
+  `sites` or one `target` (a topic, for tasks) only.
   `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other) or a
   `ratio` of the two within `band = [low, high]`. Every one of them is limits to how many times the
   other the one is, and decided by `spoor.lab.compare.answer`. `why`: what a difference from the
-  paper comes from, with the measurement that shows it.
+  paper comes from, with the measurement that shows it. `was`: the verdict on the page before, and
+  `because`, what changed since.
 - `[[values]]`: a published `table`, with `rows` of `name`, contender `ours`, `measure` and the
   `published` number (or `web` and `graph`, a measure of its links), and a `note`.
 - `[[figures]]`: mean curves of some `contenders`, with `published` points [x, y] in percent; of
@@ -40,13 +42,17 @@ from spoor.registry import nearest
 
 NOT_RUN = "not run"
 VERDICTS = (*compare.ANSWERS, NOT_RUN)
+_SAME = {compare.UNTOLD: ("undecided",)}
+"""Verdict → its names on older pages."""
 
 KEYS: Mapping[str, frozenset[str]] = {
-    "page": frozenset({"title", "source", "about", "made_at", "claims", "values", "figures"}),
+    "page": frozenset(
+        {"title", "source", "about", "changed", "timed", "claims", "values", "figures"}
+    ),
     "claims": frozenset(
-        "says where published experiment web target measure one other expects margin band".split()
-    )
-    | {"why"},
+        "says where quote published experiment web sites target measure one other expects margin "
+        "band why was because".split()
+    ),
     "values": frozenset({"table", "experiment", "web", "target", "rows", "note"}),
     "figures": frozenset(
         "caption experiment web target contenders published figure until axis".split()
@@ -157,10 +163,11 @@ def page(content: Table, experiments: Sequence[Results]) -> Page:
         blocks += [Heading("What holds, what does not"), Prose(_summary(checked))]
         blocks.append(_claims(checked))
         blocks += [
-            Prose(f"**{claim['says']}**: {state}. {claim['why']}")
+            Prose(f"**{full_name(claim, content['claims'])}**: {state}. {claim['why']}")
             for claim, _, _, state in checked
             if claim.get("why") and state not in (compare.HOLDS, NOT_RUN)
         ]
+        blocks += _changed(checked, content)
     if content.get("values"):
         blocks.append(Heading("Published beside ours"))
         for item in content["values"]:
@@ -170,21 +177,65 @@ def page(content: Table, experiments: Sequence[Results]) -> Page:
         blocks += [Heading("Figures"), *figures]
     blocks.append(Heading("All that was measured"))
     for item in experiments:
-        blocks += [Heading(item.title, 3), Prose(item.about), *figures_of(item)]
+        tables = figures_of(item) if content.get("timed") else map(_untimed, figures_of(item))
+        blocks += [Heading(item.title, 3), Prose(item.about), *tables]
     lead = "\n\n".join(
-        part.strip() for part in (content["source"], *old(content), content.get("about", ""))
+        part.strip() for part in (content["source"], content.get("about", ""), form(experiments))
     )
-    return Page(content["title"], lead, blocks, foot=foot(experiments))
+    names = ", ".join(f"`{item.name}`" for item in experiments)
+    made = f"Made by `spoor lab run` and `spoor lab report` from {names}."
+    return Page(content["title"], lead, blocks, foot=made)
 
 
-def old(content: Table) -> list[str]:
-    """What a page says where its figures are those of an older commit."""
-    if not content.get("made_at"):
-        return []
-    return [
-        f"Figures and verdicts of this page are those of commit {content['made_at']}, by the rules "
-        "of that commit: experiments and rules have changed since, and it was not run again."
+def form(experiments: Sequence[Results]) -> str:
+    """Whether the short or the long form of a paper's experiments was run, and how the short one
+    differs."""
+    short = [
+        f"`{item.name.rpartition('/')[2]}` ({', '.join(item.settings['shortened'])})"
+        for item in experiments
+        if item.settings.get("shortened")
     ]
+    if not short:
+        return "All experiments of this page were run in full."
+    return (
+        f"**Short form.** {', '.join(short)} are short forms, which `make paper-figures` runs; it "
+        "leaves out the experiments of claims that are not run. `make paper-figures-full` runs all "
+        "of it and writes this page anew."
+    )
+
+
+def _untimed(block: Block) -> Block:
+    """A table without its columns of CPU time: no two runs have the same, and a page is the same
+    whenever it is made."""
+    if not isinstance(block, Grid):
+        return block
+    kept = [number for number, name in enumerate(block.head) if not name.startswith("CPU")]
+    rows = [[row[number] for number in kept] for row in block.rows]
+    return replace(block, head=[block.head[number] for number in kept], rows=rows)
+
+
+def full_name(claim: Table, claims: Sequence[Table]) -> str:
+    """What a claim says; of one that begins with "…", after the claim that it goes on from, up to
+    its colon."""
+    if not claim["says"].startswith("…"):
+        return str(claim["says"])
+    before = claims[: claims.index(claim)]
+    first = next(it["says"] for it in reversed(before) if not it["says"].startswith("…"))
+    beginning, colon, _ = first.rpartition(": ")
+    return f"{beginning if colon else first} {claim['says']}"
+
+
+def _changed(checked: Sequence[Checked], content: Table) -> Iterator[Block]:
+    """The verdicts that are others than on the page before, and why."""
+    rows = [
+        [full_name(claim, content["claims"]), claim["was"], state, claim.get("because", "–")]
+        for claim, _, _, state in checked
+        if claim.get("was") not in (None, state, *_SAME.get(state, ())) and state != NOT_RUN
+    ]
+    if rows:
+        yield Heading("Verdicts that changed")
+        yield Prose(content.get("changed", ""))
+        yield Grid(("claim", "was", "is", "what changed"), rows)
 
 
 def _summary(checked: Sequence[Checked]) -> str:
@@ -217,7 +268,7 @@ def _claims(checked: Sequence[Checked]) -> Grid:
     rows = [
         [
             claim["says"],
-            " · ".join(filter(None, (claim.get("where", ""), claim.get("published", "")))),
+            " · ".join(filter(None, (claim.get("where"), _quoted(claim), claim.get("published")))),
             ours,
             str(pairs) if pairs else "–",
             f"**{state}**",
@@ -225,6 +276,10 @@ def _claims(checked: Sequence[Checked]) -> Grid:
         for claim, ours, pairs, state in checked
     ]
     return Grid(("the paper says", "published", "ours", "pairs", "verdict"), rows)
+
+
+def _quoted(claim: Table) -> str:
+    return f"“{claim['quote']}”" if claim.get("quote") else ""
 
 
 def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, int, str]:
@@ -281,6 +336,7 @@ def _part(item: Results, table: Table) -> Results:
         row
         for row in item.rows
         if all(row[key] == value for key, value in where.items() if value is not None)
+        and row.get("site") in table.get("sites", [row.get("site")])
     ]
     return replace(item, rows=rows)
 

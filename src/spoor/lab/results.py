@@ -49,7 +49,14 @@ class Results:
 
 def contender_of(row: Mapping[str, Any]) -> str:
     """Name of the contender of a cell."""
-    return str(row["contender"] if "contender" in row else row["fleet"])
+    if "contender" in row:
+        return str(row["contender"])
+    return fleet_name(row["fleet"], row.get("params", {}).get("settings", {}))
+
+
+def fleet_name(fleet: str, settings: Mapping[str, Any]) -> str:
+    """Name of a fleet among others of its kind with other settings."""
+    return " ".join([fleet, *(f"{key}={value}" for key, value in settings.items())])
 
 
 def grouped(rows: Cells, *keys: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:

@@ -12,7 +12,7 @@ from spoor.lab import compare
 from spoor.lab.intervals import student_interval
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, slug
 from spoor.lab.reports.report import Report
-from spoor.lab.results import Cells, Results, grouped
+from spoor.lab.results import Cells, Results, contender_of, grouped
 from spoor.views.line_chart import line_chart
 
 MEASURES = (
@@ -88,10 +88,10 @@ REPORT = Report(blocks, summary, figures)
 def tables(rows: Cells) -> Iterator[Block]:
     """Table 2 for each web: measures by fleet, mean ± half of the 95 % interval over the runs."""
     for (web,), of_web in grouped(rows, "web").items():
-        fleets = grouped(of_web, "fleet")
+        fleets = _by_fleet(of_web)
         yield Prose(f"**{web}** (runs in brackets)")
         yield Grid(
-            ("measure", *(f"{fleet} ({len(runs)})" for (fleet,), runs in fleets.items())),
+            ("measure", *(f"{fleet} ({len(runs)})" for fleet, runs in fleets.items())),
             [
                 [
                     measure.replace("_", " "),
@@ -100,6 +100,14 @@ def tables(rows: Cells) -> Iterator[Block]:
                 for measure in MEASURES
             ],
         )
+
+
+def _by_fleet(rows: Cells) -> dict[str, list[Mapping[str, Any]]]:
+    """Name of a fleet → its runs."""
+    fleets: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        fleets.setdefault(contender_of(row), []).append(row)
+    return fleets
 
 
 def values(rows: Cells, measure: str) -> list[float]:
@@ -173,7 +181,7 @@ def pictures(rows: Cells) -> dict[str, str]:
 
     def lines(value_of: Callable[[Sequence[Any]], float | None]) -> dict[str, list[list[float]]]:
         means = {}
-        for (fleet,), runs in grouped(rows, "fleet").items():
+        for fleet, runs in _by_fleet(rows).items():
             points: dict[float, list[float]] = {}
             for window in (window for run in runs for window in run["windows"]):
                 value = value_of(window)
