@@ -57,7 +57,8 @@ async def _show(page: Ui, port: int, seconds: float | None, browser: bool) -> No
         loop.add_signal_handler(number, over.set)
     async with serving(page, port=port):
         typer.echo(
-            f"{page.url}\nfor you alone: whoever knows this address sees the run. Ctrl-C ends it."
+            f"{page.url}\nopen it in a browser on this machine; whoever knows it sees the run, so "
+            "keep it to yourself. Ctrl-C ends it."
         )
         sys.stdout.flush()
         if browser and sys.stdout.isatty():

@@ -40,6 +40,12 @@ _PASSWORD = re.compile(r"\s*https?:[/\\]*[^/\\?#]*:[^/\\?#]+@", re.IGNORECASE)
 """A URL that has one."""
 
 
+_SITE = re.compile(
+    r"(?:[\w-]{1,63}\.){1,9}(?!(?:txt|csv|list|urls)\b)[a-z]{2,24}(?:/\S{0,200})?", re.IGNORECASE
+)
+"""A name of a host, and maybe a path, as people write an address and do not call a file."""
+
+
 def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
     """Canonical URLs from arguments and files; `routes` as for `canonical`. Raises InputError
     naming file and line."""
@@ -49,9 +55,10 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
         lines = [(item, "")]
         if "://" not in item:
             if not _is_file(path):
+                meant = f"; did you mean https://{item}?" if _SITE.fullmatch(item) else ""
                 raise InputError(
                     f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
-                    "exists"
+                    f"exists{meant}"
                 )
             try:
                 text = path.read_text("utf-8")
