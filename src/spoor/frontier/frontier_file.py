@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -57,6 +58,8 @@ class FrontierFile:
             except BaseException:
                 self._db.close()
                 raise
+            # From Python 3.13 on sqlite3 complains of a connection that nobody closed.
+            weakref.finalize(self, self._db.close).atexit = False
         except sqlite3.OperationalError as error:
             if path.parent.is_dir():
                 raise self._paused(error) from error
