@@ -59,7 +59,7 @@ def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
     assert (f"{host} sets the pace: {links} of" in shown()) == (
         2 * links >= crawl.frontier.open_count
     )
-    assert "in the next hundred pages" in text
+    assert "of the next hundred pages" in text
     assert f"→ {coming.url}" in text
     assert coming.choice.why[0][0][:20] in text
 

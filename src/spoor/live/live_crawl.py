@@ -316,7 +316,8 @@ class LiveCrawl:
     async def serve(self, driver: HttpDriver) -> str:
         """As `run`, in a loop that runs already."""
         stop_on_signals(driver, self.on_interrupt)
-        self.folder.note("stopped", "")
+        # A shard may be executing its first order, and commit, in the thread of turns.
+        await driver.apart(lambda: self.folder.note("stopped", ""))
         listening = asyncio.create_task(self._listen(driver))
         most = self._rule.settings.max_time
         if not self._stop_if_used() and most:
