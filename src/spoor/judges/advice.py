@@ -249,7 +249,8 @@ class Advisor:
         advice = "add a rarer word, a phrase in quotes, or title:"
         if not common:
             return f"if that is too many, {advice}"
-        return f"{' and '.join(common)} stand on nearly every page; {advice}"
+        stand = "stands" if len(common) == 1 else "stand"
+        return f"{' and '.join(common)} {stand} on nearly every page; {advice}"
 
     def _nearest(self, word: str, most: int = 2) -> Sequence[str]:
         """The words of the pages that are most like this one."""
