@@ -114,7 +114,7 @@ class Novelty:
 
     def page(self, domain: str, url: str, words: str) -> tuple[News, bool]:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
-        it is a copy."""
+        it is a copy. Only one whose URL has a query is: it may be a view of other pages."""
         memo = self._words
         tokens = words[:_CHARACTERS].split()
         both = np.fromiter(map(memo.__getitem__, tokens), np.uint64, len(tokens))
@@ -126,11 +126,15 @@ class Novelty:
         masked = _triples(bare, 2 * salt + 1)
         fresh = self._add(masked)
         copy = self._is_copy(domain, masked, fresh)
-        if "?" in url:
+        is_view = "?" in url
+        if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
             fresh = fresh & unseen
         words_too = _three_in_a_row(fresh)
-        return News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING, copy
+        return (
+            News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING,
+            copy and is_view,
+        )
 
     def _is_copy(self, domain: str, triples: Hashes, fresh: NDArray[np.bool_]) -> bool:
         """Count a page's triples; whether most of those that are no frame were not new."""

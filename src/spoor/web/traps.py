@@ -299,7 +299,7 @@ class Traps:
         if self._says_something(page):
             self._note_text(page.url, content(words))
         news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
-        return _COPY if copy and news and "?" in page.url else news
+        return _COPY if copy and news else news
 
     def _note_text(self, url: str, text: int) -> None:
         _, parts = parameters(url)
