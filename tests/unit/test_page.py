@@ -441,3 +441,17 @@ def test_the_positions_that_are_remembered_of_pages_are_few_and_short() -> None:
         page = parse(f"<p class={long}><a href=x>".encode(), "http://h.example/")
         assert page.links[0].anchor.tag_path.endswith("a")
     assert PLACES.top is not kept  # begun anew, since these would take megabytes
+
+
+def test_tags_outside_the_standard_have_their_own_names_on_every_page() -> None:
+    """Lexbor tells them by addresses, which documents share one after the other."""
+    for number in range(200):
+        tag = f"tag{number}"
+        links = page(f"<{tag}><a href=x>x</a></{tag}>").links
+        assert links[0].anchor.tag_path == f"html/body/{tag}/a"
+
+
+def test_a_long_tag_is_not_in_every_path_below_it() -> None:
+    below = "".join(f"<b class=c{number}><a href={number}>x</a></b>" for number in range(50))
+    links = page(f"<{'x' * 100_000}>{below}").links
+    assert len(links[49].anchor.tag_path) < 100

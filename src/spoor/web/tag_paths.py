@@ -40,9 +40,9 @@ class Places:
         self, above: Place, key: object, tag: str, attributes: Mapping[str, str | None]
     ) -> Place:
         """The position of an element that is told by `key` inside another one."""
-        path, region, step = above.path, above.region, tag
+        path, region, step = above.path, above.region, tag[:40]
         name, classes, role = (attributes.get(of) or "" for of in ("id", "class", "role"))
-        self._count += 1 + (len(name) + len(classes) + len(role)) // 128
+        self._count += 1 + (len(tag) + len(name) + len(classes) + len(role)) // 128
         if self._count > self.MOST:
             self.top, self._count = Place("", "main"), 0
         if name:

@@ -382,6 +382,9 @@ def _kinds() -> dict[int, _Kind]:
 
 
 _KINDS = _kinds()
+_KNOWN_TAGS = 1 << 12
+"""Lexbor numbers the tags that it knows from 1. To any other it gives an address in the document,
+at which another document may have another tag."""
 
 
 def _above(walk: Walk) -> Place:
@@ -389,10 +392,10 @@ def _above(walk: Walk) -> Place:
     places, chain = walk.places, walk.chain
     above = places[-1] if places else walk.top
     for node in chain[len(places) :]:
+        number = node.tag_id
+        key: object = number if number < _KNOWN_TAGS else node.tag
         if of := node.attributes:
-            key: object = (node.tag_id, of.get("id"), of.get("class"), of.get("role"))
-        else:
-            key = node.tag_id
+            key = (key, of.get("id"), of.get("class"), of.get("role"))
         above = above.below.get(key) or PLACES.new(above, key, node.tag or "", of)
         places.append(above)
     return above
