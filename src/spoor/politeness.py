@@ -62,6 +62,11 @@ class KnowsLateHosts(Protocol):
         ...
 
 
+def times_late(hosts: object, host: str) -> int | None:
+    """What such a politeness knows; 0, as of a new host, from any other."""
+    return hosts.times_late(host) if isinstance(hosts, KnowsLateHosts) else 0
+
+
 @runtime_checkable
 class CountsRequests(Protocol):
     """A politeness with a budget of requests, by which those count too that are sent beside the

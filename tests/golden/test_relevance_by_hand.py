@@ -125,8 +125,9 @@ def test_what_linked_pages_say() -> None:
     # Of pages that come later: one that the chapter links to, and one that links to both sections
     # and to the chapter (all links as rare as one another: a mean of 0, 0 and 0.36).
     linked = links.tables(words, 2.0 * words)
-    assert linked.of(kept("away"), frequencies) == pytest.approx((0.0, 0.36, 0.72))
-    assert linked.of(kept("new", "one", "two", "chapter"), frequencies)[0] == pytest.approx(0.12)
+    assert linked.of(kept("away"), frequencies, np.zeros(0)) == pytest.approx((0.0, 0.36, 0.72))
+    new = kept("new", "one", "two", "chapter")
+    assert linked.of(new, frequencies, np.ones(3))[0] == pytest.approx(0.12)
 
 
 def test_the_cut_between_numbers() -> None:
@@ -243,7 +244,8 @@ def test_the_place_of_a_page_counts() -> None:
         ones = np.ones(3, np.uint8)
         pages.append(KeptPage(f"/{number}", ids, ones, 1, np.zeros((0, 2)), places=1))
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
-    mine, place = vector(pages[0], frequencies), PLACES * 8 / 68
+    counts = frequencies.of(pages[0].ids.tolist())
+    mine, place = vector(pages[0], frequencies, counts), PLACES * 8 / 68
     assert mine == pytest.approx([1.0, LINKS, place], abs=2e-3)
     weights = np.zeros(len(rows.ids))
     weights[np.searchsorted(rows.ids, pages[0].ids)] = mine
@@ -287,7 +289,8 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
     dense = np.zeros((600, len(rows.ids)))
     for page, row in zip(pages, dense, strict=True):
-        row[np.searchsorted(rows.ids, page.ids)] = vector(page, frequencies)
+        counts = frequencies.of(page.ids.tolist())
+        row[np.searchsorted(rows.ids, page.ids)] = vector(page, frequencies, counts)
     columns, chosen = rng.random(len(rows.ids)), rng.random(600) < 0.1
     some = columns < 0.5
     # A vector alone has logarithms of 16 bits.

@@ -24,6 +24,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Sleep
 from spoor.worlds.evolving import EvolvingWorld, Version
+from stepping import run
 
 SITE = "http://paper.example/"
 BEGIN = 20_000 * DAY
@@ -81,21 +82,6 @@ def fleet_of(name: str, kept_for: float, per_day: int = 200) -> Fleet:
     fleet: Fleet = registry.build("fleets", name, task, settings=values)
     fleet.kept_for = kept_for
     return fleet
-
-
-def run(fleet: Fleet, world: EvolvingWorld, until: float, tracker: ChangeTracker) -> list[Line]:
-    now, lines = world.now, list[Line]()
-    while now < until:
-        step = fleet.next(now)
-        if isinstance(step, Fetch):
-            reply = world.answer(step)
-            now += 0.1
-            lines += tracker.lines(fleet.receive(reply, now), now)
-        else:
-            assert isinstance(step, Sleep)
-            now = max(step.until, now + 0.01)
-        world.advance(min(now, world.end))
-    return lines
 
 
 def told(lines: list[Line]) -> set[tuple[object, ...]]:

@@ -27,12 +27,13 @@ from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_TOLD, ChangeTracker, Line
+from spoor.live.changes import MOST_TOLD, ChangeTracker
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
-from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply, Sleep
+from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version
+from stepping import run
 
 SITE = "http://news.example/"
 
@@ -140,22 +141,6 @@ def fleet_of(
     rng = np.random.default_rng(0)
     task = FleetTask(seeds or world.roots(), NoStates(), rng, hosts=hosts, watching=watching)
     return change_rate(task)
-
-
-def run(fleet: Fleet, world: EvolvingWorld, until: float, tracker: ChangeTracker) -> list[Line]:
-    now, lines = world.now, list[Line]()
-    while now < until:
-        step = fleet.next(now)
-        if isinstance(step, Fetch):
-            reply = world.answer(step)
-            now += 0.1
-            world.advance(now)
-            lines += tracker.lines(fleet.receive(reply, now), now)
-        else:
-            assert isinstance(step, Sleep)
-            now = max(step.until, now + 0.01)
-            world.advance(now)
-    return lines
 
 
 def version(at: float, name: str, text: list[str], *links: str, gone: bool = False) -> Version:

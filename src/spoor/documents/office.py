@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from spoor.distribution import import_extra
 from spoor.documents.blocks import MOST_COLUMNS, MOST_ROWS, Blocks, one_line
@@ -18,16 +19,16 @@ from spoor.documents.links import Links
 from spoor.documents.word import read_docx
 from spoor.documents.zipped import open_zip, tree_of
 
-Reader = Callable[[Any, Blocks, Links, list[str], Limits], dict[str, Any]]
+Reader = Callable[[Any, Blocks, Links, list[str], Limits], None]
 
 
 def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
     """A `docx`, `xlsx`, `pptx` or `odt`. Raises UnreadableError, InputError without the extra, and
     whatever the libraries raise for a damaged one."""
     with open_zip(body, limits) as archive:
-        facts = _core_properties(archive)
+        facts = _open_document(archive) if kind == "odt" else _core_properties(archive)
     blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
-    facts |= _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
+    _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
     if blocks.cut:
         notes.append(f"cut after {limits.characters} characters")
     if links.cut:
@@ -56,18 +57,31 @@ def _core_properties(archive: zipfile.ZipFile) -> dict[str, Any]:
         tree = tree_of(archive, kinds.get("core-properties", "").lstrip("/"))
     except UnreadableError:
         return {}
-    return {str(one.tag).rpartition("}")[2]: one.text for one in tree}
+    return _by_name(tree)
 
 
-def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+def _open_document(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """The same of an OpenDocument file."""
+    try:
+        facts = _by_name(tree_of(archive, "meta.xml").iter())
+    except UnreadableError:
+        return {}
+    facts["creator"] = facts.get("creator") or facts.get("initial-creator")
+    return facts | {"created": facts.get("creation-date"), "modified": facts.get("date")}
+
+
+def _by_name(elements: Iterable[Element]) -> dict[str, Any]:
+    return {str(one.tag).rpartition("}")[2]: one.text for one in elements}
+
+
+def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
     read_docx(file, blocks, links)
-    return {}
 
 
 # ---------------------------------------------------------------- xlsx
 
 
-def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
     (openpyxl,) = import_extra("documents", "An xlsx file", "openpyxl")
     book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
     try:
@@ -85,7 +99,6 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             blocks.long_table(iter(lines))
         if len(book.worksheets) > limits.pages:
             notes.append(f"cut after {limits.pages} sheets")
-        return {}
     finally:
         book.close()
 
@@ -101,7 +114,7 @@ def _line(row: tuple[Any, ...]) -> list[str]:
 # ---------------------------------------------------------------- pptx
 
 
-def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
+def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
     pptx, oxml = import_extra("documents", "A pptx file", "pptx", "pptx.oxml")
     deck = pptx.Presentation(file)
     slides = list(deck.slides)
@@ -127,7 +140,6 @@ def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             blocks.paragraph(slide.notes_slide.notes_text_frame.text, kind="quote")
     if len(slides) > limits.pages:
         notes.append(f"cut after {limits.pages} of {len(slides)} slides")
-    return {}
 
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -189,20 +201,12 @@ def _shapes(shapes: Any) -> Iterator[Any]:
 # ---------------------------------------------------------------- odt
 
 
-def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> Any:
-    opendocument, teletype, text, table, dc, meta = import_extra(
-        "documents",
-        "An odt file",
-        "odf.opendocument",
-        "odf.teletype",
-        "odf.text",
-        "odf.table",
-        "odf.dc",
-        "odf.meta",
-    )
+def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
+    names = ("odf.opendocument", "odf.teletype", "odf.text", "odf.table")
+    opendocument, teletype, text, table = import_extra("documents", "An odt file", *names)
     document = opendocument.load(file)
     plain = teletype.extractText
-    names = {
+    kinds = {
         element(check_grammar=False).qname: kind
         for kind, element in (
             ("h", text.H),
@@ -214,7 +218,7 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
     waiting: list[tuple[Any, int]] = [(document.text, -1)]
     while waiting and not blocks.full:
         node, depth = waiting.pop()
-        kind = names.get(getattr(node, "qname", None), "")
+        kind = kinds.get(getattr(node, "qname", None), "")
         if kind == "h":
             level = str(node.getAttribute("outlinelevel") or 1)
             blocks.heading(min(6, int(level)) if level.isdecimal() else 1, plain(node))
@@ -234,19 +238,6 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
             waiting += [(child, depth + (kind == "item")) for child in reversed(inner)]
     for link in document.text.getElementsByType(text.A):
         links.add(link.getAttribute("href"), plain(link))
-
-    def fact(element: Any) -> str:
-        found = document.meta.getElementsByType(element)
-        return plain(found[0]) if found else ""
-
-    return {
-        "title": fact(dc.Title),
-        "creator": fact(dc.Creator) or fact(meta.InitialCreator),
-        "language": fact(dc.Language),
-        "created": fact(meta.CreationDate),
-        "modified": fact(dc.Date),
-        "subject": fact(dc.Subject),
-    }
 
 
 _READERS: dict[str, Reader] = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "odt": _odt}

@@ -84,7 +84,7 @@ def form_of(out: Path, chosen: str | None) -> str:
     endings = ", ".join(form.suffix for form in FORMS.values() if form.suffix)
     raise InputError(
         f"{out} does not say its format; give --format, or a name that ends with one of {endings}, "
-        "or with none of them for a folder of Markdown"
+        "or with none of them for a folder of Markdown (of plain text: --format text)"
     )
 
 

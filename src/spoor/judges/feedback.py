@@ -58,30 +58,27 @@ class Frequencies:
         while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
             rare += 1
             self.counts = Counter({number: n for number, n in self.counts.items() if n > rare})
-        return self._of(ids)
+        return self.of(ids)
 
-    def _of(self, ids: Sequence[int]) -> Floats:
+    def of(self, ids: Sequence[int]) -> Floats:
         """How many pages have each of these; 1 where that is not known."""
         return np.fromiter(map(self.counts.get, ids, repeat(1)), np.float64, len(ids))
 
-    def idf(
-        self, ids: NDArray[np.uint32], counts: Floats | None = None, *, alone: bool = False
-    ) -> Floats:
-        """ln((1 + pages) / (1 + pages with it)); 0 for what only one page has, unless `alone`.
-        `counts`: how many pages have each, where that was looked up."""
-        found = self._of(ids.tolist()) if counts is None else counts
-        weights = np.log((1 + self.pages) / (1 + found))
-        return np.maximum(weights, 0.0) if alone else np.where(found < 2, 0.0, weights)
+    def idf(self, counts: Floats, *, alone: bool = False) -> Floats:
+        """ln((1 + pages) / (1 + pages with it)) of what so many pages have; 0 for what only one
+        page has, unless `alone`."""
+        weights = np.log((1 + self.pages) / (1 + counts))
+        return np.maximum(weights, 0.0) if alone else np.where(counts < 2, 0.0, weights)
 
     def idf_of_rest(
         self, ids: NDArray[np.uint32], without: NDArray[Any], pages: float
     ) -> tuple[Floats, Floats]:
         """The same of all pages, and of those that are left: `without` is how many of the pages
         with each do not count, of so many `pages` that do not."""
-        found = self._of(ids.tolist())
+        found = self.of(ids.tolist())
         rest = np.maximum(found - without, 0.0)
         weights = np.log((1 + max(0.0, self.pages - pages)) / (1 + rest))
-        return self.idf(ids, found), np.where(found < 2, 0.0, np.maximum(weights, 0.0))
+        return self.idf(found), np.where(found < 2, 0.0, np.maximum(weights, 0.0))
 
     def save(self) -> State:
         size = len(self.counts)
@@ -177,10 +174,10 @@ class Model:
         return cls(weights, scale, cut, cut_of_new, top, best, evidence, seed, pages)
 
 
-def vector(page: KeptPage, frequencies: Frequencies, counts: Floats | None = None) -> Floats:
+def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:
     """Weight of each id of a page that comes: tf-idf, terms, links and place each of length 1
-    before their weights. `counts`: how many pages have each, where that was looked up."""
-    weights = SHORT_LOGS[page.often] * frequencies.idf(page.ids, counts)
+    before their weights. `counts`: how many pages have each."""
+    weights = SHORT_LOGS[page.often] * frequencies.idf(counts)
     ends = (0, page.terms, len(page.ids) - page.places, len(page.ids))
     place = PLACES * frequencies.pages / (frequencies.pages + PLACES_DOUBT)
     for first, end, share in zip(ends, ends[1:], (1.0, LINKS, place), strict=False):

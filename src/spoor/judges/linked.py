@@ -41,7 +41,8 @@ class Links:
         to = page_of[self._to]
         inside = (to >= 0) & (to != self._from)
         self._source, self._goal = self._from[inside], to[inside]
-        self._weight = frequencies.idf(self.targets, alone=True)[self._to][inside]
+        weights = frequencies.idf(frequencies.of(self.targets.tolist()), alone=True)
+        self._weight = weights[self._to][inside]
         self._count = len(pages)
 
     def outward(self, numbers: Floats) -> Floats:
@@ -89,18 +90,17 @@ class Linked:
     """Mean of the values of these."""
 
     def of(
-        self, page: KeptPage, frequencies: Frequencies, counts: Floats | None = None
+        self, page: KeptPage, frequencies: Frequencies, counts: Floats
     ) -> tuple[float, float, float]:
         """Of a page that comes: what the words say of the pages that it links to and of those that
         link to it, and the value of the latter; each 0 where none is known. `counts`: how many
-        pages have each of its ids, where that was looked up."""
+        pages have each of its ids."""
         ids = page.links
         place = _places(self.pages, ids)
         known = place >= 0
         out = 0.0
         if known.any():
-            of_links = None if counts is None else counts[page.terms :][: len(ids)][known]
-            weights = frequencies.idf(ids[known], of_links, alone=True)
+            weights = frequencies.idf(counts[page.terms :][: len(ids)][known], alone=True)
             total = float(weights.sum())
             out = float(weights @ self.words[place[known]]) / total if total else 0.0
         number = np.uint32(number_of_url(page.url))

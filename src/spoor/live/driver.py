@@ -35,11 +35,11 @@ from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
 from spoor.politeness import (
     CountsRequests,
-    KnowsLateHosts,
     RequestLimits,
     RequestSlots,
     RobotsCache,
     origin_of,
+    times_late,
 )
 from spoor.protocols import Engine, Politeness
 from spoor.settings import Settings
@@ -323,8 +323,8 @@ class HttpDriver:
             if over:
                 return over
             self._turn_at = self._time() + self._gather
-            for fetch, times_late in chosen:
-                self._slots.begin(fetch.ticket, times_late, self._time())
+            for fetch, late in chosen:
+                self._slots.begin(fetch.ticket, late, self._time())
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks.add(task)
                 task.add_done_callback(self._request_ended)
@@ -350,8 +350,7 @@ class HttpDriver:
             if not isinstance(answer, Fetch):
                 other = answer
                 break
-            late = hosts.times_late(answer.host) if isinstance(hosts, KnowsLateHosts) else 0
-            chosen.append((answer, late))
+            chosen.append((answer, times_late(hosts, answer.host)))
             if (known := self._validators(answer.url)) is not None:
                 self._conditions[answer.ticket] = known.request_headers
         self._commit()

@@ -24,7 +24,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
-from spoor.politeness import CountsRequests, KnowsLateHosts
+from spoor.politeness import CountsRequests, times_late
 from spoor.protocols import Engine
 from spoor.runs import files
 from spoor.sharding import commands
@@ -189,8 +189,7 @@ class Journal:
         return self.crawl.frontier.delay(host)
 
     def times_late(self, host: str) -> int | None:
-        hosts = self.crawl.frontier
-        return hosts.times_late(host) if isinstance(hosts, KnowsLateHosts) else 0
+        return times_late(self.crawl.frontier, host)
 
     def left(self, host: str, now: float) -> float:
         hosts = self.crawl.frontier
