@@ -1,15 +1,16 @@
 """Whether a change of the code left every crawl as it was: replays whose digests are kept.
 
-    .venv/bin/python benchmarks/frozen_replays.py record
+    .venv/bin/python benchmarks/frozen_replays.py record [--only POLICY_OR_WEB ...]
     .venv/bin/python benchmarks/frozen_replays.py check [--only POLICY_OR_WEB ...] [--jobs 2]
 
 `record` runs every policy of the registry, the modes that policies have, fleets of foragers and
 crawls in shards on several webs, 300 pages each (fleets 2,000), and writes digests to
 frozen_replays.json beside this file: of the order of what was fetched, of the probabilities and
 reasons of the choices, and of the state at the end. `check` runs all of it again and says what
-differs; it ends with 1 where anything does. That takes ten minutes of one core at most, in which
-the webs are imported too (SPOOR_DATA names the folder of the recorded ones); with `--webs FOLDER`
-they are kept for the next time.
+differs; it ends with 1 where anything does. Other processes, and other replays before it, change no
+digest, so `--only` says the same of some, and records them anew in the file. All of it takes ten
+minutes of one core at most, in which the webs are imported too (SPOOR_DATA names the folder of the
+recorded ones); with `--webs FOLDER` they are kept for the next time.
 
 Not all of the numbers are the same on every machine, nor with every NumPy: record with the code as
 it was before, and check on the same machine. A key of a state that has a new name goes into
@@ -658,13 +659,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("what", choices=("record", "check"))
-    parser.add_argument("--only", nargs="+", help="policies, fleets or webs; check only")
+    parser.add_argument("--only", nargs="+", help="policies, fleets or webs")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--webs", type=Path, help="folder where imported webs are kept")
     told = parser.parse_args()
-    if told.only and told.what == "record":
-        parser.error("--only goes with check: a file holds all replays")
     chosen = plan()
+    made, known = read() if told.only or told.what == "check" else (made_with(), {})
+    if told.only and told.what == "record" and made != made_with():
+        parser.error(f"the file was made with {made}, and this is {made_with()}: record all")
     if told.only:
         chosen = [one for one in chosen if one.web in told.only or one.policy in told.only]
         if not chosen:
@@ -672,7 +674,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         found = run(chosen, told.webs or Path(place), told.jobs)
     if told.what == "check":
-        made, known = read()
         if made != made_with():
             print(f"the file was made with {made}, and this is {made_with()}")
         known = known if not told.only else {one.name: known[one.name] for one in chosen}
@@ -681,8 +682,10 @@ def main() -> None:
         sys.exit(0 if check(found, known) and not gone else 1)
     if raised := [f"{name}: {row['raised']}" for name, row in found.items() if "raised" in row]:
         sys.exit("\n".join(raised))
-    write(found)
-    print(f"{FILE.name}: {len(found)} replays, {FILE.stat().st_size:,} bytes")
+    write(known | found)
+    print(
+        f"{FILE.name}: {len(found)} of {len(known | found)} replays, {FILE.stat().st_size:,} bytes"
+    )
 
 
 if __name__ == "__main__":
