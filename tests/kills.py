@@ -31,6 +31,7 @@ from spoor.learn.state import pack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
+from spoor.runs.database import reading
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
@@ -170,7 +171,8 @@ def check_run(path: Path) -> set[str]:
 
     run = Run(path)
     rows, failed = list(run.pages()), list(run.failures())
-    assert run.is_intact()
+    with reading(path) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     urls = [row.url for row in rows]
     twice = [url for url, times in Counter(urls).items() if times > 1]
     assert not twice, f"judged twice: {twice}"

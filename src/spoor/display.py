@@ -72,7 +72,7 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table>{above}<tbody>{lines}</tbody></table>"
 
 
-def html_reasons(why: Iterable[Sequence[object]], most: int = 3) -> str:
-    """The first (reason, share) rows as HTML."""
-    shares = [f"{escape(shown(str(name)))} {share:+.2g}" for name, share in list(why)[:most]]
+def html_reasons(why: Iterable[Sequence[object]]) -> str:
+    """The first three (reason, share) rows as HTML."""
+    shares = [f"{escape(shown(str(name)))} {share:+.2g}" for name, share in list(why)[:3]]
     return "<br>".join(shares)

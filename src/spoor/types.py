@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,23 +59,8 @@ class Link(NamedTuple):
     sitemap) or `listed` (a sitemap lists it)."""
 
 
-@runtime_checkable
-class LazyLinks(Protocol):
-    """A sequence of links that makes each `Link` only on access, but has all URLs."""
-
-    @property
-    def stored(self) -> bool:
-        """Whether what they are made of lies on a disk, so that it costs nothing to keep them."""
-        ...
-
-    @property
-    def urls(self) -> Sequence[str]: ...
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> Link: ...
-
-
 def urls_of(links: Sequence[Link]) -> Sequence[str]:
-    """The URLs of links; makes no `Link` of LazyLinks."""
+    """The URLs of links; makes no `Link` of a sequence that has `urls`."""
     lazy: Sequence[str] | None = getattr(links, "urls", None)
     return [link.url for link in links] if lazy is None else lazy
 

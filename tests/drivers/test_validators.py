@@ -17,7 +17,7 @@ from spoor.live.driver import HttpDriver
 from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.runs.assemble import make_crawl
-from spoor.runs.database import validators_in
+from spoor.runs.database import reading
 from spoor.runs.forget import forget
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -64,7 +64,7 @@ def test_a_second_visit_asks_by_the_validators_of_the_first(tmp_path: Path) -> N
             f"{SITE}/etag": Validators('W/"two"'),
             f"{SITE}/date": Validators("", DAY),
         }
-        assert validators_in(tmp_path / "run") == expected
+        assert known(tmp_path / "run") == expected
 
         server.heads.clear()
         unasked = f"{SITE}/none"
@@ -93,7 +93,14 @@ def test_a_second_visit_asks_by_the_validators_of_the_first(tmp_path: Path) -> N
         unasked: ("http", 304),
     }
     forget(tmp_path / "run", [f"{SITE}/"])
-    assert f"{SITE}/" not in validators_in(tmp_path / "run")
+    assert f"{SITE}/" not in known(tmp_path / "run")
+
+
+def known(run: Path) -> dict[str, Validators]:
+    """Those of all documents of a run."""
+    with reading(run) as db:
+        rows = db.execute("SELECT url, etag, last_modified FROM validators")
+        return {url: Validators(*pair) for url, *pair in rows}
 
 
 def test_a_reply_that_brings_nothing_new_is_journaled(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
-from spoor.runs.database import validators_in
+from spoor.runs.database import reading, validators_of
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -62,7 +62,9 @@ def test_a_site_behind_a_password(tmp_path: Path) -> None:
         assert b"clay and kilns" in archive
         assert b"Authorization: Basic" not in archive
 
-        known = validators_in(tmp_path / "run")[f"{root}clay.html"]
+        with reading(tmp_path / "run") as db:
+            known = validators_of(db, f"{root}clay.html")
+        assert known is not None
         assert known.etag
         assert known.last_modified
 

@@ -19,12 +19,12 @@ from spoor.types import (
     Failed,
     Fetch,
     Fetched,
-    LazyLinks,
     Link,
     Page,
     Recording,
     Redirected,
     Reply,
+    urls_of,
 )
 from spoor.worlds.recorded import RecordedLinks, RecordedWorld
 from spoor.worlds.store import place_of
@@ -59,8 +59,7 @@ def ask(world: RecordedWorld, url: str) -> Reply:
 
 
 def targets(page: Page) -> list[str]:
-    assert isinstance(page.links, LazyLinks)
-    return list(page.links.urls)
+    return list(urls_of(page.links))
 
 
 # ---------------------------------------------------------------- what goes in comes out

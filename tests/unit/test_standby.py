@@ -41,6 +41,13 @@ def best_first() -> Policy:
     return BestFirst(task())
 
 
+def told_by(policy: Policy, told: list[str]) -> Fallback:
+    """A fallback for a policy, which says there what happens."""
+    made = Fallback(policy, best_first)
+    made.report_fault(told.append)
+    return made
+
+
 class Broken(BreadthFirst):
     """Works for a while."""
 
@@ -83,7 +90,7 @@ class Broken(BreadthFirst):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_policy_is_told_of_once_and_replaced(fault: str) -> None:
     told: list[str] = []
-    policy = Fallback(Broken(fault), best_first, told.append)
+    policy = told_by(Broken(fault), told)
     engine = Crawl(policy, Keywords(["kiln"]), MemoryFrontier())
     engine.seed([WORLD.url_of(0)])
     done = list(Replay(engine, WORLD, in_flight=4))
@@ -98,9 +105,7 @@ def test_a_broken_policy_is_told_of_once_and_replaced(fault: str) -> None:
 def test_over_http_too() -> None:
     told: list[str] = []
     server = Loopback(site({"/": page(*(f"/{at}" for at in range(30))), **numbered(30)}))
-    engine = Crawl(
-        Fallback(Broken("nan value"), best_first, told.append), Keywords(["clay"]), MemoryFrontier()
-    )
+    engine = Crawl(told_by(Broken("nan value"), told), Keywords(["clay"]), MemoryFrontier())
 
     async def crawl() -> None:
         async with server.serving():
@@ -121,9 +126,7 @@ def numbered(pages: int) -> dict[str, bytes]:
 
 def test_a_state_that_cannot_be_saved_is_a_fault_too() -> None:
     told: list[str] = []
-    engine = Crawl(
-        Fallback(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
-    )
+    engine = Crawl(told_by(Broken("save"), told), Keywords(["kiln"]), MemoryFrontier())
     engine.seed([WORLD.url_of(0)])
     replay = Replay(engine, WORLD)
     steps = iter(replay)
@@ -131,9 +134,7 @@ def test_a_state_that_cannot_be_saved_is_a_fault_too() -> None:
         next(steps)
     state = engine.save()
     assert len(told) == 1
-    again = Crawl(
-        Fallback(Broken("save"), best_first, told.append), Keywords(["kiln"]), MemoryFrontier()
-    )
+    again = Crawl(told_by(Broken("save"), told), Keywords(["kiln"]), MemoryFrontier())
     again.load(state)
     rest = [outcome.choice.link for outcome in Replay(again, WORLD)]
     assert rest == [outcome.choice.link for outcome in steps]
@@ -148,7 +149,7 @@ def test_a_policy_that_works_is_left_alone() -> None:
         return [outcome.choice.link for outcome in Replay(engine, WORLD, in_flight=3)]
 
     told: list[str] = []
-    assert order(Fallback(Trail(task()), best_first, told.append)) == order(Trail(task()))
+    assert order(told_by(Trail(task()), told)) == order(Trail(task()))
     assert not told
 
 

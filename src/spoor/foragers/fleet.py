@@ -198,11 +198,6 @@ class Fleet:
         times = [hosts.free_at(name, now) for name in dict.fromkeys(self.known.hosts)]
         return all(time is not None and time > now + LONG for time in times)
 
-    @property
-    def resting(self) -> bool:
-        """Whether no step is under way."""
-        return self._step < 0
-
     # -- the two calls of a driver
 
     def next(self, now: float) -> NextStep:

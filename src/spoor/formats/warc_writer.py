@@ -7,7 +7,7 @@ import os
 import sys
 import uuid
 from base64 import b32encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -57,8 +57,7 @@ class Captured:
 class WarcWriter:
     """Appends to `STEM.warc.gz` of a folder, and to `STEM-00001.warc.gz`, … as it fills.
 
-    Records wait in memory until `sync`. `new_id` gives record identifiers; a run passes
-    its own, so that a seed gives the same bytes.
+    Records wait in memory until `sync`.
     """
 
     def __init__(
@@ -68,13 +67,11 @@ class WarcWriter:
         *,
         software: str,
         rotate_at: int = ROTATE_AT,
-        new_id: Callable[[], uuid.UUID] = uuid.uuid4,
     ) -> None:
         self._folder = folder
         self._stem = stem
         self._rotate_at = rotate_at
         self._software = software
-        self._new_id = new_id
         self._number = max(map(self._number_of, folder.glob(f"{stem}*.warc.gz")), default=0)
         self._waiting = bytearray()
         self._last: tuple[Captured, dict[str, str]] | None = None
@@ -112,7 +109,7 @@ class WarcWriter:
             self._open()
         if not self._end:
             self._info(captured.time)
-        response_id = self._new_id()
+        response_id = uuid.uuid4()
         place = self._record(
             "response" if captured.revisit is None else "revisit",
             captured,
@@ -129,7 +126,7 @@ class WarcWriter:
                 captured,
                 content,
                 media_type,
-                self._new_id(),
+                uuid.uuid4(),
                 {"WARC-Refers-To": f"<urn:uuid:{response_id}>"},
             )
             place = Place(place.file, place.offset, place.length + made.length)
@@ -138,7 +135,7 @@ class WarcWriter:
             captured,
             captured.request,
             "application/http; msgtype=request",
-            self._new_id(),
+            uuid.uuid4(),
             concurrent,
         )
         self._last = (captured, concurrent)
@@ -157,7 +154,7 @@ class WarcWriter:
             captured,
             metadata.encode("utf-8", "replace"),
             "application/json",
-            self._new_id(),
+            uuid.uuid4(),
             concurrent,
         )
 
@@ -184,7 +181,7 @@ class WarcWriter:
         fields = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\n"
         captured = Captured("", time, b"", b"")
         kind = "application/warc-fields"
-        self._record("warcinfo", captured, fields.encode(), kind, self._new_id())
+        self._record("warcinfo", captured, fields.encode(), kind, uuid.uuid4())
 
     def _record(
         self,

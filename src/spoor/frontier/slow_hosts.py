@@ -41,8 +41,8 @@ class SlowHosts:
     `limit` 0 bounds nothing. Times are seconds by the frontier's clock.
     """
 
-    def __init__(self, limit: int = 0) -> None:
-        self.limit = limit
+    def __init__(self) -> None:
+        self.limit = 0
         self._deadlines: dict[LinkId, float] = {}
         """Until when an answer is in time."""
         self._risky: dict[LinkId, None] = {}

@@ -57,11 +57,14 @@ class Network:
         return gradients
 
 
+CANDIDATES = 32
+
+
 class DoubleDqn:
     """Two networks, Adam, and transitions (x, reward, rows of the next candidates).
 
-    `memory` transitions are kept, `batch` of them drawn for each step; of each at most `candidates`
-    next rows. Every `copy` steps the second network becomes the first.
+    `memory` transitions are kept, `batch` of them drawn for each step; of each at most
+    `CANDIDATES` next rows. Every `copy` steps the second network becomes the first.
     """
 
     def __init__(
@@ -75,7 +78,6 @@ class DoubleDqn:
         batch: int = 60,
         copy: int = 500,
         memory: int = 5_000,
-        candidates: int = 32,
     ) -> None:
         if memory < 1 or copy < 1 or batch < 1:
             raise InputError("replay memory, batch and copy must be at least 1")
@@ -84,7 +86,6 @@ class DoubleDqn:
         self._alpha = alpha
         self._batch = batch
         self._copy = copy
-        self._most = candidates
         self.online = Network((inputs, *hidden), rng)
         self._target = Network((inputs, *hidden), rng)
         self._switch()
@@ -92,15 +93,15 @@ class DoubleDqn:
         self._steps = 0
         self._x = np.zeros((memory, inputs))
         self._reward = np.zeros(memory)
-        self._next = np.zeros((memory, candidates, inputs))
+        self._next = np.zeros((memory, CANDIDATES, inputs))
         self._count = np.zeros(memory, dtype=np.int64)
         self._seen = 0
 
     def remember(self, x: Floats, reward: float, candidates: Floats) -> None:
         """Store a transition; of too many candidates (n, inputs) only those with the best Q."""
-        if len(candidates) > self._most:
+        if len(candidates) > CANDIDATES:
             order = np.argsort(-self.online.values(candidates), kind="stable")
-            candidates = candidates[order[: self._most]]
+            candidates = candidates[order[:CANDIDATES]]
         slot = self._seen % len(self._x)
         self._x[slot], self._reward[slot], self._count[slot] = x, reward, len(candidates)
         self._next[slot] = 0.0
@@ -117,7 +118,7 @@ class DoubleDqn:
         # The first network says which candidate is best, the second what it is worth.
         flat = after.reshape(-1, after.shape[-1])
         q = self.online.values(flat).reshape(self._batch, -1)
-        q[np.arange(self._most)[None, :] >= counts[:, None]] = -np.inf
+        q[np.arange(CANDIDATES)[None, :] >= counts[:, None]] = -np.inf
         best = after[np.arange(self._batch), q.argmax(axis=1)]
         future = np.where(counts > 0, self._target.values(best), 0.0)
         goals = self._reward[rows] + self._gamma * future

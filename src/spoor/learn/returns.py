@@ -24,8 +24,8 @@ SMALLEST = 1e-4
 """Rewards that the discount makes smaller than this are left out."""
 
 
-def horizon_of(gamma: float, smallest: float = SMALLEST) -> int:
-    """Last step t whose discount γ^t is at least `smallest`: 13 for γ = 0.5.
+def horizon_of(gamma: float) -> int:
+    """Last step t whose discount γ^t is at least `SMALLEST`: 13 for γ = 0.5.
 
     Raises InputError unless 0 ≤ γ < 1.
     """
@@ -34,8 +34,8 @@ def horizon_of(gamma: float, smallest: float = SMALLEST) -> int:
     if gamma == 0.0:
         return 0
     # The logarithm of an exact power may have a rounding error.
-    horizon = max(0, math.floor(math.log(smallest) / math.log(gamma)) - 1)
-    while gamma ** (horizon + 1) >= smallest:
+    horizon = max(0, math.floor(math.log(SMALLEST) / math.log(gamma)) - 1)
+    while gamma ** (horizon + 1) >= SMALLEST:
         horizon += 1
     return horizon
 

@@ -193,9 +193,7 @@ def learn_walks(
     return curve
 
 
-def exact_values(
-    graph: WebGraph, gamma: float, *, through: bool = False, sweeps: int = 10_000
-) -> Floats:
+def exact_values(graph: WebGraph, gamma: float, *, through: bool = False) -> Floats:
     """V of every page under uniformly random links, by dynamic programming; 0 for pages without
     links, and for targets, where a walk ends unless it goes `through` them.
 
@@ -209,7 +207,7 @@ def exact_values(
     moves = sparse.csr_matrix((chance, graph.indices, graph.indptr), shape=(pages, pages))
     soon: Floats = moves @ graph.targets.astype(np.float64)
     value = soon.copy()
-    for _ in range(sweeps):
+    for _ in range(10_000):
         better: Floats = soon + gamma * (moves @ value)
         if np.abs(better - value).max(initial=0.0) <= 1e-12:
             break

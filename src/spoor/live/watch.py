@@ -61,11 +61,10 @@ class Watch:
         fleet: Fleet,
         *,
         title: str,
-        on_line: Callable[[Line], None] = lambda line: None,
     ) -> None:
         self.folder = folder
         self.fleet = fleet
-        self.on_line = on_line
+        self.on_line: Callable[[Line], None] = lambda line: None
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
         """Called with a line about a receiver that cannot be told, or a judge that fell back."""

@@ -56,17 +56,3 @@ def validators_of(db: sqlite3.Connection, url: str) -> Validators | None:
     found = "SELECT etag, last_modified FROM validators WHERE url = ?"
     row = db.execute(found, (url,)).fetchone()
     return None if row is None else Validators.checked(*row)
-
-
-def validators_in(path: Path) -> dict[str, Validators]:
-    """URL → validators of its newest document, of a whole run, which is not changed; empty for one
-    that an earlier version made. O(documents). Raises InputError as `reading` does."""
-    found: dict[str, Validators] = {}
-    for part in files.shards(path) or [path]:
-        with reading(part) as db:
-            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'validators'").fetchone():
-                continue
-            for url, *pair in db.execute("SELECT url, etag, last_modified FROM validators"):
-                if isinstance(url, str) and (checked := Validators.checked(*pair)) is not None:
-                    found[url] = checked
-    return found

@@ -339,11 +339,6 @@ class Run:
 
     # -- what the run notes beside its rows
 
-    def is_intact(self) -> bool:
-        """Whether SQLite finds no fault in its database; O(its size)."""
-        with self._read() as db:
-            return bool(db.execute("PRAGMA integrity_check").fetchone()[0] == "ok")
-
     def noted(self, name: str) -> str:
         """A note of the writer, as `stopped`; empty where there is none."""
         with self._read() as db:

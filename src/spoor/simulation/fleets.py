@@ -20,9 +20,6 @@ HOUR = 3600.0
 WINDOW = 3 * HOUR
 """Length of the intervals of Figures 2 and 3."""
 
-Progress = Callable[[int, int], None]
-"""Called with (documents downloaded, relevant ones found) after each window."""
-
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -58,17 +55,17 @@ def simulate_fleet(
     world: EvolvingWorld,
     *,
     end: float | None = None,
-    window: float = WINDOW,
-    progress: Progress = lambda downloaded, relevant: None,
+    progress: Callable[[int, int], None] = lambda downloaded, relevant: None,
     on_step: Callable[[Outcome | Deferred, float], None] | None = None,
 ) -> Run:
     """Run a fleet on one computer, one download after the other, from the current time of the world
     to its end. The world answers for the time at which a request begins; the fleet receives the
-    reply when the download time has passed."""
+    reply when the download time has passed. `progress` is called with (documents downloaded,
+    relevant ones found) after each window."""
     run = Run()
     cpu_start = time.process_time()
     now, last = world.now, world.end if end is None else min(end, world.end)
-    start, closes = now, now + window
+    start, closes = now, now + WINDOW
     pages: dict[int, int] = {}
     before = (0, 0, 0)
     while now < last:
@@ -91,7 +88,7 @@ def simulate_fleet(
             after = (fleet.counts.pages, counts.sent, counts.relevant)
             run.windows.append(_window(fleet, world, closes - start, now, before, after, pages))
             before = after
-            closes += window
+            closes += WINDOW
             progress(fleet.counts.pages, counts.relevant)
     run.seconds = time.process_time() - cpu_start
     run.now = now

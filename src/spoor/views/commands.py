@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,13 +30,7 @@ class Commands:
     def __init__(self) -> None:
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def begin_run(
-        self,
-        arguments: Sequence[str],
-        path: Path,
-        folder: Path,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> None:
+    def begin_run(self, arguments: Sequence[str], path: Path, folder: Path) -> None:
         """Begin the run `path`, or go on with it, by a command that sees files from `folder`; comes
         back once it is going, or is over. Raises InputError with its message where it refused."""
         with tempfile.TemporaryFile() as output:
@@ -53,7 +47,7 @@ class Commands:
                     raise InputError(_last_line(output) or f"the command ended with {ended}")
                 if ended is not None or (is_running(path) and _has_begun(path, before)):
                     return
-                sleep(_LOOK_SECONDS)
+                time.sleep(_LOOK_SECONDS)
 
     def answer(self, arguments: Sequence[str]) -> dict[str, Any]:
         """What a command says with `--json`. Raises InputError with its message where it refused,

@@ -63,13 +63,13 @@ def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[L
     return list(links.values())
 
 
-def dates_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> tuple[tuple[str, float], ...]:
+def dates_of(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
     """(canonical URL, Unix seconds) of the entries that say when they changed last or appeared: of
     a sitemap, a news sitemap, RSS, Atom or a JSON feed. Never raises, and costs what `links_of`
     costs."""
     if body[:256].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
-        return _dates_of_json(body[:max_bytes], url)
-    dated = ((target, date_in(date)) for _, target, _, date in _targets(body, url, max_bytes))
+        return _dates_of_json(body[:MAX_BYTES], url)
+    dated = ((target, date_in(date)) for _, target, _, date in _targets(body, url, MAX_BYTES))
     return tuple((target, date) for target, date in dated if date is not None)
 
 

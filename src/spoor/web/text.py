@@ -351,16 +351,11 @@ def _binary(data: bytes, count: int, dimension: int, path: Path) -> Vectors:
 
 
 def learn_vectors(
-    texts: Iterable[Sequence[str]],
-    *,
-    rng: np.random.Generator,
-    dimension: int = 50,
-    window: int = 5,
-    least: int = 5,
-    most: int = 20_000,
+    texts: Iterable[Sequence[str]], *, rng: np.random.Generator, dimension: int = 50
 ) -> Vectors | None:
-    """Word vectors from tokenised texts: positive pointwise mutual information of words within a
-    window, its singular vectors scaled by the root of their values (Levy, Goldberg and Dagan 2015).
+    """Word vectors from tokenised texts, of the 20,000 commonest words that stand there five times
+    or more: positive pointwise mutual information of words at most five apart, its singular
+    vectors scaled by the root of their values (Levy, Goldberg and Dagan 2015).
 
     None where the texts hold too few words. Memory O(pairs seen).
     """
@@ -369,7 +364,7 @@ def learn_vectors(
     )
     documents = [list(text) for text in texts]
     often = Counter(word for text in documents for word in text)
-    words = [word for word, n in often.most_common(most) if n >= least]
+    words = [word for word, n in often.most_common(20_000) if n >= 5]
     if len(words) < 10:
         return None
     number = {word: index for index, word in enumerate(words)}
@@ -379,7 +374,7 @@ def learn_vectors(
         columns: list[NDArray[Any]] = []
         for text in documents[begin : begin + 500]:
             ids = np.array([number[word] for word in text if word in number], dtype=np.int64)
-            for step in range(1, window + 1):
+            for step in range(1, 6):
                 rows.append(ids[:-step])
                 columns.append(ids[step:])
         row, column = np.concatenate(rows), np.concatenate(columns)

@@ -280,20 +280,18 @@ def _read_head(file: Path) -> Mapping[str, Any]:
 # ---------------------------------------------------------------- rewiring
 
 
-def rewired(
-    world: EvolvingWorld,
-    rng: np.random.Generator,
-    *,
-    window: float = 6 * 3600.0,
-    swaps: int = 3,
-) -> EvolvingWorld:
+_WINDOW = 6 * 3600.0
+_SWAPS = 3
+
+
+def rewired(world: EvolvingWorld, rng: np.random.Generator) -> EvolvingWorld:
     """The same pages at the same times, their links exchanged at random; all degrees stay the same.
 
-    A link is on its page for a span of versions. Two links that began within `window` seconds of
-    each other (all links of the start count as one time) exchange their targets, `swaps` times as
+    A link is on its page for a span of versions. Two links that began within `_WINDOW` seconds of
+    each other (all links of the start count as one time) exchange their targets, `_SWAPS` times as
     often as there are links, unless a page would link to itself, twice to one page, or to one that
     does not exist yet (Maslov & Sneppen 2002, with time). So every page has as many links as before
-    at each moment, and as many in-links over the entire time. O(links · swaps).
+    at each moment, and as many in-links over the entire time. O(links).
     """
     origin, begin, end, slots = _link_spans(world)
     count = len(origin)
@@ -306,13 +304,13 @@ def rewired(
             born[numbers[version.url]] = max(version.time, world.start)
     order = np.argsort(begin, kind="stable")
     starts = begin[order]
-    low = np.searchsorted(starts, starts - window, side="left")
-    high = np.searchsorted(starts, starts + window, side="right")
+    low = np.searchsorted(starts, starts - _WINDOW, side="left")
+    high = np.searchsorted(starts, starts + _WINDOW, side="right")
     ends = end.tolist()
     origins, begins, births = origin.tolist(), begin.tolist(), born.tolist()
     pairs = set(zip(origins, ends, strict=True))
     places = order.tolist()
-    for _ in range(swaps):
+    for _ in range(_SWAPS):
         other = (low + (rng.random(count) * (high - low)).astype(np.int64)).tolist()
         for index in rng.permutation(count).tolist():
             i, j = places[index], places[other[index]]

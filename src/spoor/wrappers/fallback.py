@@ -17,22 +17,17 @@ class Fallback(Wrapper):
     """The policy itself until it raises or returns an invalid answer; then, for the rest of the
     run, the policy that `make()` returns, which first observes every open link.
 
-    `report` is called with one line when that happens; `fault` returns this line, also after a
-    load. The fallback does not learn from the Choices of the failed policy, and shares nothing with
-    other shards.
+    `report_fault` says who is told in one line when that happens; `fault` returns this line, also
+    after a load. The fallback does not learn from the Choices of the failed policy, and shares
+    nothing with other shards.
     """
 
     kind = Policy
 
-    def __init__(
-        self,
-        policy: Policy,
-        make: Callable[[], Policy],
-        report: Callable[[str], None] = lambda line: None,
-    ) -> None:
+    def __init__(self, policy: Policy, make: Callable[[], Policy]) -> None:
         self.policy = policy
         self._fault = ""
-        self._report = report
+        self._report: Callable[[str], None] = lambda line: None
         self._looked_ahead = isinstance(policy, LookAhead)
         self.pass_look_ahead = isinstance(policy, LookAhead) and policy.look_ahead
         self._make = make

@@ -26,7 +26,7 @@ from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
 from spoor.lab.experiment import Experiment, check_keys, data_folder
-from spoor.simulation.fleets import Progress, figures, simulate_fleet
+from spoor.simulation.fleets import figures, simulate_fleet
 from spoor.types import Page, State
 from spoor.worlds.describe import measures
 from spoor.worlds.evolving import EvolvingWorld
@@ -104,9 +104,7 @@ def run(cells: Sequence[FleetCell], out: Path) -> Iterator[Row]:
         }
 
 
-def run_fleet(
-    params: Mapping[str, Any], *, progress: Progress = lambda done, relevant: None
-) -> Row:
+def run_fleet(params: Mapping[str, Any]) -> Row:
     """One run of a fleet; its figures, ready for JSON.
 
     `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
@@ -126,7 +124,7 @@ def run_fleet(
     end = world.end
     if "days" in params:
         end = min(end, world.start + float(params["days"]) * DAY)
-    return figures(fleet, world, simulate_fleet(fleet, world, end=end, progress=progress), params)
+    return figures(fleet, world, simulate_fleet(fleet, world, end=end), params)
 
 
 # ---------------------------------------------------------------- states

@@ -68,7 +68,7 @@ class Values:
         action = [ACTION[0], *fields, *ACTION[1:]]
         self.features = (*state, *action)
         """In the order of the digits, those of the state first."""
-        self.state_digits, self.action_digits = len(state), len(action)
+        self.state_digits = len(state)
         self._exact = encoding == "one-hot"  # then x is 1, and w · x is on the grid
         self._columns = [columns(feature, encoding) for feature in self.features]
         self.states = Keys(len(state), 0)
