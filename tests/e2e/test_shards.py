@@ -128,19 +128,13 @@ def test_a_run_in_shards_goes_on_in_shards(
         (["--cluster", "ray://head:10001"], "is not HOST:PORT"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(tmp_path: Path, more: list[str], said: str) -> None:
+def test_what_cannot_be_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str
+) -> None:
     arguments = ["crawl", "http://a.example/", "--topic", "kilns", "--out", str(tmp_path / "run")]
-    ended = subprocess.run(
-        [sys.executable, "-m", "spoor", *arguments, *more],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert ended.returncode == 2, ended.stderr
-    assert said in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    assert run([*arguments, *more]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
     assert not (tmp_path / "run" / "shard-0").exists()
 
 
