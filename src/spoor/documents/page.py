@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
@@ -10,7 +11,7 @@ from spoor.documents.extract import extract
 from spoor.documents.kinds import as_html, tell
 from spoor.setting import WITH_TEXT
 from spoor.types import Link, Page
-from spoor.web.page import MAX_LINKS, MAX_TEXT, parse, robots_flags
+from spoor.web.page import MAX_LINKS, MAX_TEXT, Facts, parse, robots_flags
 from spoor.web.sitemaps import dates_of
 from spoor.web.urls import Joiner
 
@@ -23,16 +24,12 @@ def page_of(
     url: str,
     *,
     content_type: str = "",
-    status: int = 200,
-    labels: frozenset[str] = frozenset(),
-    site: str = "",
-    fetched_at: float | None = None,
-    modified: float | None = None,
     truncated: bool = False,
     robots: str = "",
     joiner: Joiner | None = None,
     main: bool = False,
     routes: bool = False,
+    **facts: Unpack[Facts],
 ) -> Page:
     """As `spoor.web.page.parse`, for any kind of document. One without a body, or of a kind without
     text, is a page without words. `main`: with the main text, which takes some 10 ms more for HTML,
@@ -46,15 +43,11 @@ def page_of(
             body,
             url,
             content_type=as_html(body, content_type),
-            status=status,
-            labels=labels,
-            site=site,
-            fetched_at=fetched_at,
-            modified=modified,
             truncated=truncated,
             robots=robots,
             joiner=joiner,
             routes=routes,
+            **facts,
         )
         return _with_main_text(page, body, content_type) if main else page
     document = Document(url, told.kind, told.media_type)
@@ -72,7 +65,6 @@ def page_of(
         flags.add("feed")
     return Page(
         url=url,
-        status=status,
         content_type=document.media_type,
         title=document.title,
         headings=document.headings[:1_000],
@@ -82,12 +74,9 @@ def page_of(
         language=document.language,
         encoding="",
         flags=frozenset(flags),
-        labels=labels,
-        site=site,
-        fetched_at=fetched_at,
-        modified=modified,
         main=document.text if main else "",
         dated=dated,
+        **facts,
     )
 
 

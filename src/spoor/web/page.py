@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
+from typing import TypedDict, Unpack
 from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
@@ -29,22 +30,28 @@ RESERVED = "tdm-reserved"
 _SPACE = re.compile(r"\s+")
 
 
+class Facts(TypedDict, total=False):
+    """What a document does not say itself, as a Page has it."""
+
+    status: int
+    labels: frozenset[str]
+    site: str
+    fetched_at: float | None
+    modified: float | None
+
+
 def parse(
     body: bytes,
     url: str,
     *,
     content_type: str = "",
-    status: int = 200,
-    labels: frozenset[str] = frozenset(),
-    site: str = "",
-    fetched_at: float | None = None,
-    modified: float | None = None,
     truncated: bool = False,
     robots: str = "",
     max_links: int = MAX_LINKS,
     max_text: int = MAX_TEXT,
     joiner: Joiner | None = None,
     routes: bool = False,
+    **facts: Unpack[Facts],
 ) -> Page:
     """One document as a Page. `url` is canonical; `robots` is the X-Robots-Tag header. `routes`: a
     browser made it, so that links which differ only behind `#/` or `#!` lead to different pages.
@@ -64,15 +71,11 @@ def parse(
         flags |= robots_flags(robots)
         return Page(
             url=url,
-            status=status,
             content_type=media,
             text=_SPACE.sub(" ", text[:max_text]).strip(),
             encoding=encoding,
             flags=frozenset(flags),
-            labels=labels,
-            site=site,
-            fetched_at=fetched_at,
-            modified=modified,
+            **facts,
         )
     source, encoding, clean = decode(body, content_type)
     written = source
@@ -108,7 +111,6 @@ def parse(
             walk.canonical = None  # the shell names itself, whatever its scripts show
     return Page(
         url=url,
-        status=status,
         content_type=media or "text/html",
         title=walk.title,
         headings=tuple(walk.headings),
@@ -119,11 +121,8 @@ def parse(
         language=walk.language,
         encoding=encoding,
         flags=frozenset(flags),
-        labels=labels,
-        site=site,
-        fetched_at=fetched_at,
-        modified=modified,
         feeds=tuple(walk.feeds),
+        **facts,
     )
 
 
