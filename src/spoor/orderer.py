@@ -80,7 +80,7 @@ class Parts:
             settings.pages,
             settings.backoff,
             f"{settings.policy} {settings.params}" if settings.params else settings.policy,
-            CrawlFilter(scope_of(settings, nofollow=False), actions=settings.actions),
+            CrawlFilter(scope_of(replace(settings, nofollow=False)), actions=settings.actions),
         )
 
 

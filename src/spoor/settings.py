@@ -258,6 +258,7 @@ class Settings:
         "Follow links that do something, too: log out, edit, delete, add to a basket.",
         commands=EVERYWHERE,
     )
+    nofollow: bool = setting(True, CRAWL, "Obey nofollow of pages and links.", commands=LIVE)
     max_depth: int | None = setting(None, CRAWL, "Links from a seed.", ge=0, none=-1)
     pages_per_host: int | None = setting(None, CRAWL, "Pages of one host.", ge=1, none=0)
     pages_per_domain: int | None = setting(

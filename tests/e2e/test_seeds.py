@@ -93,3 +93,30 @@ def test_bytes_and_time_are_budgets_that_hold_across_parts_of_a_run(
         asked = len(server.asked)
         assert crawled("--max-time", "1s", "--pages", "99999", "--traps") == (fetched, why)
         assert len(server.asked) == asked, "an hour is not an hour for each part"
+
+
+def test_a_seed_that_robots_txt_forbids_is_told_with_what_helps_on_a_site_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copy of documentation may forbid all, and ask each page's links not to be followed."""
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return reply("User-agent: *\nDisallow: /", media="text/plain")
+        meta = '<meta name="robots" content="nofollow">'
+        return reply(f"<title>kiln</title>{meta}<p>The kiln. <a href=/more>More</a>")
+
+    server = Loopback(answer)
+    command = ["crawl", "http://a.example/", "--topic", "kiln", "--delay", "0", "--out"]
+    with beside(server.serving):
+        options = ["--connect-to", f"127.0.0.1:{server.port}"]
+        assert run([*command, str(tmp_path / "1"), *options]) == 3
+        assert capsys.readouterr().out.splitlines() == [
+            "no seed brought a page: http://a.example/: robots.txt forbids it; on a site of your own "
+            "give --no-robots as well, or begin at another URL"
+        ]
+        options.append("--no-robots")
+        assert run([*command, str(tmp_path / "1"), *options]) == 0
+        assert "1 link that pages ask not to follow: --no-nofollow" in capsys.readouterr().out
+        assert run([*command, str(tmp_path / "2"), *options, "--no-nofollow"]) == 0
+    assert server.pages == ["/", "/", "/more"]

@@ -153,7 +153,7 @@ def test_what_is_left_out_is_counted_once_by_rule_and_can_be_asked_for() -> None
     assert shallow.admit(links("http://a.example/deep"), 2) == []
     assert shallow.explained("http://a.example/deep") == "--max-depth 1"
     told = left_out_lines(again.left_out())
-    assert told[-2] == "left out 1 link that pages ask not to follow (nofollow)"
+    assert told[-2] == "left out 1 link that pages ask not to follow: --no-nofollow"
     free = CrawlFilter(Scope.of(["http://a.example/"], "anywhere"), actions=True)
     assert len(free.admit(links(*urls), 1)) == len(urls)
 

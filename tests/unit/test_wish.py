@@ -44,6 +44,13 @@ FORMS = {
         "pages about *kilns* or *ovens*, not *pizza*"
     ),
     "I am looking for blur filters": "pages about *blur filters*",
+    "How do I read the arguments of my program?": "pages about *read the arguments of my program*",
+    "where can I find kilns or ovens": "pages about *kilns or ovens*",
+    "what is salt glaze?": "pages about *salt glaze*",
+    "Wie kann ich Ton brennen?": "pages about *Ton brennen*",
+    "¿qué es un horno?": "pages about *un horno*",
+    "whatever is fired": "pages about *whatever is fired*",
+    "how to": "pages about *how to*",
     "Seiten über Töpfe oder Öfen": "pages about *Töpfe* or *Öfen*",
     "trouve-moi des pages sur les fours sans pizza": "pages about *les fours*, not *pizza*",
     "páginas sobre hornos": "pages about *hornos*",

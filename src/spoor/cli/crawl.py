@@ -186,10 +186,12 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     why = summary["last_failure"]
     interrupted = summary["stopped_because"] in ("interrupted", "aborted")
     if why and not summary["fetched"] and not interrupted:
-        return (
-            f"no seed brought a page: {shown(why)}; mend that and give the same command again, or "
-            "begin at another URL"
-        )
+        from spoor.web.robots import FORBIDDEN
+
+        mend = "mend that and give the same command again"
+        if why.endswith(FORBIDDEN):
+            mend = "on a site of your own give --no-robots as well"
+        return f"no seed brought a page: {shown(why)}; {mend}, or begin at another URL"
     from spoor.judges.advice import answers_in_words
     from spoor.runs.earlier import in_words
     from spoor.runs.reader import Run

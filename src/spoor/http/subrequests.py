@@ -14,6 +14,7 @@ from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
 from spoor.types import NO_PARENT, Choice, Fetch
 from spoor.web.exchange import Exchange
+from spoor.web.robots import FORBIDDEN
 from spoor.web.urls import canonical, host, registrable_domain
 
 KEPT = 32 << 20
@@ -114,7 +115,7 @@ class Subrequests:
         if self._robots is not None:
             rules = await self._robots.rules(fetch)
             if not await is_allowed(rules, url):
-                raise HeldBackError("robots.txt forbids it")
+                raise HeldBackError(FORBIDDEN)
         if not self._spend(fetch.host):
             raise HeldBackError("the requests of today are spent")
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):

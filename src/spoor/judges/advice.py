@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from heapq import nsmallest
 from typing import Any
 
+from spoor.judges.matching import says_little
 from spoor.judges.wish import Wish
 from spoor.types import Page
 from spoor.web.text import STOP_WORDS, stem, tokens, words_of
@@ -124,7 +125,9 @@ class Advisor:
 
     def __init__(self, wish: Wish | None) -> None:
         self._wish = wish
-        self._forms = {word: _stems(word) for word in wish.words} if wish else {}
+        words = wish.words if wish else ()
+        telling = [word for word in words if not says_little(word)] or words
+        self._forms = {word: _stems(word) for word in telling}
         self._pages = 0
         self._together = 0
         """Pages that have all words."""

@@ -97,7 +97,7 @@ class Matcher:
     def _tree(self, part: Part, field: str) -> Tree:
         match part:
             case Words(words):
-                chosen = [word for word in words if not _says_little(word)] or list(words)
+                chosen = [word for word in words if not says_little(word)] or list(words)
                 return ("all", *(self._leaf(word, field) for word in chosen))
             case Phrase(words):
                 return ("all", self._leaf(" ".join(words), field, ordered=True))
@@ -187,12 +187,13 @@ class Matcher:
         return 0.0, share * share * min(counts) if share >= 0.5 else 0.0
 
 
-def _says_little(word: str) -> bool:
+def says_little(word: str) -> bool:
+    """Whether a word of a wish says little of its topic, and is looked for only where all do."""
     return word.lower() in FUNCTION_WORDS and not (word.isupper() and len(word) > 1)
 
 
 def _is_function_word(part: Part) -> bool:
-    return isinstance(part, Words) and all(map(_says_little, part.words))
+    return isinstance(part, Words) and all(map(says_little, part.words))
 
 
 def _is_unspaced(term: str) -> bool:

@@ -132,6 +132,18 @@ _SENTENCES = (
         all_of="и",
         none_of="не без кроме",
     ),
+    # Questions. What follows is no list: their `or` and `not` are words as any other.
+    _sentence(
+        r"how\s+(?:do|can|could|should)\s+(?:i|you|we|one)\s+|how\s+to\s+|"
+        r"where\s+(?:do|can)\s+(?:i|you|we)\s+(?:find|get|see)\s+|"
+        r"(?:what|where|who)(?:\s+is|\s+are|['’]s)\s+"
+    ),
+    _sentence(
+        r"wie\s+(?:kann|soll|muss)\s+(?:ich|man|wir)\s+|(?:was|wo|wer)\s+(?:ist|sind)\s+|"
+        r"wo\s+finde\s+ich\s+"
+    ),
+    _sentence(r"comment\s+(?:puis-je|peut-on|faire\s+pour)\s+|qu['’]est[ -]ce\s+qu(?:e\s+|['’])"),
+    _sentence(r"¿?(?:cómo\s+puedo|dónde\s+encuentro|qué\s+(?:es|son))\s+"),
     _sentence(
         r"(?:请|請)?(?:帮我|幫我)?(?:查找|搜索|寻找|找)?(?:所有|一些)?(?:关于|關於|有关|有關)",
         r"(?:的(?:网页|网站|页面|文章|资料|信息|文档|内容|網頁|網站|頁面|資料|內容))?",

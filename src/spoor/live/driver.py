@@ -57,7 +57,7 @@ from spoor.types import (
 )
 from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
-from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.scope import Scope
 from spoor.web.urls import Joiner, canonical
 from spoor.web.validators import Validators
@@ -478,7 +478,7 @@ class HttpDriver:
                     retry_after=self._robots.wait(origin, self._clock()),
                 )
             elif not await is_allowed(rules, fetch.url):
-                reply = Failed(fetch.ticket, "robots", "robots.txt forbids it")
+                reply = Failed(fetch.ticket, "robots", FORBIDDEN)
             elif reason := self._robots.too_slow(rules):
                 reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
             elif self._reservations is not None and await self._reservations.reserve(fetch):

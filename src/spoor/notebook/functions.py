@@ -64,6 +64,7 @@ def run(
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     actions: bool = False,
+    nofollow: bool = True,
     max_depth: int | None = None,
     pages_per_host: int | None = None,
     pages_per_domain: int | None = None,
@@ -203,6 +204,8 @@ def run(
 
     `actions`: Follow links that do something, too: log out, edit, delete, add to a basket.
 
+    `nofollow`: Obey nofollow of pages and links.
+
     `max_depth`: Links from a seed.
 
     `pages_per_host`: Pages of one host.
@@ -330,6 +333,7 @@ def stream(
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     actions: bool = False,
+    nofollow: bool = True,
     max_depth: int | None = None,
     pages_per_host: int | None = None,
     pages_per_domain: int | None = None,

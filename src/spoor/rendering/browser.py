@@ -249,6 +249,8 @@ class Browser:
         except (api.Error, TimeoutError, OSError) as error:
             await self._end()
             line = next(iter(str(error).strip().splitlines()), "") or "no answer"
+            if "Failed to move to new namespace" in str(error):
+                line = "its sandbox may make no namespaces here: in a container --cap-add SYS_ADMIN"
             raise InputError(
                 f"Chromium cannot be started ({line[:200]}); see the guide of rendering, or give "
                 "--render never"

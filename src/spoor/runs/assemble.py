@@ -127,14 +127,13 @@ def task_of(settings: Settings, subject: TopicFile | None) -> Task:
     )
 
 
-def scope_of(settings: Settings, *, nofollow: bool = True) -> Scope:
-    """The scope of a run, its seeds in it; with `nofollow`, what pages ask not to follow is
-    out."""
+def scope_of(settings: Settings) -> Scope:
+    """The scope of a run, its seeds in it."""
     return Scope.of(
         settings.seeds,
         settings.scope,
         settings.max_depth,
-        nofollow,
+        settings.nofollow,
         include=settings.include,
         exclude=settings.exclude,
     )

@@ -197,7 +197,7 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
             by = f" by {next(iter(named))}"
         lines.append(f"left out {_links(sum(named.values()))}{by}")
     if barred := rules.get(NOFOLLOW, 0):
-        lines.append(f"left out {_links(barred)} that pages ask not to follow (nofollow)")
+        lines.append(f"left out {_links(barred)} that pages ask not to follow: --no-nofollow")
     odd = sum(rules.values()) - sum(doing.values()) - sum(named.values()) - barred
     if odd:
         lines.append(f"left out {_links(odd)} with odd addresses (repeated, too long): --traps")

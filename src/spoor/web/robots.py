@@ -18,6 +18,8 @@ from protego import Protego
 
 from spoor.web.urls import resolve
 
+FORBIDDEN = "robots.txt forbids it"
+"""Why a URL is not asked for."""
 LIMIT = 500 * 1024
 """Bytes that are read; the rest is ignored (RFC 9309, 2.5)."""
 
