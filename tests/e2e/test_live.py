@@ -20,6 +20,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 import spoor
 from loopback import ADDRESS, MISSING, Answer, Asked, Logged, Loopback, logged, page, reply, site
+from spoor.cli.crawl import describe
 from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -137,7 +138,8 @@ def test_a_crawl_goes_on_and_asks_for_nothing_twice(
     served: Logged, tmp_path: Path, capsys: Capture
 ) -> None:
     out = tmp_path / "run"
-    said(capsys, crawl(served, out, 25))
+    told = said(capsys, crawl(served, out, 25))
+    assert describe(told, out).endswith(f"the same command with --out {out} and more --pages")
     told = said(capsys, crawl(served, out, 60))
     assert told["resumed"]
     assert (told["fetched"], told["requests"]) == (60, 60)
@@ -157,6 +159,7 @@ def test_a_crawl_ends_when_it_has_found_enough(
 ) -> None:
     told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "3"))
     assert told["stopped_because"] == "found 3 relevant pages"
+    assert "more --pages" not in describe(told, tmp_path / "run")
     assert 3 <= told["found"] <= told["fetched"] < 60
     # The same command goes on: the rule may change, the crawl may not.
     told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "6"))

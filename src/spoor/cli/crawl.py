@@ -211,6 +211,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
     best = run.best(_BEST) if summary["found"] else []
     skipped = summary["skipped"]
+    spent = summary["stopped_because"].startswith("budget of ")
     passed = f", {skipped} link{'s'[: skipped > 1]} passed over" if skipped else ""
     return "\n".join(
         [
@@ -228,5 +229,6 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
             f"  results  {path / files.RELEVANT}; as a table: spoor export {path} found.csv",
             f"  report   {path / files.REPORT}; to look on: spoor ui {path}",
+            *([f"  more     the same command with --out {path} and more --pages"] if spent else []),
         ]
     )
