@@ -211,7 +211,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
     best = run.best(_BEST) if summary["found"] else []
     skipped = summary["skipped"]
-    spent = summary["stopped_because"].startswith("budget of ")
+    spent = summary["found"] and summary["stopped_because"].startswith("budget of ")
     passed = f", {skipped} link{'s'[: skipped > 1]} passed over" if skipped else ""
     return "\n".join(
         [
