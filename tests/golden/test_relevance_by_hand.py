@@ -92,15 +92,51 @@ def test_a_page_of_menus_must_say_more_at_first() -> None:
 
 def test_a_word_found_everywhere_is_no_alternative_of_its_own() -> None:
     """Of `system, kiln` one is on 29 of 30 pages: ln(40/30) + 0.1 = 0.388, of the 0.7 that an
-    alternative needs to be enough by itself. The other one, on one page, has 0.1 + ln(40/2)."""
+    alternative needs to be enough by itself. The other one, on one page, has 0.1 + ln(40/2). From
+    16 pages on a page has √(mean of the squares) of both: one alone is worth 1/√2 of that."""
     judge = Relevance(parse("system, kiln"))
     for number in range(29):
         judge.judge(Page(f"{SITE}{number}", title=f"System {number}", text="ship sea boat"))
     judge.judge(Page(SITE + "rare", title="The kiln", text="ship sea boat"))
     common, rare = judge._pages[SITE + "3"], judge._pages[SITE + "rare"]
     system = common.evidence[0, 0] * (math.log(40 / 30) + 0.1) / 0.7
-    assert judge._evidence([common])[0] == pytest.approx(system)
-    assert judge._evidence([rare])[0] == pytest.approx(0.36)
+    assert judge._evidence([common])[0] == pytest.approx(system / math.sqrt(2))
+    assert judge._evidence([rare])[0] == pytest.approx(0.36 / math.sqrt(2))
+
+
+def test_three_of_many_alternatives_are_as_good_as_all() -> None:
+    """Titles with 0, 1, 3 and 4 of four alternatives, each worth 0.36, from 16 pages on: √(mean of
+    the squares of the best three). Before, the best alone."""
+    judge = Relevance(parse("kiln, glaze, raku, bisque"))
+    titles = ("Ships", "A kiln", "Kiln, glaze and raku", "Kiln, glaze, raku and bisque")
+    for at, title in enumerate(titles):
+        judge.judge(Page(f"{SITE}{at}", title=title))
+    pages = [*judge._pages.values()]
+    assert judge._evidence(pages)[:2] == pytest.approx([0.0, 0.36])
+    for number in range(30):
+        judge.judge(Page(f"{SITE}sea{number}", title="Harbour", text="ship sea boat"))
+    values = [0.0, 0.36 / math.sqrt(3), 0.36, 0.36]
+    assert judge._evidence(pages) == pytest.approx(values)
+
+
+def test_words_stand_for_a_phrase_that_no_page_has() -> None:
+    """Of `"kiln glaze"`, which two pages have, pages with both words have what `kiln glaze` gives
+    them; a third page with the phrase makes the words alone worthless."""
+    judges = [Relevance(parse(typed)) for typed in ('"kiln glaze"', "kiln glaze")]
+    about = [Page(f"{SITE}{at}", title="Kiln glaze") for at in range(3)]
+    apart = Page(SITE + "apart", title="Glaze in a kiln")
+    others = [Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat") for at in range(20)]
+    for judge in judges:
+        for page in (*about[:2], apart, *others):
+            judge.judge(page)
+    phrase, words = judges
+    assert phrase._evidence([phrase._pages[apart.url]])[0] == pytest.approx(0.36)
+    for url in (about[0].url, apart.url, others[0].url):
+        its = [judge._evidence([judge._pages[url]])[0] for judge in judges]
+        assert its[0] == pytest.approx(its[1])
+    phrase.judge(about[2])
+    found = phrase._evidence([phrase._pages[page.url] for page in (about[0], apart)])
+    assert found == pytest.approx([0.36, 0.0])
 
 
 def kept(name: str, *links: str) -> KeptPage:

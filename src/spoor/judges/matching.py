@@ -78,6 +78,12 @@ class Matcher:
     def __init__(self, wish: Wish | None) -> None:
         self.leaves: list[Leaf] = []
         self.wanted = None if wish is None or wish.wanted is None else self._tree(wish.wanted, "")
+        self.words_of_phrases: dict[int, Tree] = {
+            at: self._tree(Words(tuple(leaf.shown.split())), "")
+            for at, leaf in enumerate(self.leaves.copy())
+            if leaf.ordered and not leaf.field and " " in leaf.shown
+        }
+        """Phrase that is wanted anywhere on a page → all of its words."""
         self.unwanted = [] if wish is None else [self._tree(part, "") for part in wish.unwanted]
         self.parts = list(dict.fromkeys(part for leaf in self.leaves for part in leaf.parts))
         number = {part: at for at, part in enumerate(self.parts)}

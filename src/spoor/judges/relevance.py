@@ -48,7 +48,8 @@ GROWTH = 1.5
 LATEST = 1_000
 """… and at most so many pages after it."""
 SEEDS = 6
-"""Surest pages in the first round; as many more in each further one."""
+"""Surest pages in the first round; as many more in each further one, but no more than the root of
+the number of pages: of few pages, few are wanted."""
 ROUNDS = 2
 SURE = 0.15
 """Least evidence of a sure page."""
@@ -87,6 +88,10 @@ DOUBT = 40.0
 RARE = 0.7
 """Weight (see `_evidence`) from which a word is enough by itself as one of several; a word that
 stands on more than about half of the pages has less."""
+ALTERNATIVES = 3
+"""Parts of "any of" that a page needs at most to have all that they can give."""
+ENOUGH = 30.0
+"""Pages up to which the higher cut holds; of more, by how many times as many they are."""
 POWERS = (1.5, 0.5)
 """Powers of the values between which the cut is found, where few pages are wanted, and many …"""
 FEW, MANY = 0.1, 0.2
@@ -223,12 +228,18 @@ class Relevance:
             return np.zeros(len(pages))
         both = np.array([page.evidence for page in pages])
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
-        # Where this crawl does not know a word, what is like it stands for it.
+        # Where this crawl does not know a word, what is like it stands for it; where it does not
+        # know a phrase, all of its words do.
         unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
         inexact = np.where(unknown, 1.0, self._inexact)
         leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
-        values = _combined(matcher.wanted, leaves, weights)
+        if count >= FIRST:
+            for phrase, words in matcher.words_of_phrases.items():
+                if exact[phrase] < KNOWN:
+                    leaves[:, phrase] = _combined(words, leaves, weights)
+                    weights[phrase] = weights[[*leaves_of(words)]].mean()
+        values = _combined(matcher.wanted, leaves, weights, together=count >= FIRST)
         near = np.array([page.near for page in pages])
         return np.minimum(1.0, values * (1.0 + 0.15 * near))
 
@@ -274,7 +285,8 @@ class Relevance:
             order = np.argsort(-value, kind="stable")
             chosen = order[(sure & (labels == 0) & (value > 0))[order]].tolist()
             given = np.flatnonzero(labels > 0).tolist()
-            seeds = given + chosen[: max(0, SEEDS * round_number - len(given))]
+            most = min(SEEDS * round_number, max(SEEDS, int(len(pages) ** 0.5)))
+            seeds = given + chosen[: max(0, most - len(given))]
             if not seeds:
                 break
             seeds.sort()
@@ -310,7 +322,7 @@ class Relevance:
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             stands_for = self._stands_for(counted, others)
             doubt = DOUBT / (DOUBT + stands_for.sum())
-            doubts = 0.0, min(1.0, 2.0 * doubt)
+            doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
             found = parted(np.maximum(counted, 0.0), stands_for, doubts)
             cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
             least = max(STRONG, STRONG_SHARE * model.best_words)
@@ -456,18 +468,26 @@ def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
     return value
 
 
-def _combined(tree: Tree, leaves: Floats, weights: Floats) -> Floats:
-    """The value of a tree from those of its leaves, (pages, leaves): of `any` the best, in which a
-    word that stands nearly everywhere counts less; of `all` the square of the mean root, in which
-    a rare word weighs more."""
+def _combined(tree: Tree, leaves: Floats, weights: Floats, *, together: bool = False) -> Floats:
+    """The value of a tree from those of its leaves, (pages, leaves). Of `any` the best, in which a
+    word that stands nearly everywhere counts less; `together`: the root of the mean square of the
+    best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
+    Boolean model, Salton, Fox and Wu 1983). Of `all` the square of the mean root, in which a rare
+    word weighs more."""
     kind, *nodes = tree
     columns = [
-        leaves[:, node] if isinstance(node, int) else _combined(node, leaves, weights)
+        leaves[:, node]
+        if isinstance(node, int)
+        else _combined(node, leaves, weights, together=together)
         for node in nodes
     ]
     if kind == "any":
         rare = np.array([weights[list(leaves_of(("any", node)))].mean() for node in nodes])
-        return np.asarray((np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]).max(axis=0))
+        worth = np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]
+        if not together:
+            return np.asarray(worth.max(axis=0))
+        worth.sort(axis=0)
+        return np.asarray(np.sqrt((worth[-ALTERNATIVES:] ** 2).mean(axis=0)))
     each = np.array(
         [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
     )
