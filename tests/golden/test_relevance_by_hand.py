@@ -129,7 +129,7 @@ def test_words_stand_for_a_phrase_that_no_page_has() -> None:
     for judge in judges:
         for page in (*about[:2], apart, *others):
             judge.judge(page)
-    phrase, words = judges
+    phrase = judges[0]
     assert phrase._evidence([phrase._pages[apart.url]])[0] == pytest.approx(0.36)
     for url in (about[0].url, apart.url, others[0].url):
         its = [judge._evidence([judge._pages[url]])[0] for judge in judges]
