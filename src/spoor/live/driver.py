@@ -31,17 +31,17 @@ from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.http.subrequests import Subrequests
 from spoor.live.clock import CrawlClock
+from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
 from spoor.politeness import (
-    CountsRequests,
     RequestLimits,
     RequestSlots,
     RobotsCache,
     origin_of,
     times_late,
 )
-from spoor.protocols import Engine, Politeness
+from spoor.protocols import Engine
 from spoor.settings import Settings
 from spoor.types import (
     Deferred,
@@ -70,53 +70,6 @@ LONGEST_WAIT = 300.0
 fetched."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
-
-
-class _QueuedPoliteness:
-    """The politeness of a crawl, for requests: changes are made at its next turn."""
-
-    def __init__(self, crawl: Engine) -> None:
-        self._crawl = crawl
-        self._changes: deque[tuple[str, str, float]] = deque()
-        self._delays: dict[str, float] = {}
-        """Of hosts whose delay is changed at the next turn."""
-        self._sent = self._counted = 0
-        """Requests beside the chosen ones; each number is changed by one thread."""
-
-    def hold(self, host: str, until: float) -> None:
-        self._changes.append(("hold", host, until))
-
-    def pace(self, host: str, delay: float) -> None:
-        self._delays[host] = delay
-        self._changes.append(("pace", host, delay))
-
-    def delay(self, host: str) -> float:
-        return max(self._crawl.frontier.delay(host), self._delays.get(host, 0.0))
-
-    def spend(self, host: str, now: float) -> bool:
-        """Count a request that the crawl did not choose; False where its budget has none left."""
-        hosts = self._crawl.frontier
-        if isinstance(hosts, CountsRequests):
-            if hosts.left(host, now) < self._sent - self._counted + 1:
-                return False
-            self._sent += 1
-            self._changes.append(("spend", host, now))
-        return True
-
-    def apply(self) -> None:
-        """To be called in the turn."""
-        hosts: Politeness = self._crawl.frontier
-        while self._changes:
-            kind, host, value = self._changes.popleft()
-            if kind == "hold":
-                hosts.hold(host, value)
-            elif kind == "spend":
-                assert isinstance(hosts, CountsRequests)
-                hosts.spend(host, value)
-                self._counted += 1
-            else:
-                hosts.pace(host, value)
-                self._delays.pop(host, None)
 
 
 class HttpDriver:
@@ -184,7 +137,7 @@ class HttpDriver:
         self._types = Types.of(settings)
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = RequestSlots(settings.in_flight)
-        self._hosts = _QueuedPoliteness(crawl)
+        self._hosts = QueuedPoliteness(crawl)
         self._refusing = RefusingHosts(self._hosts)
         self._in_turn: threading.Thread | None = None
         self._turning = asyncio.Lock()
