@@ -66,6 +66,7 @@ def requirements(found: Distribution, extras: set[str]) -> Iterator[Requirement]
 installed = cache(distribution)
 
 
+@cache
 def closure(found: Distribution, extra: str) -> set[str]:
     """Names of all distributions that come with `extra` ("" for none), its own left out; each is
     installed here in a version that is asked for."""

@@ -155,12 +155,10 @@ def _chart(space: Any, blocks: Blocks) -> None:
     series = list(islice(space.iter(f"{_CHART}ser"), _MOST_SERIES))
     names = [" ".join(_values(one, "tx")) for one in series]
     labels = max((_values(one, "cat", "xVal") for one in series), key=len, default=[])
-    columns = [_values(one, "val", "yVal") for one in series]
-    blocks.long_table(zip_longest(["", *labels], *map(_headed, names, columns), fillvalue=""))
-
-
-def _headed(name: str, values: list[str]) -> list[str]:
-    return [name, *values]
+    columns = [
+        [name, *_values(one, "val", "yVal")] for name, one in zip(names, series, strict=True)
+    ]
+    blocks.long_table(zip_longest(["", *labels], *columns, fillvalue=""))
 
 
 def _values(series: Any, *names: str) -> list[str]:

@@ -106,10 +106,9 @@ class Linked:
         number = np.uint32(number_of_url(page.url))
         at = int(self.targets.searchsorted(number))
         known_target = at < len(self.targets) and self.targets[at] == number
-        return (out, *self._led(at)) if known_target else (out, 0.0, 0.0)
-
-    def _led(self, at: int) -> tuple[float, float]:
-        return float(self.led_words[at]), float(self.led_values[at])
+        if not known_target:
+            return out, 0.0, 0.0
+        return out, float(self.led_words[at]), float(self.led_values[at])
 
     def save(self) -> State:
         return {name: getattr(self, name).copy() for name in self.__slots__}
