@@ -72,6 +72,7 @@ class _Subject:
     model: State | None
     vectors: object | None
     _stage: str = field(default="being made", init=False)
+    _whole: dict[_Case, Shuffled] = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -121,6 +122,14 @@ class _Subject:
         crawl.seed(seeds or [next(iter(world.pages))])
         return driver
 
+    def whole(self, case: _Case) -> Shuffled:
+        """The crawl of a case to its end, made once for all laws."""
+        if case not in self._whole:
+            driver = self.driver(case)
+            driver.run()
+            self._whole[case] = driver
+        return self._whole[case]
+
     # -- the laws
 
     def check_parameters(self) -> None:
@@ -144,8 +153,7 @@ class _Subject:
         """One and eight fetches in flight, out of order and late, over faults and redirects."""
         for case in CASES:
             with self.stage(f"with {case}"):
-                driver = self.driver(case)
-                driver.run()
+                driver = self.whole(case)
                 for choice in driver.choices:
                     self._check_why(choice.why)
                 pages = [outcome.page.url for outcome in driver.outcomes if outcome.page]
@@ -178,15 +186,12 @@ class _Subject:
     def check_same_seed(self) -> None:
         for case in CASES:
             with self.stage(f"with {case}"):
-                first, second = self.driver(case), self.driver(case)
-                first.run()
+                second = self.driver(case)
                 second.run()
-                self._same(first, second, f"with {case}: the same seed gives two crawls")
+                self._same(self.whole(case), second, f"with {case}: the same seed gives two crawls")
 
     def check_saving(self) -> None:
         for case in CASES[:3]:
-            whole = self.driver(case)
-            whole.run()
             for every, start, load in ((9, 0, False), (7, 0, True), (0, 31, True)):
                 what = "saved" + (" and loaded" if load else "")
                 when = f"every {every} steps" if every else f"after {start} steps"
@@ -197,7 +202,9 @@ class _Subject:
                         step += 1
                         if step == start or (every and step % every == 0):
                             self._save(broken, case, load=load)
-                    self._same(whole, broken, f"{what} {when}, with {case}: goes on differently")
+                    self._same(
+                        self.whole(case), broken, f"{what} {when}, with {case}: goes on differently"
+                    )
 
     def _save(self, driver: Shuffled, case: _Case, *, load: bool) -> None:
         state = self._packed(driver.crawl)
@@ -297,9 +304,7 @@ class _Subject:
 
     def check_optional(self) -> None:
         """The optional protocols: explain, weigh, relearn, share and merge."""
-        driver = self.driver(CASES[1])
-        driver.run()
-        policy = driver.crawl.policy
+        policy = self.whole(CASES[1]).crawl.policy
         if isinstance(policy, Explains):
             with self.stage("explaining"):
                 for group, feature, weight in policy.explain():
@@ -328,10 +333,8 @@ class _Subject:
                 policy.load(unpack(mine))
         if isinstance(policy, Mergeable):
             with self.stage("merging"):
-                others = [self.driver(case) for case in CASES[2:]]
-                for other in others:
-                    other.run()
-                shared = [cast(Mergeable, other.crawl.policy).share() for other in others]
+                others = [self.whole(case).crawl.policy for case in CASES[2:]]
+                shared = [cast(Mergeable, other).share() for other in others]
                 states = [unpack(pack(state)) for state in shared]
                 mine = pack(policy.save())
                 policy.share()
@@ -345,24 +348,31 @@ class _Subject:
 
     def check_beats_random(self) -> None:
         with self.stage("on generated webs"):
-            own = sum(self._harvest(seed, None) for seed in range(3))
-            plain = sum(self._harvest(seed, "random") for seed in range(3))
+            own = sum(self._harvest(seed) for seed in range(3))
+            plain = sum(map(_harvest_of_random, range(3)))
             self.demand(
                 own > plain,
                 f"finds {own} targets on three generated webs, random choice {plain}",
             )
 
-    def _harvest(self, seed: int, name: str | None) -> int:
-        world, root, target = generated_web(seed)
+    def _harvest(self, seed: int) -> int:
         task = Task(np.random.default_rng(seed), TOPIC, model=self.model, vectors=self.vectors)
-        if name is None:
-            policy = self.factory(task, **self.settings)
-        else:
-            policy = registry.build("policies", name, task)
-        crawl = Crawl(policy, Label(target), MemoryFrontier(), pages=150)
-        crawl.seed([root])
-        Shuffled(crawl, world, np.random.default_rng(seed), 8).run()
-        return crawl.counts.relevant
+        return _harvest(self.factory(task, **self.settings), seed)
+
+
+@cache
+def _harvest_of_random(seed: int) -> int:
+    task = Task(np.random.default_rng(seed), TOPIC)
+    return _harvest(registry.build("policies", "random", task), seed)
+
+
+def _harvest(policy: Policy, seed: int) -> int:
+    """Targets that a policy finds on a generated web."""
+    world, root, target = generated_web(seed)
+    crawl = Crawl(policy, Label(target), MemoryFrontier(), pages=150)
+    crawl.seed([root])
+    Shuffled(crawl, world, np.random.default_rng(seed), 8).run()
+    return crawl.counts.relevant
 
 
 # ---------------------------------------------------------------- webs
