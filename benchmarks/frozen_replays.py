@@ -365,7 +365,9 @@ def _web(name: str) -> Web:
 
 @cache
 def _vectors(path: str) -> Vectors:
-    return Vectors.read(str(data_folder() / path))
+    vectors = Vectors.read(str(data_folder() / path))
+    vectors.source = f"word vectors/{path}"  # reasons name it, and the folder has other names
+    return vectors
 
 
 def task_of(planned: Planned, contender: Contender, webs: Webs, rng: np.random.Generator) -> Task:
