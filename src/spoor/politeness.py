@@ -117,6 +117,13 @@ class RobotsFetch:
         self.rules, self.reason = DISALLOW_ALL, reason
 
 
+MOST_MEMORY = 32 << 20
+"""Bytes of the rules of all origins that are kept, but for those of less than `LONG`."""
+
+LONG = 16 << 10
+"""Some fifty rules."""
+
+
 @dataclass(slots=True)
 class _Known:
     rules: Rules
@@ -132,7 +139,8 @@ class RobotsCache:
     Rules are valid for `max_age` seconds. Where robots.txt cannot be fetched, the last rules that
     were fetched stay in force, or all is forbidden; it is due again after `retry` seconds, twice as
     long with each failure in a row, up to `max_retry` (RFC 9309, 2.4). A host whose
-    Crawl-delay is longer than `max_crawl_delay` seconds is to be left.
+    Crawl-delay is longer than `max_crawl_delay` seconds is to be left. Beyond `MOST_MEMORY` the
+    longest rules are forgotten, and fetched again where they are needed.
     """
 
     def __init__(
@@ -148,6 +156,10 @@ class RobotsCache:
         self._retry = retry
         self._max_retry = max_retry
         self._known: dict[str, _Known] = {}
+        self._long: dict[str, int] = {}
+        """Origin → bytes of its rules, where they are long."""
+        self._memory = 0
+        """Of these together."""
 
     def rules(self, origin: str, now: float) -> Rules | None:
         """The rules in force; None where robots.txt is to be fetched first."""
@@ -164,7 +176,19 @@ class RobotsCache:
             age = min(self._retry * 2.0 ** min(failures - 1, 16), self._max_retry)
             rules = rules if before is None else before.rules
         self._known[origin] = _Known(rules, now + age, failures, reason)
+        self._make_room(origin, rules.memory)
         return rules
+
+    def _make_room(self, origin: str, memory: int) -> None:
+        """For the rules of this origin: any name below a domain may have long ones of its own."""
+        self._memory -= self._long.pop(origin, 0)
+        while self._long and self._memory + memory > MOST_MEMORY:
+            longest = max(self._long, key=self._long.__getitem__)
+            self._memory -= self._long.pop(longest)
+            del self._known[longest]
+        if memory > LONG:
+            self._long[origin] = memory
+            self._memory += memory
 
     def crawl_delay(self, rules: Rules) -> float | None:
         """Seconds between two requests that the rules ask for; None where they say nothing, or ask

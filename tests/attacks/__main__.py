@@ -39,6 +39,12 @@ ATTACKS = (
     Attack("1 18 23", "HTML that costs", LAW, ["unit/test_isolate.py", "unit/test_parse_cost.py"]),
     Attack("1 5", "sitemaps and feeds", LAW, [f"{A}/test_hostile_documents.py::test_sitemaps"]),
     Attack("1", "robots.txt", LAW, [f"{A}/test_hostile_documents.py::test_robots_txt"]),
+    Attack(
+        "",
+        "what is kept with links",
+        "20 times the page",
+        [f"{A}/test_hostile_documents.py::test_what_is_kept_with_the_links_of_a_page"],
+    ),
     Attack("1 16", "wikitext", LAW, [f"{A}/test_hostile_documents.py::test_wikitext"]),
     Attack("1", "archives and dumps", LAW, [f"{A}/test_hostile_documents.py::test_archives"]),
     Attack(

@@ -4,7 +4,10 @@ and none ends what reads it."""
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
+import json
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +21,8 @@ from spoor.formats import mediawiki, sources
 from spoor.formats.feeds import rss
 from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
-from spoor.isolate import SECONDS, close
+from spoor.isolate import SECONDS, close, parse_page
+from spoor.politeness import RobotsCache
 from spoor.types import Failed, Fetched, Recording
 from spoor.web import robots
 from spoor.web.sitemaps import MAX_LINKS, links_of
@@ -94,6 +98,68 @@ def test_robots_txt(body: bytes, record_property: Note) -> None:
 
     allowed = within_law(ask, len(body), record_property)
     assert allowed is not (body is ROBOTS["wildcards"]), "whose rules take too long is left alone"
+
+
+def test_long_rules_of_many_hosts_have_a_bound(record_property: Note) -> None:
+    """Any name below a domain may have a robots.txt of its own."""
+    body = ROBOTS["rules"]
+    cache, kept = RobotsCache(), weakref.WeakSet[object]()
+    small = cache.store("http://small.example", robots.parse(EVERYONE + b"Disallow: /x", "us"), 0.0)
+    assert gc.isenabled()
+    gc.disable()  # a crawl collects garbage seldom
+    try:
+        for host in range(8):
+            rules = robots.parse(body, "us")
+            kept.add(rules._patterns)
+            assert cache.store(f"http://{host}.example", rules, 0.0) is rules
+            del rules
+    finally:
+        gc.enable()
+    record_property("bound", "32 MB")
+    record_property("measured", f"{len(kept)} of 8 kept")
+    assert 1 <= len(kept) < 4
+    assert cache.rules("http://7.example", 1.0) is not None
+    assert cache.rules("http://small.example", 1.0) is small
+
+
+# ---------------------------------------------------------------- links
+
+HEADING = "h" * 30_000
+LINKED = {
+    "headings": (
+        "text/html",
+        "".join(f"<h{level}>{level}{HEADING[:400]}</h{level}>" for level in range(1, 7))
+        + "".join(f"<a href=/{n}>x</a>" for n in range(5_000)),
+    ),
+    "a base": (
+        "text/html",
+        f"<base href=/{HEADING[:8_000]}/>" + "".join(f"<a href={n}>x</a>" for n in range(5_000)),
+    ),
+    "paths of elements": (
+        "text/html",
+        f"<div id={HEADING[:40]} class={HEADING[:60]}>" * 32
+        + "".join(f"<a href=/{n}>x</a>" for n in range(5_000)),
+    ),
+    "the title of an entry": (
+        "application/rss+xml",
+        f"<rss version='2.0'><channel><title>{HEADING}</title><item><title>{HEADING}</title><description>"
+        + " ".join(f"http://a.example/{n}" for n in range(4_000))
+        + "</description></item></channel></rss>",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_what_is_kept_with_the_links_of_a_page(name: str, record_property: Note) -> None:
+    media, text = LINKED[name]
+    page = parse_page(text.encode(), AT, content_type=media)
+    kept = sum(len(json.dumps(link)) for link in page.links)
+    bound = 20 * len(text) + 5 * MB
+    record_property("bound", f"{bound >> 10} KB")
+    record_property("measured", f"{kept >> 10} KB")
+    assert len(page.links) > 100
+    assert kept <= bound
+    assert len(page.title) <= 2_000
 
 
 # ---------------------------------------------------------------- wikitext

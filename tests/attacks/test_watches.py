@@ -18,9 +18,10 @@ from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, p
 from drivers.test_watch_durable import open_watch
 from spoor.errors import SpoorError
 from spoor.foragers.contents import Contents
+from spoor.formats import digest
 from spoor.formats.digest import difference
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_TEXT, told_line
+from spoor.live.changes import MOST_TEXT, MOST_TOLD, told_line
 from spoor.runs import files
 from spoor.runs.reader import Run
 from spoor.types import Page
@@ -57,6 +58,24 @@ def test_what_changed_in_a_page_is_found_at_little_cost(name: str, record_proper
 def test_the_words_of_a_long_sentence_are_compared_at_little_cost(record_property: Note) -> None:
     sentences = [" ".join("ab"[at % (3 + mark) % 2] for at in range(9_000)) for mark in range(5)]
     within_law(lambda: difference(sentences, sentences[::-1]), 90_000, record_property)
+
+
+def test_a_digest_of_hostile_changes_costs_little(record_property: Note) -> None:
+    """Sentences of the same few words, in all the lines that a host may have told in an hour."""
+
+    def sentences(line: int, step: int) -> tuple[str, ...]:
+        return tuple(
+            " ".join(("a", f"b{at * one % 3}")[at * (one + line) % 11 < 6] for at in range(200))
+            for one in range(step, step + 5)
+        )
+
+    lines = [
+        {**LINE, "id": str(at), "added": sentences(at, 3), "removed": sentences(at, 10)}
+        for at in range(MOST_TOLD)
+    ]
+    size = len(json.dumps(lines))
+    page = within_law(lambda: digest.html(lines, "Hostile"), size, record_property)
+    assert page.count("<li>") == MOST_TOLD
 
 
 def test_a_line_tells_a_bounded_part_of_what_changed() -> None:

@@ -13,6 +13,10 @@ _BARE = re.compile(r"\bhttps?://[^\s<>\"'`{}|\\^\[\]]{3,2000}", re.IGNORECASE)
 _END = ".,;:!?*_'\""
 _WORDS = 10
 _CHARACTERS = 200
+_HEADING_CHARACTERS = 400
+_MOST_CHARACTERS = 4 << 20
+"""Of all links of a document, with the headings above each: addresses of a few letters may be long
+ones below that of the document."""
 
 
 class Links:
@@ -23,6 +27,7 @@ class Links:
         """Whether there are more."""
         self._url = url
         self._room = room
+        self._characters = 0
         self._joiner = Joiner()
         self._links: dict[tuple[str, str], Link] = {}
 
@@ -37,7 +42,7 @@ class Links:
     ) -> None:
         """A link; one that cannot be fetched is left out. `before` and `after` are the text around
         it, of which the nearest words are kept."""
-        if len(self._links) >= self._room:
+        if len(self._links) >= self._room or self._characters > _MOST_CHARACTERS:
             self.cut = True
             return
         target = self._joiner.join(str(href).strip(), self._url) if href else None
@@ -48,10 +53,11 @@ class Links:
             text,
             " ".join(before[-_CHARACTERS:].split()[-_WORDS:]),
             " ".join(after[:_CHARACTERS].split()[:_WORDS]),
-            tuple(headings),
+            tuple(heading[:_HEADING_CHARACTERS] for heading in headings),
             "",
             len(self._links),
         )
+        self._characters += len(target) + len(text) + sum(map(len, anchor.headings))
         self._links.setdefault((target, text), Link(target, anchor))
 
     def add_bare(self, text: str, headings: Iterable[str] = ()) -> None:

@@ -38,7 +38,7 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
     if not parsed.get("version") and not entries:
         return read_xml(content_type, url, body, limits)
     blocks, links = Blocks(limits.characters), Links(url, limits.links)
-    title = _text(feed.get("title", ""))
+    title = _text(feed.get("title", ""))[:2_000]
     for link in feed.get("links", ()):
         if link.get("rel", "alternate") != "self":
             links.add(link.get("href"), title)
@@ -66,7 +66,7 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         language_tag(feed.get("language")),
         iso_date(time.strftime("%Y-%m-%dT%H:%M:%S+00:00", when)) if when else "",
         people([feed.get("author")]),
-        _text(feed.get("subtitle", "")),
+        _text(feed.get("subtitle", ""))[:2_000],
         tuple(blocks.blocks),
         tuple(links),
         tuple(notes),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -18,8 +20,18 @@ Line = Mapping[str, Any]
 MOST_SENTENCES = 5
 """Added and removed sentences of a change that are shown, of each."""
 
-MOST_WORDS = 200
-"""Words of such a sentence: comparing two takes time in the square of their number."""
+MOST_WORDS, MOST_CHARACTERS = 200, 2_000
+"""Of such a sentence."""
+
+MOST_PAIRS = 1_000
+"""Places of equal words in two sentences that are compared word by word, some ms; sentences of the
+same few words again and again would take a hundred times as long."""
+
+LIKE = 0.5
+"""Least resemblance of a sentence and a corrected one, in [0, 1]."""
+
+KEPT = 2_000
+"""Differences that are not made again for the next digest."""
 
 WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
 
@@ -137,30 +149,48 @@ def _anchor(line: Line, text: str = "") -> Markup:
 
 def difference(removed: Sequence[str], added: Sequence[str]) -> Markup:
     """Removed and added sentences; where one is a correction of another, word by word."""
-    left, came = (
-        [" ".join(one.split()[:MOST_WORDS]) for one in sentences[:MOST_SENTENCES]]
-        for sentences in (removed, added)
-    )
+    return _difference(tuple(removed[:MOST_SENTENCES]), tuple(added[:MOST_SENTENCES]))
+
+
+@lru_cache(maxsize=KEPT)
+def _difference(removed: tuple[str, ...], added: tuple[str, ...]) -> Markup:
+    left, came = ([_begin(one) for one in sentences] for sentences in (removed, added))
     rows = []
-    for sentence in came:
-        words = sentence.split()
-        nearest, best = "", 0.5
-        for other in left:
-            like = SequenceMatcher(None, other.split(), words, autojunk=False).ratio()
-            if like > best:
-                nearest, best = other, like
-        if nearest:
-            left.remove(nearest)
-            rows.append(_words(nearest.split(), words))
+    for words in came:
+        nearest = max(left, key=lambda other: _shared(other, words), default=[])
+        compared = _compared(nearest, words)
+        if compared is None:
+            rows.append(Markup("<ins>{}</ins>").format(shown(" ".join(words))))
         else:
-            rows.append(Markup("<ins>{}</ins>").format(shown(sentence)))
-    rows += [Markup("<del>{}</del>").format(shown(sentence)) for sentence in left]
+            left.remove(nearest)
+            rows.append(_words(nearest, words, compared))
+    rows += [Markup("<del>{}</del>").format(shown(" ".join(words))) for words in left]
     return Markup('<div class="diff">{}</div>').format(Markup("<br>").join(rows))
 
 
-def _words(before: list[str], after: list[str]) -> Markup:
+def _begin(sentence: str) -> list[str]:
+    return sentence[:MOST_CHARACTERS].split()[:MOST_WORDS]
+
+
+def _shared(before: list[str], after: list[str]) -> float:
+    """Share of the words that two sentences have in common, in any order."""
+    return 2 * (Counter(before) & Counter(after)).total() / max(1, len(before) + len(after))
+
+
+def _compared(before: list[str], after: list[str]) -> SequenceMatcher[str] | None:
+    """None where one is no correction of the other."""
+    if _shared(before, after) <= LIKE:
+        return None
+    counts = Counter(before)
+    if sum(counts[word] for word in after) > MOST_PAIRS:
+        return None
+    compared = SequenceMatcher(None, before, after, autojunk=False)
+    return compared if compared.ratio() > LIKE else None
+
+
+def _words(before: list[str], after: list[str], compared: SequenceMatcher[str]) -> Markup:
     parts = []
-    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in compared.get_opcodes():
         old, new = shown(" ".join(before[a:b])), shown(" ".join(after[c:d]))
         if kind == "equal":
             parts.append(escape(new))

@@ -22,6 +22,9 @@ from spoor.web.urls import Joiner, plain
 from spoor.web.xhtml import with_end_tags
 
 MAX_LINKS = 5_000
+LINK_CHARACTERS = 1 << 20
+"""Of all links of a page and of what is kept with each, and 20 for each character of its source."""
+
 MAX_TEXT = 1 << 20
 MAX_SOURCE = 1 << 22
 """Characters of HTML that are read: a tree takes forty bytes for each, and most of a second."""
@@ -91,6 +94,7 @@ def parse(
         # No text of a tree is longer than its source.
         max_text if len(source) > max_text else None,
         heading_room=8 * len(source),
+        link_room=LINK_CHARACTERS + 20 * len(source),
         routes=routes,
         flags=flags,
     )

@@ -33,6 +33,9 @@ MAX_WILDCARDS = 2_000
 """Rules with a `*`, which take time for each URL that is asked about. Whose file has more is left
 alone; no real one has a tenth of them."""
 
+MEMORY_OF_RULE = 400
+"""Bytes, beside its characters."""
+
 _AGENT = re.compile(r"user[- ]?agent\s*[:\s]\s*(.*)", re.IGNORECASE)
 _RULE = re.compile(r"(allow|d[ei]s+al+[ao]w|diasllow)\s*[:\s]\s*(.*)", re.IGNORECASE)
 _DELAY = re.compile(r"crawl[- ]delay\s*[:\s]\s*(.*)", re.IGNORECASE)
@@ -55,6 +58,8 @@ class Rules:
     """True: all is allowed; False: nothing is; None: as the patterns say."""
     size: int = 0
     """Number of its lines for this agent; `allowed` takes time for each."""
+    memory: int = 0
+    """Bytes that it takes, about."""
     _patterns: Protego | None = None
 
     def allowed(self, url: str) -> bool:
@@ -118,9 +123,14 @@ def parse(robots_txt: str | bytes, agent: str, *, url: str | None = None) -> Rul
     if sum("*" in rule for rule in mine) > MAX_WILDCARDS:
         return Rules(None, tuple(sitemaps), everything=False)
     patterns = Protego.parse("\n".join(["user-agent: *", *mine]))
+    # Each set of rules knows the parser, which holds it: in such a cycle they would stay in memory
+    # until garbage is collected, which is seldom.
+    for rules in patterns._user_agents.values():
+        del rules._parser_instance
     delay = patterns.crawl_delay("*")
     usable = delay is not None and math.isfinite(delay) and delay >= 0
-    return Rules(delay if usable else None, tuple(sitemaps), None, len(mine), patterns)
+    memory = sum(map(len, mine)) + sum(map(len, sitemaps)) + MEMORY_OF_RULE * len(mine)
+    return Rules(delay if usable else None, tuple(sitemaps), None, len(mine), memory, patterns)
 
 
 def _path(rule: str, url: str | None) -> str:

@@ -57,6 +57,9 @@ class Walk:
     """Characters of text that may still be read; None where there are no more."""
     heading_room: int
     """Characters of headings that may still be read."""
+    link_room: int
+    """Characters that links may still have, their place and the headings above each included: one
+    long heading, or one long base, would be kept with every link of its page."""
     routes: bool
     flags: set[str]
     texts: list[str] = field(default_factory=list)
@@ -76,6 +79,8 @@ class Walk:
     headings: list[str] = field(default_factory=list)
     above: dict[int, str] = field(default_factory=dict)
     above_now: tuple[str, ...] = ()
+    above_size: int = 0
+    """Their characters."""
     title: str = ""
     metas: dict[str, str] = field(default_factory=dict)
     canonical: str | None = None
@@ -91,6 +96,7 @@ class Walk:
         """A link that begins here."""
         is_element = kind != "refresh"
         above = self.above_now if is_element else ()
+        self.link_room -= len(url) + len(place.path) + self.above_size
         # As `Found(…)`, in a third of its time.
         self.found.append(tuple.__new__(Found, (kind, self.cuts, above, place, nofollow, own)))
         self.texts.append(_CUT if is_element else _SOFT_CUT)
@@ -239,7 +245,7 @@ def _leave(walk: Walk, link: int) -> None:
 def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
     attributes = node.attributes
     href = attributes.get(_SOURCES[tag])
-    if not href or len(walk.urls) >= walk.max_links:
+    if not href or len(walk.urls) >= walk.max_links or walk.link_room <= 0:
         if href:
             walk.flags.add("truncated")
         return False
@@ -282,6 +288,7 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
         walk.headings.append(text)
     walk.above = above
     walk.above_now = tuple(above.values())
+    walk.above_size = sum(map(len, walk.above_now))
     return
 
 
@@ -301,7 +308,7 @@ def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
         match = _REFRESH.match(content)
         target = walk.joiner.join(match[1].strip(), walk.base) if match else None
         if target is not None and ("url" in content.lower() or "/" in content):
-            if len(walk.urls) >= walk.max_links:
+            if len(walk.urls) >= walk.max_links or walk.link_room <= 0:
                 walk.flags.add("truncated")
                 return
             place = _place(tag, attributes, walk)
