@@ -33,6 +33,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "driver": ("spoor.live.driver:HttpDriver._exchange", "spoor.live.driver:HttpDriver._turn"),
     "checks": (
+        "spoor.http.replies:helper_for",
         "spoor.http.replies:may_take_long",
         "spoor.http.replies:without_refusal",
         "spoor.documents.kinds:tell",

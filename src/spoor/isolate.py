@@ -9,7 +9,7 @@ lie about its page.
 
 Ordinary HTML is parsed here. A helper starts at the first document that needs one (some .3 s)
 and ends with this process, also where that is killed. HTML has one, documents another, so that a
-page never waits for a PDF.
+page never waits for a PDF, and sites whose documents take long a third (`spoor.live.helper_turns`).
 """
 
 from __future__ import annotations
@@ -90,13 +90,19 @@ class KilledError(GivenUpError):
 
 
 def parse_page(
-    body: bytes, url: str, *, joiner: Joiner | None = None, again: bool = False, **facts: Any
+    body: bytes,
+    url: str,
+    *,
+    joiner: Joiner | None = None,
+    again: bool = False,
+    slow: bool = False,
+    **facts: Any,
 ) -> Page:
     """As `spoor.documents.page.page_of`, in bounded time and memory whatever the document holds.
 
     `facts` are that function's keywords. `again`: it was parsed before, and gets `AGAIN` times as
-    much of both. Raises UnreadableError, of which GivenUpError is one. Costs some ms more where a
-    helper is asked.
+    much of both. `slow`: the helper for sites whose documents take long is asked. Raises
+    UnreadableError, of which GivenUpError is one. Costs some ms more where a helper is asked.
     """
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     if parser is not None and facts.get("main"):
@@ -107,7 +113,7 @@ def parse_page(
         facts["content_type"] = as_html(body, facts.get("content_type", ""))
     told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
     times = AGAIN if again else 1
-    row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds)
+    row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds, slow=slow)
     if "unreadable" in row:
         raise UnreadableError(row["unreadable"])
     return revive_page(row)
@@ -132,10 +138,12 @@ def bounded(
     *,
     times: float = 1,
     bounds: Bounds = PAGE,
+    slow: bool = False,
 ) -> Any:
     """`parser(body, **facts)` in a helper, with `times` its bounds. `parser` is a function of a
     module; `facts` and what it returns are JSON values. Raises GivenUpError."""
-    return (_pages if bounds is PAGE else _documents).ask(parser, body, facts, times, bounds)
+    lane = _slow if slow else _pages if bounds is PAGE else _documents
+    return lane.ask(parser, body, facts, times, bounds)
 
 
 def parse_reply(
@@ -150,9 +158,12 @@ def parse_reply(
     return Fetched(0, page, size=len(body))
 
 
-def needs_helper(body: bytes, content_type: str, url: str = "") -> bool:
-    """Whether a document may cost much."""
-    return _parser(body, content_type, url)[0] is not None
+def helper_of(body: bytes, content_type: str, url: str = "", *, main: bool = False) -> str:
+    """Which helper `parse_page` asks for a document, `pages` or `documents`; empty where none."""
+    parser, bounds = _parser(body, content_type, url)
+    if parser is None:
+        return ""
+    return "pages" if bounds is PAGE and not main else "documents"
 
 
 def _parser(
@@ -276,14 +287,14 @@ class _Lane:
             self.helper = None
 
 
-_pages, _documents = _Lane(), _Lane()
+_pages, _documents, _slow = _Lane(), _Lane(), _Lane()
 
 
 @atexit.register
 def close() -> None:
     """End the helpers, if there are any."""
-    _pages.close()
-    _documents.close()
+    for lane in (_pages, _documents, _slow):
+        lane.close()
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

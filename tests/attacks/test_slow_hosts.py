@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from document_makers import json_text
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
-from spoor import politeness
+from spoor import isolate, politeness
 from spoor.crawl import Crawl
 from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
@@ -28,6 +29,15 @@ from spoor.garbage import few_collections
 from spoor.http.names import Names
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
+from spoor.live.helper_turns import (
+    LATELY,
+    MOST_SITES,
+    MOST_WAITING,
+    UNKNOWN,
+    CrowdedError,
+    HelperTurns,
+    SiteTimes,
+)
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
@@ -473,3 +483,98 @@ def test_a_reply_that_comes_while_a_turn_begins_wakes_the_next_turn() -> None:
             return engine.counts.requests
 
     assert asyncio.run(go()) == 2
+
+
+# ---------------------------------------------------------------- documents that take long
+
+
+def turns_of(sites: list[str], times: SiteTimes) -> list[str]:
+    """Whose documents a helper reads in turn, where all wait for a first one; those that are given
+    up stand at the end, with a mark."""
+    read, given_up, first = list[str](), list[str](), threading.Event()
+
+    async def ask(turns: HelperTurns, site: str) -> None:
+        try:
+            await turns.read(site, lambda: read.append(site))
+        except CrowdedError:
+            given_up.append(f"-{site}")
+
+    async def go() -> None:
+        turns = HelperTurns(times)
+        begun = asyncio.create_task(turns.read("first", lambda: first.wait(60)))
+        await asyncio.sleep(0)
+        asked = [asyncio.create_task(ask(turns, site)) for site in sites]
+        cancelled = asyncio.create_task(ask(turns, "cancelled"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        first.set()
+        await asyncio.gather(begun, *asked)
+        turns.close()
+
+    asyncio.run(go())
+    return read + given_up
+
+
+def test_documents_that_take_long_wait_for_those_that_do_not() -> None:
+    times = SiteTimes(lambda: 0.0)
+    times.took("good.example", 0.05)
+    times.took("bad.example", 8.0)
+    assert turns_of(["bad.example", "new.example", "other.example", "good.example"], times) == [
+        *("good.example", "new.example", "other.example", "bad.example")
+    ]
+    assert times.is_slow("bad.example")
+    assert not times.is_slow("good.example")
+    assert not times.is_slow("never-asked.example")
+
+
+def test_documents_of_a_site_that_takes_long_crowd_out_no_other() -> None:
+    times = SiteTimes(lambda: 0.0)
+    times.took("bad.example", 8.0)
+    sites = ["bad.example"] * MOST_WAITING + ["good.example"] * 5
+    done = turns_of(sites, times)
+    assert done[:5] == ["good.example"] * 5
+    assert done.count("-bad.example") == 6, (
+        "as many as came beyond the bound, the cancelled one too"
+    )
+    assert len(done) == len(sites)
+
+
+def test_what_a_site_took_is_forgotten() -> None:
+    now = 0.0
+    times = SiteTimes(lambda: now)
+    times.took("bad.example", 8.0)
+    now = LATELY
+    assert times.lately("bad.example") == 4.0
+    for number in range(MOST_SITES):
+        times.took(f"{number}.example", 0.1)
+    assert times.lately("bad.example") == UNKNOWN
+
+
+def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    isolate.close()
+    monkeypatch.setattr(SiteTimes, "is_slow", lambda times, site: True)
+    text = json_text("kiln")
+    server = Loopback(lambda asked: reply(text, media="application/json"))
+    ended: list[Outcome | Deferred] = []
+
+    async def go() -> None:
+        async with server.serving():
+            crawl = Crawl(
+                BreadthFirst(Task(np.random.default_rng(0))),
+                Keywords(["kiln"]),
+                MemoryFrontier(),
+                pages=1,
+            )
+            crawl.seed(["http://a.example/"])
+            settings = Settings(connect_to=f"{ADDRESS}:{server.port}", robots=False)
+            on_step = lambda fetch, step: ended.append(step)  # noqa: E731
+            await HttpDriver(crawl, settings, on_step=on_step).run()
+
+    asyncio.run(go())
+    assert isinstance(ended[0], Outcome)
+    assert isinstance(ended[0].reply, Fetched)
+    assert isolate._documents.helper is None
+    assert isolate._slow.helper is not None
+    isolate.close()

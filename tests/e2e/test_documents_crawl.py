@@ -88,8 +88,8 @@ def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
     document = isolate.extract("", f"{base}/a", web["/pdf/CON"][1])
     assert not isinstance(document, Unreadable)
     assert "zanzibar" in document.text
-    for lane in (isolate._pages, isolate._documents):
-        if lane.helper is not None:
+    for lane in (isolate._pages, isolate._documents, isolate._slow):
+        if lane.helper is not None and lane.helper.alive:
             status = Path("/proc", str(lane.helper._process.pid), "status").read_text("ascii")
             peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
             assert int(peak.split()[1]) < 200_000, "kB"

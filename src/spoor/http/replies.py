@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import tell
-from spoor.isolate import needs_helper, parse_page
+from spoor.isolate import helper_of, parse_page
 from spoor.politeness import DAY, REDIRECTS, retry_after
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
@@ -21,13 +21,20 @@ LARGE = 64 << 10
 """Bytes of a body from which on its parsing takes 10 ms and more."""
 
 
+def helper_for(exchange: Exchange) -> str:
+    """Which helper process `reply_of` asks (`spoor.isolate.helper_of`); empty where none."""
+    if not 200 <= exchange.status < 300 or exchange.sitemap:
+        return ""
+    of = (exchange.document, exchange.media_type, exchange.url)
+    return helper_of(*of, main=exchange.watched)
+
+
 def may_take_long(exchange: Exchange) -> bool:
-    """Whether `reply_of` may take longer than other requests should wait for it."""
+    """Whether `reply_of`, though it asks no helper, may take longer than other requests should wait
+    for it."""
     if not exchange.document and not 200 <= exchange.status < 300:
         return False
-    if exchange.sitemap or exchange.watched or len(exchange.document) > LARGE:
-        return True
-    return needs_helper(exchange.document, exchange.media_type, exchange.url)
+    return exchange.sitemap or exchange.watched or len(exchange.document) > LARGE
 
 
 def reply_of(

@@ -26,11 +26,13 @@ from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.http.replies import may_take_long, reply_of, without_refusal
+from spoor.http.replies import helper_for, may_take_long, reply_of, without_refusal
 from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.http.subrequests import Subrequests
+from spoor.isolate import parse_page
 from spoor.live.clock import CrawlClock
+from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, SiteTimes
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
@@ -59,7 +61,7 @@ from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.scope import Scope
-from spoor.web.urls import Joiner, canonical
+from spoor.web.urls import Joiner, canonical, registrable_domain
 from spoor.web.validators import Validators
 
 Clock = Callable[[], float]
@@ -207,6 +209,8 @@ class HttpDriver:
             per_address=settings.per_address,
         )
         self._address_guard = address_guard
+        self._site_times = times = SiteTimes(self._time)
+        self._helpers = {name: HelperTurns(times) for name in ("pages", "documents", "slow")}
         self._queues = HostQueues(limits, address_guard.address_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
@@ -244,6 +248,8 @@ class HttpDriver:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            for turns in self._helpers.values():
+                turns.close()
             if self._renders is not None:
                 await self._renders.close()
             await self._client.close()
@@ -382,9 +388,20 @@ class HttpDriver:
 
     async def _reply(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
         limit, now = self.settings.ratio_limit, self._wall()
+        # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
+        reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
+        if helper := helper_for(exchange):
+            site = registrable_domain(fetch.host)
+            if self._site_times.is_slow(site):
+                helper, reply = "slow", partial(reply, parse=partial(parse_page, slow=True))
+            try:
+                return await self._helpers[helper].read(site, reply)
+            except CrowdedError:
+                reason = "the documents of its site take long, and others wait"
+                status = exchange.status
+                return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
         if may_take_long(exchange):
-            # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
-            return await asyncio.to_thread(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
+            return await asyncio.to_thread(reply)
         return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
 
     async def _rendered(
