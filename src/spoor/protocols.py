@@ -270,17 +270,22 @@ class Frontier(Protocol):
 
 
 @runtime_checkable
-class HostClocks(Protocol):
-    """A frontier whose politeness can be changed and whose hosts can be listed."""
-
-    def configure(self, *, delay: float, per_host: int) -> None:
-        """Set the seconds between two requests to a host, and the requests to a host at a time (0:
-        no limit). Known hosts keep their delay until `pace`."""
-        ...
+class ListsHosts(Protocol):
+    """A frontier whose hosts can be listed."""
 
     def hosts(self) -> Sequence[tuple[str, int, int, float]]:
         """(host, open links, requests in flight, time from which it is free) rows, in the order of
         discovery."""
+        ...
+
+
+@runtime_checkable
+class HostClocks(ListsHosts, Protocol):
+    """One whose politeness can be changed."""
+
+    def configure(self, *, delay: float, per_host: int) -> None:
+        """Set the seconds between two requests to a host, and the requests to a host at a time (0:
+        no limit). Known hosts keep their delay until `pace`."""
         ...
 
 

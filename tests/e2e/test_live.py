@@ -31,6 +31,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.replay_driver import Replay
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -429,10 +430,19 @@ def test_rules_that_were_known_hold_while_their_file_cannot_be_had() -> None:
     assert len(asked_for) >= 2
 
 
+@pytest.mark.parametrize(
+    ("longest", "seeds"),
+    [
+        (15.0, (f"{A}/", f"{A}/open")),
+        (300.0, (f"{A}/", f"{A}/open", "http://b.example/")),
+    ],
+)
 def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
-    monkeypatch: pytest.MonkeyPatch,
+    longest: float, seeds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spoor.live.driver.LONGEST_WAIT", 15.0)
+    """It waits less once it has done with all others."""
+    monkeypatch.setattr("spoor.live.driver.LONGEST_WAIT", longest)
+    monkeypatch.setattr("spoor.live.driver.UNREACHED_WAIT", 15.0)
     server = Loopback(with_robots(reply("", 500)))
     reasons = list[str]()
 
@@ -445,15 +455,16 @@ def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
 
         async with server.serving():
             frontier = MemoryFrontier(per_host=1)
-            engine = Crawl(BreadthFirst(_task()), Keywords(["clay"]), frontier)
-            engine.seed([f"{A}/", f"{A}/open"])
-            http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}")
+            scope = CrawlFilter(Scope.of(seeds, "host"))
+            engine = Crawl(BreadthFirst(_task()), Keywords(["clay"]), frontier, link_filter=scope)
+            engine.seed(seeds)
+            http = Settings(per_host=100, delay=0.0, connect_to=f"{ADDRESS}:{server.port}")
             reasons.append((await HttpDriver(engine, http, clock=clock, on_step=step).run()).reason)
             assert frontier.open_count == 1, "what was not asked for is still there"
 
     asyncio.run(crawl())
     assert reasons == ["only hosts are left that cannot be reached: robots.txt of http://a.example"]
-    assert [asked.path for asked in server.asked] == ["/robots.txt"] * 3
+    assert sum(asked.host == "a.example" for asked in server.asked) == 3
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])

@@ -12,7 +12,7 @@ import itertools
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -43,7 +43,7 @@ from spoor.politeness import (
     origin_of,
     times_late,
 )
-from spoor.protocols import Engine
+from spoor.protocols import Engine, ListsHosts
 from spoor.settings import Settings
 from spoor.types import (
     Deferred,
@@ -61,7 +61,7 @@ from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.scope import Scope
-from spoor.web.urls import Joiner, canonical, registrable_domain
+from spoor.web.urls import Joiner, canonical, host, registrable_domain
 from spoor.web.validators import Validators
 
 Clock = Callable[[], float]
@@ -69,7 +69,10 @@ T = TypeVar("T")
 
 LONGEST_WAIT = 300.0
 """Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
-fetched."""
+fetched …"""
+UNREACHED_WAIT = 30.0
+"""… and one that has done with all other hosts: a link to a machine that is gone is no reason to
+wait."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -323,15 +326,26 @@ class HttpDriver:
 
     def _unreachable(self, until: float | None) -> Finished | None:
         """The end, where only hosts are left whose robots.txt could not be fetched."""
-        if self._tasks or self._arrived or until is None or until < self._clock() + LONGEST_WAIT:
+        now = self._clock()
+        if self._tasks or self._arrived or until is None or until < now + UNREACHED_WAIT:
             return None
         gone = self._robots.unreachable()
-        if not gone:
+        if not gone or (until < now + LONGEST_WAIT and not self._done_but_for(gone, now)):
             return None
         others = f" and of {len(gone) - 1} others" if gone[1:] else ""
         return Finished(
             f"only hosts are left that cannot be reached: robots.txt of {gone[-1]}{others}"
         )
+
+    def _done_but_for(self, gone: Sequence[str], now: float) -> bool:
+        """Whether a crawl knows other hosts than those origins, and none of them has a link or is
+        waited for."""
+        frontier = self.crawl.frontier
+        if self.settings.command == "watch" or not isinstance(frontier, ListsHosts):
+            return False
+        names = {host(f"{origin}/") for origin in gone}
+        others = [row for row in frontier.hosts() if row[0] not in names]
+        return bool(others) and not any(links or free > now for _, links, _, free in others)
 
     async def _rest(self, until: float | None) -> None:
         """Wait for a reply, or until a host becomes free."""

@@ -25,7 +25,7 @@ from spoor.formats.warc_writer import Place
 from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
 from spoor.politeness import CountsRequests, times_late
-from spoor.protocols import Engine
+from spoor.protocols import Engine, ListsHosts
 from spoor.runs import files
 from spoor.sharding import commands
 from spoor.types import (
@@ -187,6 +187,10 @@ class Journal:
 
     def delay(self, host: str) -> float:
         return self.crawl.frontier.delay(host)
+
+    def hosts(self) -> Sequence[tuple[str, int, int, float]]:
+        frontier = self.crawl.frontier
+        return frontier.hosts() if isinstance(frontier, ListsHosts) else ()
 
     def times_late(self, host: str) -> int | None:
         return times_late(self.crawl.frontier, host)
