@@ -16,7 +16,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -35,8 +35,18 @@ from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.live.changes import ChangeTracker, Line
-from spoor.protocols import World
-from spoor.types import Deferred, Failed, Fetch, Fetched, Finished, Outcome, Page, Sleep, Starved
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Finished,
+    LiveReply,
+    Outcome,
+    Page,
+    Sleep,
+    Starved,
+)
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.import_evolving import news_front_page, wiki_history
 
@@ -113,6 +123,29 @@ class NoisySites:
         return Fetched(fetch.ticket, made, 0.5, len(body))
 
 
+class Recorded:
+    """A recorded history. Pages that list others (of the front page that and its sections, which
+    its importer makes by rule) state no date of their own, and are no documents."""
+
+    def __init__(self, world: EvolvingWorld) -> None:
+        self.world, self.start, self.end = world, world.start, world.end
+        news = "bbc" in world.roots()[0]
+        self.lists = {
+            one.url
+            for one in world.versions
+            if news and ("/section/" in one.url or one.url in world.roots())
+        }
+
+    def advance(self, now: float) -> None:
+        self.world.advance(now)
+
+    def answer(self, fetch: Fetch) -> LiveReply:
+        reply = self.world.answer(fetch)
+        if isinstance(reply, Fetched) and reply.page.url in self.lists:
+            return replace(reply, page=replace(reply.page, modified=None))
+        return reply
+
+
 def hash_of(url: str) -> int:
     """The same in every process."""
     return sum((at + 1) * ord(letter) for at, letter in enumerate(url))
@@ -130,9 +163,8 @@ def feed(told: list[Article]) -> bytes:
     return f"{head}{items}</channel></rss>".encode()
 
 
-def watch(fleet: Fleet, world: NoisySites | EvolvingWorld) -> list[Line]:
+def watch(fleet: Fleet, world: NoisySites | Recorded) -> list[Line]:
     """The lines of a fleet, one download after the other."""
-    answers: World = world
     tracker, lines, now = ChangeTracker(fleet), list[Line](), world.start
     while now < world.end:
         step = fleet.next(now)
@@ -142,7 +174,7 @@ def watch(fleet: Fleet, world: NoisySites | EvolvingWorld) -> list[Line]:
             continue
         if isinstance(step, Starved | Finished):
             break
-        reply = answers.answer(step)
+        reply = world.answer(step)
         now += 0.5
         world.advance(min(now, world.end))
         outcome: Outcome | Deferred = fleet.receive(reply, now)
@@ -243,10 +275,16 @@ def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
         "news_bbc_home": news_front_page(data / "news_bbc_home", start=1_640_000_000.0, days=days),
         "site_gitannex": wiki_history(data / "site_gitannex", start=1_372_636_800.0, days=days),
     }
-    for source, world in worlds.items():
+    for source, recording in worlds.items():
+        world = Recorded(recording)
         pattern = TextPattern(WANTED[source])
-        truth, edited = dict[str, float](), dict[str, list[float]]()
-        for version in world.versions:
+        truth, edited, there = dict[str, float](), dict[str, list[float]](), set[str]()
+        for version in recording.versions:
+            if version.time < world.start - DAY or version.url in world.lists:
+                there.add(version.url)  # no new document, whatever it comes to say
+            if version.url in there:
+                edited.setdefault(version.url, []).append(version.time)
+                continue
             shown = (
                 None if version.gone else Page(version.url, title=version.title, text=version.text)
             )
@@ -254,10 +292,10 @@ def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
                 edited.setdefault(version.url, []).append(version.time)
             elif shown is not None and pattern.judge(shown).relevant:
                 truth[version.url] = version.time
-        print(source, len(world), "pages")
+        print(source, len(recording), "pages")
         for name in fleets:
-            world.rewind()
-            fleet = fleet_named(name, world.roots(), WANTED[source], per_day)
+            recording.rewind()
+            fleet = fleet_named(name, recording.roots(), WANTED[source], per_day)
             row = measures(watch(fleet, world), truth, edited, world.start, world.end)
             print(f"{name:<12} {fleet.counts.requests:>8} {row}", flush=True)
 

@@ -11,11 +11,11 @@ import pytest
 
 from noisy_news import article
 from spoor import registry
-from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.remembered import DAY, Memory
+from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
@@ -123,10 +123,11 @@ def test_exactly_the_same_is_told_as_without(seed: int) -> None:
 def test_any_fleet_leaves_what_is_at_rest(name: str) -> None:
     world = paper(1)
     fleet = fleet_of(name, 2 * DAY)
-    if isinstance(fleet.crew, Colony):  # what its foragers start from stays: here little
-        fleet.crew.settings = replace(fleet.crew.settings, weblog_size=3)
-        for forager in fleet.crew.foragers:
-            forager._settings = fleet.crew.settings
+    if isinstance(fleet.crew, Scouts):  # what its foragers start from stays: here little
+        colony = fleet.crew.colony
+        colony.settings = replace(colony.settings, weblog_size=3)
+        for forager in colony.foragers:
+            forager._settings = colony.settings
     lines = run(fleet, world, world.end, ChangeTracker(fleet))
     assert len(fleet.known.left) > 8
     news = [line["url"] for line in lines if line["kind"] == "new"]

@@ -14,6 +14,9 @@ from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.types import State
 
+NOBODY = -1
+"""Who found what no forager did."""
+
 
 class Discovery(NamedTuple):
     """A document that the agent took as relevant."""
@@ -45,6 +48,8 @@ class ReinforcingAgent:
         self.discoveries: list[Discovery] = []
         """All relevant documents, in the order of their submission."""
         self._seen: set[tuple[int, int]] = set()
+        self._unpaid: set[tuple[int, int]] = set()
+        """Documents that a watch found by itself and that no forager has come to."""
         self._settings = settings
 
     def receive(self, url: int, known: Known, now: float, by: int) -> bool:
@@ -55,7 +60,7 @@ class ReinforcingAgent:
         """
         self.counts.sent += 1
         version = known.version[url]
-        document = (url, version if self._settings.identity == "version" else 0)
+        document = self._document(url, known)
         date = known.date[url]
         if document in self._seen or not known.fresh(url, now, self._settings.new_for):
             return False
@@ -64,11 +69,25 @@ class ReinforcingAgent:
         self.counts.relevant += 1
         return True
 
+    def _document(self, url: int, known: Known) -> tuple[int, int]:
+        return url, known.version[url] if self._settings.identity == "version" else 0
+
+    def receive_unpaid(self, url: int, known: Known, now: float) -> bool:
+        """As `receive`, of a document that no forager submits: the first that does is paid."""
+        new = self.receive(url, known, now, NOBODY)
+        if new:
+            self._unpaid.add(self._document(url, known))
+        return new
+
     def manage_url(self, url: int, known: Known, now: float, forager: Forager) -> float:
         """Algorithm 7: the reinforcement for a URL that a forager sent, its score updated."""
         settings = self._settings
         forager.score -= settings.sent_cost
-        if not self.receive(url, known, now, forager.number):
+        new = self.receive(url, known, now, forager.number)
+        if self._unpaid and (document := self._document(url, known)) in self._unpaid:
+            self._unpaid.remove(document)
+            new = True
+        if not new:
             return settings.penalty
         forager.score += settings.relevant_gain
         return settings.reward
@@ -97,6 +116,7 @@ class ReinforcingAgent:
     def move(self, moves: Moves) -> None:
         """Pages have other numbers; discoveries that have none are counted only."""
         self._seen = {(moves[url], version) for url, version in self._seen if moves[url] >= 0}
+        self._unpaid = {(moves[url], one) for url, one in self._unpaid if moves[url] >= 0}
         self.discoveries = [
             entry._replace(url=moves[entry.url])
             for entry in self.discoveries
@@ -109,6 +129,7 @@ class ReinforcingAgent:
         return {
             "sent": self.counts.sent,
             "relevant": self.counts.relevant,
+            "unpaid": [list(document) for document in sorted(self._unpaid)],
             "found": {
                 name: np.array(column, dtype=kind)
                 for name, column, kind in zip(Discovery._fields, columns, kinds, strict=True)
@@ -119,5 +140,6 @@ class ReinforcingAgent:
         columns = [state["found"][name].tolist() for name in Discovery._fields]
         self.discoveries = [Discovery(*row) for row in zip(*columns, strict=True)]
         self.counts = Counts(state["sent"], state.get("relevant", len(self.discoveries)))
+        self._unpaid = {(url, version) for url, version in state.get("unpaid", ())}
         by_version = self._settings.identity == "version"
         self._seen = {(entry.url, entry.version if by_version else 0) for entry in self.discoveries}

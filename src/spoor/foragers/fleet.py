@@ -51,9 +51,6 @@ COMPACTED = 86_400.0
 KEPT_FOR = 30 * 86_400.0
 """Seconds for which a watch keeps all it knows of a URL about which nothing is new any more."""
 
-HELD_STEPS = 20
-"""Steps without a request after which a fleet waits `IDLE` seconds."""
-
 
 class Crew(Protocol):
     """It chooses what a fleet visits."""
@@ -95,13 +92,6 @@ class Abreast(Protocol):
 
     abreast: int
     """Pages of a step, so that as many hosts can be asked at a time."""
-
-
-@runtime_checkable
-class Holds(Protocol):
-    """A crew that knows some pages well enough to make a step from them without a request."""
-
-    def holds(self, step: int, now: float) -> bool: ...
 
 
 @runtime_checkable
@@ -207,25 +197,16 @@ class Fleet:
             self._compact(now)
         if self._steady is not None:
             return self._next_steady(self._steady, now)
-        held = 0
-        while True:
-            if self._queue or self._again:
-                return self._ask(now)
+        if not (self._queue or self._again):
             if self._flights:
                 return Starved()
             self._end_step(now)
             if self._stopped is not None:
                 return Finished(self._stopped)
-            if held == HELD_STEPS:
-                return Sleep(now + IDLE)
             self._step = self.crew.visit(now)
             self.counts.steps += 1
-            if isinstance(self.crew, Holds) and self.crew.holds(self._step, now):
-                held += 1
-                self._pages.append(self._step)
-                self._on_step(self._step, self.known.links_before(self._step), now)
-            else:
-                self._queue.append(self._step)
+            self._queue.append(self._step)
+        return self._ask(now)
 
     def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         """Process the reply to a Fetch; replies may arrive in any order."""
@@ -460,6 +441,9 @@ class Fleet:
         self._step = state["step"]
         self._links, self._pages = list(state["links"]), list(state["pages"])
         self._queue = deque(state["queue"])
+        if self._steady is not None and self._step >= 0:
+            # A version before this had foragers without a list beside them.
+            self._step, self._links, self._pages, self._queue = -1, [], [], deque()
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
         self._stopped = state["stopped"]

@@ -9,10 +9,11 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.foragers.colony import Colony
-from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleet import Crew, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Admit, Known
 from spoor.foragers.revisit import ChangeRate, RoundRobin
+from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import Describe, NoStates
 from spoor.foragers.watching import Watching
@@ -38,6 +39,12 @@ def _begin(task: FleetTask, *, states: bool = True) -> tuple[Known, list[int]]:
         raise InputError("a fleet needs a URL to begin at")
     known = Known(task.describe if states else NoStates(), task.admit, task.watching)
     return known, [known.number(url) for url in task.seeds]
+
+
+def _foraging(task: FleetTask, known: Known, colony: Colony) -> Fleet:
+    """In a watch the foragers say which way to explore; elsewhere they do all."""
+    crew: Crew = colony if task.watching is None else Scouts(colony, known)
+    return Fleet(known, crew, task.hosts)
 
 
 def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable[..., Fleet]:
@@ -68,7 +75,7 @@ def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable
             recheck=recheck,
             start=start,
         )
-        return Fleet(known, Colony(seeds, known, settings, task.rng), task.hosts)
+        return _foraging(task, known, Colony(seeds, known, settings, task.rng))
 
     make.__doc__ = doc
     return make
@@ -114,7 +121,7 @@ def mixed(
         start=start,
     )
     learns = [first == "WLRL"] * each + [first != "WLRL"] * each
-    return Fleet(known, Colony(seeds, known, settings, task.rng, learns), task.hosts)
+    return _foraging(task, known, Colony(seeds, known, settings, task.rng, learns))
 
 
 def round_robin(

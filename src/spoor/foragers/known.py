@@ -30,6 +30,13 @@ MOST_WAITING = 20_000
 """URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
 no memory. Links left out are taken when their page changes."""
 
+LIST = 3
+"""URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
+than it says it is."""
+
+NEW = 86_400.0
+"""Seconds within which a date that a page states of itself has to be borne out."""
+
 HINTED = 2 * 86_400.0
 """Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
 
@@ -63,6 +70,14 @@ class Known:
         """Host → its URLs that were never asked for, in a watch."""
         self.left_out: dict[str, int] = {}
         """Host → links that were left out because too many wait."""
+        self.cited: list[int] = []
+        """Pages that link to each URL, itself left out, by their last downloads; in a watch."""
+        self.introduced: list[int] = []
+        """URLs that were learned from each page at its first look."""
+        self.depth: list[int] = []
+        """Parts of the path of each URL."""
+        self.brought: list[int] = []
+        """URLs that appeared on each page after its first look."""
         self.urls: list[str] = []
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
@@ -127,6 +142,12 @@ class Known:
             self.fetched.append(NEVER if before is None else before.at)
             self.active.append(now)
             self.parent.append(parent)
+            self.cited.append(0)
+            self.depth.append(_depth(url))
+            self.brought.append(0)
+            self.introduced.append(0)
+            if parent >= 0:
+                (self.brought if born > NEVER else self.introduced)[parent] += 1
             if self.watching is not None and before is None:
                 self.waiting[self.hosts[-1]] = self.waiting.get(self.hosts[-1], 0) + 1
             self._born.append(born)
@@ -169,8 +190,7 @@ class Known:
             if page.flags & {"feed", "sitemap"}:
                 self.hubs.add(url)
             if counts:
-                date = watching.date(self.hosts[url], page, now, first=first, born=born)
-                self.date[url] = date
+                self.date[url] = self._date(watching, url, page, now, first=first)
             if first and (other := watching.copy_of.get(url, -1)) >= 0:
                 watching.learn_copy(self.urls[url], self.urls[other], self.hosts[url])
         self.hints.settle(url, counts)
@@ -178,6 +198,30 @@ class Known:
         if counts:
             self.active[url] = now
         return counts
+
+    def _date(self, watching: Watching, url: int, page: Page, now: float, *, first: bool) -> float:
+        """When what a watch downloaded was published. No document is younger than what is known of
+        its URL. Where a topic is given a list is no document: what changes on it is news at its
+        links."""
+        born = self._born[url]
+        date = watching.date(self.hosts[url], page, now, first=first, born=born)
+        if not first:
+            lists = watching.judge is not None and self.brought[url] >= LIST
+            return self.date[url] if lists else date
+        date = min(date, self.active[url])  # of a seed nothing: whoever names it knows it
+        if born == NEVER and date > now - NEW and self._is_older(url, date):
+            return NEVER
+        return date
+
+    def _is_older(self, url: int, date: float) -> bool:
+        """Whether pages that were there a day before a date link to a URL already."""
+        if self.cited[url] < LIST:
+            return False
+        old = (
+            NEVER < self.date[page] < date - NEW and url in links[2]
+            for page, links in self._links.items()
+        )
+        return sum(old) >= LIST
 
     def unchanged(self, url: int, now: float) -> None:
         """Its server says that it is what it was."""
@@ -212,6 +256,10 @@ class Known:
     def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
         return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
+
+    def appeared(self, url: int) -> bool:
+        """Whether it was never asked for, and a link to it appeared on a page that was known."""
+        return self.fetched[url] == NEVER and self._born[url] > NEVER
 
     def superseded(self, url: int) -> bool:
         """Whether it differs in nothing but what says nothing from a URL that is known."""
@@ -250,6 +298,12 @@ class Known:
         if known is None or len(self.urls) > count_before:
             self.active[url] = now
         self._links[url] = (content, count, links)
+        if self.watching is not None:
+            before = () if known is None else known[2]
+            for number in before:
+                self.cited[number] -= 1
+            for number in links:
+                self.cited[number] += 1
         return links
 
     def _watched_links(
@@ -359,6 +413,18 @@ class Known:
         self.hints.move(moves)
         self.promises.move(moves)
         self._count_waiting()
+        self._count_links()
+
+    def _count_links(self) -> None:
+        self.depth = list(map(_depth, self.urls))
+        self.brought, self.introduced = [0] * len(self.urls), [0] * len(self.urls)
+        for born, parent in zip(self._born, self.parent, strict=True):
+            if parent >= 0:
+                (self.brought if born > NEVER else self.introduced)[parent] += 1
+        self.cited = [0] * len(self.urls)
+        for _, _, links in self._links.values():
+            for number in links:
+                self.cited[number] += 1
 
     def _count_waiting(self) -> None:
         pairs = zip(self.hosts, self.fetched, strict=True)
@@ -438,3 +504,9 @@ class Known:
         if self.watching is not None:
             self.watching.load(state["watching"])
             self._count_waiting()
+        self._count_links()
+
+
+def _depth(url: str) -> int:
+    """Parts of the path of a URL; a query is one more."""
+    return url.rstrip("/").count("/") + ("?" in url)

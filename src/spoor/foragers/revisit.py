@@ -16,15 +16,25 @@ from spoor.foragers.known import Known
 from spoor.foragers.rates import change_rates, refresh_worth
 from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY, FleetSettings
-from spoor.learn.saved import ARRAY, KEYS, PART, QUEUE, VALUE, Form, Saved, attributes
+from spoor.learn.saved import ARRAY, PAIRS, PART, QUEUE, VALUE, Form, Saved, attributes
 from spoor.types import State
 
-PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002}
+PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002, "listed": 0.01}
 """What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
-pages on topic; pages that are not; pages that could not be had."""
+pages on topic; pages that are not; pages that could not be had. `listed`: for each URL that was
+learned from it at its first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
+
+LEAST_LISTED = 15
+MOST_LISTED = 0.5
 
 EXPLORED = 0.2
 """Share of the visits to the known pages of a host that its hubs get at least."""
+
+WORTH_A_TURN = 0.005
+"""Documents that a known page is expected to bring by now, from which on it takes turns with URLs
+that were never asked for; before, one comes after `SELDOM` of these."""
+
+SELDOM = 4
 
 OLD_BATCH = 5.0
 """Seconds after which a batch of a watch is made anew, since more is known."""
@@ -54,11 +64,19 @@ class _Submits(Saved):
 
     SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE, began=VALUE)
 
-    def __init__(self, known: Known, settings: FleetSettings, abreast: int) -> None:
+    def __init__(
+        self,
+        known: Known,
+        settings: FleetSettings,
+        abreast: int,
+        agent: ReinforcingAgent | None = None,
+    ) -> None:
+        """`agent`: that of foragers beside it, which are paid for what it finds."""
         self.settings = settings
         self.abreast = abreast
         self._asked: list[int] = []
-        self.agent = ReinforcingAgent(settings)
+        self._alone = agent is None
+        self.agent = ReinforcingAgent(settings) if agent is None else agent
         self._known = known
         self._marked: set[tuple[int, int]] = set()
 
@@ -69,7 +87,11 @@ class _Submits(Saved):
             fresh = known.fresh(page, now, settings.new_for)
             if fresh and (page, version) not in self._marked:
                 self._marked.add((page, version))
-                if self.agent.receive(page, known, now, 0):
+                if self._alone:
+                    new = self.agent.receive(page, known, now, 0)
+                else:
+                    new = self.agent.receive_unpaid(page, known, now)
+                if new:
                     self._found(page)
 
     def _found(self, page: int) -> None:
@@ -82,7 +104,8 @@ class _Submits(Saved):
     def move(self, moves: Moves) -> None:
         """Pages have other numbers; those that are held have one."""
         self._asked = moves.of(self._asked)
-        self.agent.move(moves)
+        if self._alone:
+            self.agent.move(moves)
         self._marked = {(moves[url], version) for url, version in self._marked if moves[url] >= 0}
 
 
@@ -156,7 +179,7 @@ class ChangeRate(_Submits):
         _queue=QUEUE,
         _next_new=VALUE,
         _batched=VALUE,
-        _after_new=KEYS,
+        _after_new=PAIRS,
         _visits=ARRAY,
         _changes=ARRAY,
         _versions=ARRAY,
@@ -167,14 +190,20 @@ class ChangeRate(_Submits):
     )
 
     def __init__(
-        self, known: Known, settings: FleetSettings, *, batch: int = 100, abreast: int = 1
+        self,
+        known: Known,
+        settings: FleetSettings,
+        *,
+        batch: int = 100,
+        abreast: int = 1,
+        agent: ReinforcingAgent | None = None,
     ) -> None:
-        super().__init__(known, settings, abreast)
+        super().__init__(known, settings, abreast, agent)
         self._batch = batch
         self._queue: deque[int] = deque()
         self._next_new = 0
-        self._after_new: dict[str, None] = {}
-        """Hosts of a watch whose last visit was to a URL never asked for before."""
+        self._after_new: dict[str, int] = {}
+        """Host → visits in a row to URLs never asked for before, in a watch."""
         self._batched = 0.0
         """When the last batch of a watch was made."""
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -221,9 +250,9 @@ class ChangeRate(_Submits):
                 if url not in busy and free(url):
                     del self._queue[index]
                     name = self._known.hosts[url]
-                    self._after_new.pop(name, None)
+                    new_ones = self._after_new.pop(name, 0)
                     if self._known.fetched[url] == -np.inf:
-                        self._after_new[name] = None
+                        self._after_new[name] = new_ones + 1
                     return url
         return -1
 
@@ -231,12 +260,19 @@ class ChangeRate(_Submits):
         self._grow()
         known = self._known
         hosts = known.host_numbers()
-        worth = self._explored(hosts) * (now - self._last) ** 2
+        expected = self._explored(hosts) * (now - self._last)
+        worth = expected * (now - self._last)
         self._next_new = len(worth)
         tried = np.array(known.fetched) > -np.inf
         fresh = np.flatnonzero(~tried)
-        # First those whose links appeared last: what stood there at the first look can wait.
-        fresh = fresh[np.argsort(-known.born(fresh), kind="stable")]
+        # First those whose links appeared last: what stood there at the first look can wait. Of
+        # that, first what a page links to that is new itself, then what is likely to be a list: it
+        # has a short path, and many pages link to it.
+        cited = np.array(known.cited, dtype=np.int64)[fresh]
+        depth = np.array(known.depth, dtype=np.int64)[fresh]
+        parents = np.array(known.parent, dtype=np.int64)[fresh]
+        young = (parents >= 0) & (known.born(parents) > -np.inf)
+        fresh = fresh[np.lexsort((-cited, depth, ~young, -known.born(fresh)))]
         may = self._changed(now) if self.only_due else tried
         may[known.promises.kept_alone(now)] = False
         seen = np.flatnonzero(may)
@@ -244,11 +280,16 @@ class ChangeRate(_Submits):
         # One of each in turn, at each host by itself: where a budget lets one request through at a
         # time, hosts are free in a fixed order, and one would always meet the same turn.
         names = dict.fromkeys(known.hosts)
-        after_new = np.array([name in self._after_new for name in names], dtype=np.int64)
+        # A known page that brings hardly anything yet comes after several of them.
+        in_a_row = np.array([self._after_new.get(name, 0) for name in names], dtype=np.int64)
+        after_new = np.minimum(in_a_row, 1)
+        places = 2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]]
+        wait = 2 * np.maximum(SELDOM - in_a_row, 0)[hosts[seen]] - 1
+        seldom = 2 * SELDOM * _ranks(hosts[seen]) + wait
         turns = np.concatenate(
             [
                 2 * _ranks(hosts[fresh]) + after_new[hosts[fresh]],
-                2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]],
+                np.where(expected[seen] < WORTH_A_TURN, seldom, places),
             ]
         )
         # Two of each host at least: one whose budget is spent keeps none out.
@@ -289,7 +330,8 @@ class ChangeRate(_Submits):
 
     def load(self, state: State) -> None:
         before = {"appeared": np.zeros(len(state["visits"]), dtype=np.int64)}
-        super().load({**before, **state})  # a version before this had none
+        after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
+        super().load({**before, **state, "after_new": after_new})  # of versions before this, too
 
     def _explored(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
         """As `_pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
@@ -310,6 +352,13 @@ class ChangeRate(_Submits):
         if not fetched:
             return "absent"
         return "wanted" if page in known.watching.wanted else "other"
+
+    def _prior_of(self, page: int, fetched: bool) -> float:
+        """A page from which many URLs were learned is a list of them."""
+        kind = self._kind(page, fetched)
+        introduced = self._known.introduced[page]
+        listed = PRIOR["listed"] * introduced if fetched and introduced >= LEAST_LISTED else 0.0
+        return PRIOR[kind] if kind == "hub" else max(PRIOR[kind], min(MOST_LISTED, listed))
 
     def _paid(self, page: int) -> bool:
         """Whether a page changed since its last visit, in a way that counts."""
@@ -370,7 +419,7 @@ class ChangeRate(_Submits):
         fetched = set(pages)
         if self._known.watching is not None:
             self._asked = [step]
-            self._prior[step] = PRIOR[self._kind(step, step in fetched)]
+            self._prior[step] = self._prior_of(step, step in fetched)
         for page in self._asked:
             if page not in fetched:
                 # Not downloaded: count it as seen unchanged, so that it is not the first again.

@@ -1,0 +1,211 @@
+"""Foragers in a watch: they say which way to explore, beside looks at what appeared and at what
+changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Sequence
+
+from spoor.foragers.agent import ReinforcingAgent
+from spoor.foragers.colony import Colony
+from spoor.foragers.forager import Forager
+from spoor.foragers.known import Known
+from spoor.foragers.remembered import Moves
+from spoor.foragers.revisit import ChangeRate
+from spoor.learn.saved import VALUE, Saved, attributes
+from spoor.types import State
+
+LOOKS = 4
+"""Looks at known pages of a host between two of the foragers' own."""
+
+MOST_HELD = 20
+"""Steps without a request that foragers make for one page that was asked for."""
+
+
+class Scouts(Saved):
+    """A crew of a watch: foragers, and a list of pages that is revisited by change rates.
+
+    A watch has few requests, so a step of the paper, a page with all its links, is too much. The
+    list finds what is new: hints, URLs that appeared, and known pages by what they bring. Where it
+    would ask for a URL that stood there at the first look, the foragers say for which one; and so
+    for every fifth look at a known page of a host. They walk over all that the fleet knows: a page
+    that was downloaded within `recheck` makes a step without a request.
+
+    A document that the list found is told at once, and pays the forager that comes to it first.
+    """
+
+    expands = True
+
+    SAVED = attributes(
+        _step=VALUE, _queue=VALUE, _links=VALUE, _pages=VALUE, _looks=VALUE, _held=VALUE
+    )
+
+    def __init__(self, colony: Colony, known: Known) -> None:
+        self.colony = colony
+        self.rates = ChangeRate(known, colony.settings, agent=colony.agent)
+        self._known = known
+        self._step = -1
+        """The page of the step under way."""
+        self._queue: list[int] = []
+        """What the step still has to ask for."""
+        self._links: list[int] = []
+        self._pages: list[int] = []
+        self._looks: dict[str, int] = {}
+        """Host → looks at its known pages since the foragers' last."""
+        self._held = MOST_HELD
+        """Steps without a request that foragers may make before the next reply."""
+
+    # -- as the crew of a fleet that has no steps
+
+    @property
+    def agent(self) -> ReinforcingAgent:
+        return self.colony.agent
+
+    @property
+    def foragers(self) -> list[Forager]:
+        return self.colony.foragers
+
+    @property
+    def only_due(self) -> bool:
+        """Whether nothing is visited but what is due."""
+        return self.rates.only_due
+
+    @only_due.setter
+    def only_due(self, value: bool) -> None:
+        self.rates.only_due = value
+
+    @property
+    def began(self) -> float:
+        """When its process took over."""
+        return self.rates.began
+
+    @began.setter
+    def began(self, value: float) -> None:
+        self.rates.began = value
+
+    def due(self, now: float) -> bool:
+        """As `ChangeRate.due`."""
+        return self.rates.due(now)
+
+    def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
+        """What the list asks for, or the foragers in its place."""
+        known = self._known
+        self._walk(now)
+        url = self.rates.next_visit(free, busy, now)
+        if url < 0:
+            own = self._own(free, busy)
+            return own if own >= 0 and not self._asked(own) else -1
+        if url in known.hints.open or known.appeared(url):
+            return url
+        name, asked = known.hosts[url], self._asked(url)
+        looks = self._looks.get(name, 0)
+        if not asked or looks >= LOOKS:
+            own = self._own(lambda one: known.hosts[one] == name, busy, asked=asked)
+            if own >= 0:
+                self._looks[name] = 0 if asked else looks
+                return own
+        if asked:
+            self._looks[name] = looks + 1
+        return url
+
+    def visit(self, now: float) -> int:
+        """Steps are those of the foragers."""
+        return self.colony.visit(now)
+
+    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
+        """As the foragers do."""
+        return self.colony.select(step, links, now)
+
+    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
+        """A page came, or could not be had."""
+        self._held = MOST_HELD
+        self.rates.end_step(step, links, pages, now)
+        if step in self._queue:
+            self._queue.remove(step)
+            if step in pages:
+                self._pages.append(step)
+                if step == self._step:
+                    self._follow(step, now)
+
+    # -- the steps of the foragers
+
+    def _walk(self, now: float) -> None:
+        """Make steps until one needs a request."""
+        colony, known = self.colony, self._known
+        for url in self._queue:
+            if (target := known.alias.get(url, url)) != url:
+                self._leads_to(url, target, now)
+        while not self._queue and self._held:
+            if self._step >= 0:
+                step, links, pages = self._step, self._links, self._pages
+                self._step, self._links, self._pages = -1, [], []
+                colony.end_step(step, links, pages, now)
+            self._step = step = colony.visit(now)
+            if colony.holds(step, now) or (self.only_due and known.digests[step]):
+                self._held -= 1
+                self._pages.append(step)
+                self._follow(step, now)
+            else:
+                self._queue.append(step)
+
+    def _leads_to(self, url: int, target: int, now: float) -> None:
+        """A page that the step wants redirects to another one."""
+        here = target in self._pages or target in self._queue
+        self._queue = [one for one in self._queue if one != url]
+        if url == self._step:
+            self._step = target
+        if here:
+            return
+        if not self._asked(target):
+            self._queue.append(target)
+        elif self._known.digests[target]:
+            self._pages.append(target)
+            if target == self._step:
+                self._follow(target, now)
+
+    def _follow(self, step: int, now: float) -> None:
+        known = self._known
+        links = [known.alias.get(link, link) for link in known.links_before(step)]
+        self._links = [link for link in dict.fromkeys(links) if link != step]
+        self._queue.extend(self.colony.select(step, self._links, now))
+
+    def _own(
+        self, here: Callable[[int], bool], busy: Container[int], *, asked: bool = False
+    ) -> int:
+        """The next request of the foragers; -1 where there is none."""
+        for url in self._queue:
+            if url not in busy and self._asked(url) == asked and here(url):
+                return url
+        return -1
+
+    def _asked(self, url: int) -> bool:
+        return self._known.fetched[url] > -math.inf
+
+    # -- for good
+
+    def held(self) -> set[int]:
+        """Pages that it goes by."""
+        own = {*self._queue, *self._links, *self._pages, self._step} - {-1}
+        return own | self.colony.held() | self.rates.held()
+
+    def move(self, moves: Moves) -> None:
+        """Pages have other numbers; those that are held have one."""
+        self.colony.move(moves)
+        self.rates.move(moves)
+        self._queue, self._links = moves.of(self._queue), moves.of(self._links)
+        self._pages = moves.of(self._pages)
+        if self._step >= 0:
+            self._step = moves[self._step]
+
+    # -- durable
+
+    def save(self) -> State:
+        return {**super().save(), "colony": self.colony.save(), "rates": self.rates.save()}
+
+    def load(self, state: State) -> None:
+        if "colony" not in state:  # a version before this had foragers alone
+            self.colony.load(state)
+            return
+        super().load(state)
+        self.rates.load(state["rates"])
+        self.colony.load(state["colony"])
