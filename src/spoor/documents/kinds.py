@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from spoor.setting import MIB, WITH_TEXT
@@ -282,7 +282,7 @@ class Types:
         limits = {kind: int(size) for kind, size in sizes.items()}
         return cls((*listed, *map(str.strip, wanted)), settings.body_limit, limits)
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """Bytes of any body that are read at most."""
         return max(map(self.most, KINDS))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -120,6 +121,12 @@ class Original:
         return None
 
 
+_OF_ORIGINAL = re.compile(
+    r"^WARC-(Type|Target-URI|Date|Record-ID)[ \t]*:[ \t]*(.*?)[ \t]*\r?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 def original_at(file: Path, offset: int, length: int) -> Original | None:
     """The response at `offset`, by its own headers; None where there is none. Some .05 ms."""
     try:
@@ -131,11 +138,12 @@ def original_at(file: Path, offset: int, length: int) -> Original | None:
         head = zlib.decompressobj(31).decompress(member, 1 << 12)
     except (OSError, zlib.error):
         return None
-    said = _named(head.partition(b"\r\n\r\n")[0])
-    if said.get("warc-type") != "response":
+    named = head.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
+    said = {name.lower(): value for name, value in _OF_ORIGINAL.findall(named)}
+    if said.get("type") != "response":
         return None
-    uri, date = said.get("warc-target-uri", ""), said.get("warc-date", "")
-    record = said.get("warc-record-id", "")
+    uri, date = said.get("target-uri", ""), said.get("date", "")
+    record = said.get("record-id", "")
     if not (uri and date and record):
         return None
     return Original(uri, date, record, file, offset, length)

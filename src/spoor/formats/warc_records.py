@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b32encode
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -143,9 +143,32 @@ def telling_damage(archive: Path, offset: int, url: str) -> Iterator[None]:
 def records_at(archive: Path, offset: int, length: int, url: str, most: int) -> Iterator[Record]:
     """The records within `length` bytes from an offset, each with the first `most` bytes of its
     text. Raises DamagedError, which names the page (`url`) that is theirs."""
-    end = offset + length
     with telling_damage(archive, offset, url), archive.open("rb") as source:
-        while offset < end:
-            record = record_at(source, offset, most)
-            offset += len(record.member)
-            yield record
+        yield from _records(source, offset, length, most)
+
+
+def checked(
+    folder: Path, places: Iterable[tuple[str, int, int, str] | None]
+) -> Iterator[Mapping[str, str]]:
+    """The headers of the first record at each place (archive, offset, length, URL of the page);
+    empty where there is none. Raises DamagedError where records are not as they were written."""
+    with ExitStack() as closing:
+        sources: dict[str, BinaryIO] = {}
+        for place in places:
+            if place is None:
+                yield {}
+                continue
+            name, offset, length, url = place
+            with telling_damage(folder / name, offset, url):
+                if (source := sources.get(name)) is None:
+                    source = sources[name] = closing.enter_context((folder / name).open("rb"))
+                records = list(_records(source, offset, length, 0))
+            yield records[0].headers if records else {}
+
+
+def _records(source: BinaryIO, offset: int, length: int, most: int) -> Iterator[Record]:
+    end = offset + length
+    while offset < end:
+        record = record_at(source, offset, most)
+        offset += len(record.member)
+        yield record

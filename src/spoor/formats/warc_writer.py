@@ -198,7 +198,7 @@ class WarcWriter:
         if captured.truncated and kind == "response":
             others += f"WARC-Truncated: {captured.truncated}\r\n"
         head = (
-            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Date: {_date(captured.time)}\r\n"
+            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Date: {warc_date(captured.time)}\r\n"
             f"WARC-Record-ID: <urn:uuid:{identifier}>\r\nContent-Length: {len(content)}\r\n"
             f"Content-Type: {content_type}\r\n{uri}{others}WARC-Block-Digest: sha1:{digest}\r\n\r\n"
         )
@@ -231,7 +231,8 @@ def revisit_headers(uri: str, date: str, record: str, payload: bytes | None) -> 
 
 
 @lru_cache(maxsize=1)  # the records of one exchange have one
-def _date(time: float) -> str:
+def warc_date(time: float) -> str:
+    """A moment as records state it."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -186,7 +186,9 @@ class Client:
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")
-            taken = _Taken(url, reply.headers.get("Content-Type", ""), types)
+            # A reply that has no body is of no kind.
+            kinds = None if reply.status == 304 else types
+            taken = _Taken(url, reply.headers.get("Content-Type", ""), kinds)
             most = limit or (self._settings.body_limit if types is None else types.largest)
             raw, body, truncated = await self._read(reply, most, taken)
             self._count(max(len(raw), len(body)))

@@ -509,7 +509,7 @@ class HttpDriver:
         origin = origin_of(exchange.url)
         there = 200 <= exchange.status < 300 or exchange.status == 304
         if is_sitemap or origin in self._announced or not there:
-            return replace(exchange, sitemap=is_sitemap)
+            return replace(exchange, sitemap=True) if is_sitemap else exchange
         self._announced.add(origin)
         named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))

@@ -47,7 +47,7 @@ from spoor.runs.assemble import (
     topic_of_settings,
 )
 from spoor.runs.earlier import in_words as refreshed_in_words
-from spoor.runs.earlier import revisits_of
+from spoor.runs.earlier import originals_of, revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
@@ -137,6 +137,7 @@ class LiveCrawl:
         learned: list[State] = []
         if folder.settings.refresh:
             folder.revisits, judge_state, learned = revisits_of(folder.path, folder.settings)
+            folder.originals = originals_of(folder.path)
             set_revisits(engine, folder.revisits)
         self._disk: SqliteFrontier | None = None
         self._frontier_states: deque[State] = deque(maxlen=2)

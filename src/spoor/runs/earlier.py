@@ -23,13 +23,14 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
-from spoor.formats.warc_records import records_at
+from spoor.formats.warc_records import checked
 from spoor.formats.warc_writer import revisit_headers
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl_to_look_at
 from spoor.runs.database import reading
+from spoor.runs.originals import Originals
 from spoor.runs.recovery import telling
 from spoor.runs.rows import FIRST_TICKET, PageRow
 from spoor.runs.schema import read_settings
@@ -104,8 +105,12 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         hubs=_hubs(rows),
     )
     judge, policies = _learned(earlier, settings)
-    write(path / files.EARLIER, {**revisits.row(), "judge": judge, "policies": policies})
-    _refuse_damage(earlier, rows)
+    places = (None if row.place is None else (*row.place, row.url) for row in rows)
+    originals = Originals.of(
+        zip((row.url for row in rows), checked(earlier, places), strict=True), len(rows)
+    )
+    known = {**revisits.row(), "originals": originals.save()}
+    write(path / files.EARLIER, {**known, "judge": judge, "policies": policies})
     ends, names = _copy_archives(earlier, path)
     columns = [one.name for one in fields(PageRow)][:19]
     marks = ", ".join("?" * len(columns))
@@ -135,6 +140,13 @@ def remove_left_over(path: Path) -> None:
     (path / files.EARLIER).unlink()
 
 
+def originals_of(path: Path) -> Originals | None:
+    """What the copy has of them; None in one that an earlier version made."""
+    with telling(path):
+        state = read(path / files.EARLIER).get("originals")
+        return None if state is None else Originals.load(state)
+
+
 def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None, list[State]]:
     """The pages of the earlier run, the state of its judge, and what its policy had learned, as the
     copy has them. Raises InputError where they cannot be read."""
@@ -151,7 +163,11 @@ def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None,
 
 
 def revisit_of(
-    path: Path, db: sqlite3.Connection, revisits: Revisits, exchange: Exchange
+    path: Path,
+    db: sqlite3.Connection,
+    revisits: Revisits,
+    exchange: Exchange,
+    originals: Originals | None = None,
 ) -> dict[str, str] | None:
     """Headers of a revisit record, where a page of the earlier run is what it was: by the word of
     its server, or since the same bytes came. None where it is not; empty where the record that one
@@ -159,6 +175,8 @@ def revisit_of(
     number = revisits.numbers.get(exchange.url)
     if number is None or exchange.status not in (200, 304):
         return None
+    if exchange.status == 304 and originals is not None and (said := originals.said(number)):
+        return revisit_headers(exchange.url, *said, None)
     query = "SELECT warc_file, warc_offset, warc_length FROM pages WHERE seq = ? AND url = ?"
     row = db.execute(query, (number + 1, exchange.url)).fetchone()
     place = None if row is None or row[0] is None else (row[0], row[1], row[2])
@@ -277,15 +295,6 @@ def _learned(earlier: Path, settings: Settings) -> tuple[State | None, list[Stat
         if isinstance(crawl.policy, FallsBack) and crawl.policy.fault():
             return last.state["judge"], before
         return last.state["judge"], [*before, crawl.policy.share()][-MOST_SHARED:]
-
-
-def _refuse_damage(earlier: Path, rows: Iterable[PageRow]) -> None:
-    """Raises DamagedError for a document that its archive does not have as it was written."""
-    for row in rows:
-        if row.place is not None:
-            name, offset, length = row.place
-            for _ in records_at(earlier / name, offset, length, row.url, 0):
-                pass
 
 
 def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str, str]]:

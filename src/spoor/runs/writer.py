@@ -61,6 +61,7 @@ from spoor.web.freshness import fresh_for
 from spoor.web.validators import Validators
 
 if TYPE_CHECKING:
+    from spoor.runs.originals import Originals
     from spoor.web.exchange import Exchange
     from spoor.web.revisits import Revisits
 
@@ -137,6 +138,7 @@ class RunWriter:
         """What else is closed with it."""
         self.checkpoint_settings = self.settings
         self.revisits: Revisits | None = None
+        self.originals: Originals | None = None
         """The pages of an earlier run, where they are visited again."""
         self.unchanged = False
         """Whether the exchange recorded last brought a page of it as it was."""
@@ -375,7 +377,9 @@ class RunWriter:
         if self.revisits is not None:
             from spoor.runs import earlier
 
-            revisit = earlier.revisit_of(self.path, self._db, self.revisits, exchange)
+            revisit = earlier.revisit_of(
+                self.path, self._db, self.revisits, exchange, self.originals
+            )
         self.unchanged = revisit is not None
         self._body = exchange.document if self.settings.save_files else b""
         if self._warc is None:
