@@ -10,9 +10,11 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from rolling import FRONT, lines_of, rolling, served
 from spoor.foragers import fleet as fleet_module
@@ -24,7 +26,8 @@ from spoor.live.watch import Watch
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Sleep
+from spoor.types import Choice, Fetch, Sleep
+from spoor.web.exchange import Exchange
 
 POINTS = (
     "exchange recorded",
@@ -228,3 +231,18 @@ def test_a_last_line_that_was_cut_is_written_again(port: int, tmp_path: Path) ->
     watch.folder.close()
     assert news.read_bytes().startswith(whole)
     assert all(json.loads(line) for line in news.read_text("utf-8").splitlines())
+
+
+def test_validators_of_what_a_watch_leaves_are_not_kept(tmp_path: Path) -> None:
+    with closing(
+        RunWriter(tmp_path / "watch", Settings(command="watch", seeds=(FRONT,)))
+    ) as folder:
+        for name in ("left", "kept"):
+            fetch = Fetch(0, f"{FRONT}{name}", "front.example", Choice(0), 1)
+            headers = CIMultiDictProxy(CIMultiDict({"ETag": '"1"', "Cache-Control": "max-age=9"}))
+            folder.record(fetch, Exchange(fetch.url, 200, "", (), headers, b"a", b"a", 1.0, 0.1))
+        folder.commit(b"")
+        folder.forget_validators([f"{FRONT}left"])
+        folder.commit(b"")
+        assert folder.validators(f"{FRONT}left") is None
+        assert folder.validators(f"{FRONT}kept") is not None

@@ -23,6 +23,7 @@ from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Sleep
+from spoor.web.revisits import hash_of
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
 
@@ -128,8 +129,12 @@ def test_any_fleet_leaves_what_is_at_rest(name: str) -> None:
         colony.settings = replace(colony.settings, weblog_size=3)
         for forager in colony.foragers:
             forager._settings = colony.settings
+    left = list[str]()
+    fleet.on_left = left.extend
     lines = run(fleet, world, world.end, ChangeTracker(fleet))
     assert len(fleet.known.left) > 8
+    memory = fleet.known.left
+    assert {hash_of(url) for url in left} == set(memory.save()["keys"].tolist())
     news = [line["url"] for line in lines if line["kind"] == "new"]
     assert len(news) == len(set(news)) > 8
     again = fleet_of(name, 2 * DAY)

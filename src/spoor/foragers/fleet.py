@@ -170,6 +170,8 @@ class Fleet:
         self._stopped: str | None = None
         self.kept_for = KEPT_FOR
         self.follower: Follower | None = None
+        self.on_left: Callable[[list[str]], None] = lambda urls: None
+        """Called with the URLs that a compaction leaves."""
         self._compacts_at = 0.0
         """When URLs are left next, in a watch; 0 before it begins."""
 
@@ -338,9 +340,11 @@ class Fleet:
         told = {entry.url for entry in self.agent.discoveries}
         if self.follower is not None:
             told |= self.follower.told()
+        before = self.known.urls
         moves = self.known.compact(held, told, now - self.kept_for, now)
         if moves is None:
             return
+        self.on_left([before[url] for url in moves.left])
         self._flights = {key: (moves[url], hops) for key, (url, hops) in self._flights.items()}
         self._again = [(ticket, moves[url], hops) for ticket, url, hops in self._again]
         self._queue = deque(moves.of(self._queue))

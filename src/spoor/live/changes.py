@@ -290,6 +290,9 @@ class TrackedFleet:
         self.tracker = ChangeTracker(fleet, changes)
         self.lines: list[Line] = []
         """Not yet written."""
+        self.left: list[str] = []
+        """URLs that the fleet left, of which the folder still keeps something."""
+        fleet.on_left = self.left.extend
         self.news_end = 0
         """Bytes of `news.jsonl` when it was saved."""
 

@@ -213,9 +213,16 @@ class Watch:
         if time.monotonic() - self._saved > max(CHECKPOINT_SECONDS, self._cost / CHECKPOINT_SHARE):
             self._checkpoint()
             return
+        self._forget_left()
         self.journal.commit()
         self._write_lines()
         self._end_once()
+
+    def _forget_left(self) -> None:
+        """Validators of URLs that are asked for no more would be kept for ever."""
+        if self._tracked.left:
+            self.folder.forget_validators(self._tracked.left)
+            self._tracked.left.clear()
 
     def _end_once(self) -> None:
         """A pass is over once no page is worth a visit, or the requests of today are spent."""
@@ -240,6 +247,7 @@ class Watch:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
+        self._forget_left()
         self.journal.commit()
         self._write_lines()
         with self.folder.pausing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
@@ -32,6 +32,8 @@ class PendingRows:
     """URL → (ETag, Last-Modified) of its newest document."""
     freshness: dict[str, float] = field(default_factory=dict)
     """URL → until when its newest document needs no new visit, by its own word."""
+    forgotten: list[str] = field(default_factory=list)
+    """URLs of which neither is kept any more."""
     superseded: set[int] = field(default_factory=set)
     """seq of rows of an earlier run whose pages are others now, or gone."""
     renders: list[RenderRow] = field(default_factory=list)
@@ -39,6 +41,13 @@ class PendingRows:
     """URLs that a watch has rendered."""
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
+
+    def forget_validators(self, urls: Iterable[str]) -> None:
+        """Keep none of these URLs."""
+        for url in urls:
+            self.validators.pop(url, None)
+            self.freshness.pop(url, None)
+            self.forgotten.append(url)
 
     @property
     def changes_results(self) -> bool:
@@ -79,6 +88,9 @@ class PendingRows:
             db.executemany(f"{update} ticket = ?", rows)
         if self.labels:
             db.executemany(f"{update} seq = ?", self.labels)
+        for table in ("validators", "freshness") if self.forgotten else ():
+            left = [(url,) for url in self.forgotten]
+            db.executemany(f"DELETE FROM {table} WHERE url = ?", left)
         if self.validators:
             pairs = [(url, *pair) for url, pair in self.validators.items()]
             db.executemany("INSERT OR REPLACE INTO validators VALUES (?, ?, ?)", pairs)

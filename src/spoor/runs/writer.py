@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -397,6 +397,10 @@ class RunWriter:
         """Those of the document that a URL gave last, once that is committed; None where its
         server gave none. 20 µs."""
         return validators_of(self._db, url)
+
+    def forget_validators(self, urls: Iterable[str]) -> None:
+        """Keep none of these URLs, from the next commit on."""
+        self._rows.forget_validators(urls)
 
     def body(self, place: Place, size: int) -> bytes:
         """The body of an exchange that was archived without a cut (`read_body`)."""
