@@ -3,6 +3,7 @@ rest.
 
     .venv/bin/python benchmarks/months.py [--days 120] [--a-day 40] [--keep-all]
     .venv/bin/python benchmarks/months.py --known 100000     one compaction of so many documents
+    .venv/bin/python benchmarks/months.py --flood 100000     a site with so many new ones in an hour
 
 A site with a front page, eight sections and articles that link to those before them, in simulated
 time; `--keep-all` leaves nothing, to compare. One line for 15 days: URLs that are known whole, URLs
@@ -15,8 +16,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from zlib import crc32
 
 import numpy as np
 
@@ -75,11 +78,11 @@ class Paper:
         return Fetched(fetch.ticket, shown, 0.5, len(text))
 
 
-def make(per_day: int) -> Fleet:
+def make(per_day: int, seeds: Sequence[str] = (SITE,)) -> Fleet:
     hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
     watching = Watching(TextPattern("kiln is lit"))
     rng = np.random.default_rng(0)
-    return change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
+    return change_rate(FleetTask(seeds, NoStates(), rng, hosts=hosts, watching=watching))
 
 
 def months(days: int, a_day: int, keep_all: bool) -> None:
@@ -146,15 +149,73 @@ def one(known: int) -> None:
         now += COMPACTED
 
 
+class Flooded:
+    """A quiet paper with a story each ten minutes beside one that brings `flood` in an hour, of
+    which its front page links to the newest 3,000. All are about kilns."""
+
+    def __init__(self, flood: int) -> None:
+        self.rates = {SITE: 6, "http://loud.example/": flood}
+
+    def answer(self, fetch: Fetch, now: float) -> Fetched:
+        site = f"{fetch.url[: fetch.url.index('/', 8)]}/"
+        count = max(0, int((now - BEGIN - 600) / 3_600 * self.rates[site]))
+        if fetch.url == site:
+            links = [f"{site}{n}" for n in range(count, max(0, count - 3_000), -1)]
+            text = f"Front page with {count}."
+        else:
+            links, text = [site], " ".join([*article(crc32(fetch.url.encode())), "The kiln is lit."])
+        shown = Page(fetch.url, title=fetch.url, text=text, links=list(map(Link, links)))
+        return Fetched(fetch.ticket, shown, 0.5, len(text))
+
+
+def flooded(flood: int) -> None:
+    """For an hour and ten minutes, with and without the loud one."""
+    for rate in (0, flood):
+        world, now, lines = Flooded(rate), BEGIN, list[tuple[str, str, float]]()
+        fleet = make(5_000, sorted(world.rates))
+        tracker, began, longest = ChangeTracker(fleet), time.process_time(), 0.0
+        while now < BEGIN + 4_200:
+            before = time.process_time()
+            step = fleet.next(now)
+            longest = max(longest, time.process_time() - before)
+            if isinstance(step, Fetch):
+                now += 0.5
+                for line in tracker.lines(fleet.receive(world.answer(step, now), now), now):
+                    lines.append((str(line["kind"]), str(line["url"]), now))
+            else:
+                assert isinstance(step, Sleep)
+                now = max(step.until, now + 0.05)
+        quiet = {url: at for kind, url, at in lines if kind == "new" and url.startswith(SITE)}
+        delays = [
+            at - BEGIN - 600 - 600 * int(url.removeprefix(SITE))
+            for url, at in quiet.items()
+            if url != SITE
+        ]
+        state = len(pack({"fleet": fleet.save(), "tracker": tracker.save()}))
+        loud = [kind for kind, url, _ in lines if not url.startswith(SITE)]
+        print(
+            f"{rate:,} an hour: {fleet.counts.requests} requests; of the loud site "
+            f"{loud.count('new')} told and {loud.count('flood')} line for the rest, "
+            f"{len(fleet.known.urls):,} URLs known, {sum(fleet.known.left_out.values()):,} links "
+            f"left out; of the quiet one {len(delays)} told, after {np.median(delays) / 60:.1f} "
+            f"min; state {state / 1e6:.1f} MB, longest step {longest:.2f} s, "
+            f"{time.process_time() - began:.0f} s of CPU",
+            flush=True,
+        )
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--days", type=int, default=120)
     options.add_argument("--a-day", type=int, default=40)
     options.add_argument("--keep-all", action="store_true")
     options.add_argument("--known", type=int, default=0)
+    options.add_argument("--flood", type=int, default=0)
     chosen = options.parse_args()
     if chosen.known:
         one(chosen.known)
+    elif chosen.flood:
+        flooded(chosen.flood)
     else:
         months(chosen.days, chosen.a_day, chosen.keep_all)
 
