@@ -163,7 +163,8 @@ class Flooded:
             links = [f"{site}{n}" for n in range(count, max(0, count - 3_000), -1)]
             text = f"Front page with {count}."
         else:
-            links, text = [site], " ".join([*article(crc32(fetch.url.encode())), "The kiln is lit."])
+            sentences = [*article(crc32(fetch.url.encode())), "The kiln is lit."]
+            links, text = [site], " ".join(sentences)
         shown = Page(fetch.url, title=fetch.url, text=text, links=list(map(Link, links)))
         return Fetched(fetch.ticket, shown, 0.5, len(text))
 
