@@ -13,7 +13,7 @@ from spoor.errors import InputError
 from spoor.lab import compare
 from spoor.lab.cells import run_cells
 from spoor.lab.experiment import find, read
-from spoor.lab.kinds.fleets import KIND, plan
+from spoor.lab.kinds.fleets import KIND, plan, run_fleet
 from spoor.lab.reports.fleets import MEASURES, claims
 from spoor.lab.results import Results
 
@@ -101,12 +101,28 @@ def test_bad_experiments(tmp_path: Path, text: str, said: str) -> None:
         plan(read(experiment_file(tmp_path, text), "small"), tmp_path)
 
 
+def test_weights_states_and_starts_of_a_run() -> None:
+    web = {"news": {"days": 1.0, "backlog_days": 1.0, "sections": 3, "words": 10}}
+    params = {"web": web, "fleet": "WL", "days": 0.25, "name": "w"}
+
+    def found(**more: Any) -> str:
+        row = run_fleet({**params, **more})
+        return str([row[name] for name in ("found_urls", "sent", "relevant", "delay_hours")])
+
+    plain = found()
+    assert found() == plain
+    others = [found(weights=1), found(states="shares"), found(starts=1)]
+    assert len({plain, *others}) == 4
+    with pytest.raises(InputError, match="states is"):
+        found(states="share")
+
+
 def test_the_papers_experiments_are_planned(tmp_path: Path) -> None:
     found = {
         experiment.name: [cell.params for cell in plan(experiment, tmp_path)]
         for experiment in find("palotai2005")
     }
-    names = ("fig2", "fig3", "mixed", "rewired", "table2")
+    names = ("causes", "fig2", "fig3", "mixed", "rewired", "table2", "weights")
     assert set(found) == {f"palotai2005/{name}" for name in names}
     assert all("rewired" in params["web"] for params in found["palotai2005/rewired"])
     assert {params["fleet"] for params in found["palotai2005/table2"]} >= {"WL", "RL", "WLRL"}

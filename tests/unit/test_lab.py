@@ -299,6 +299,10 @@ def test_a_short_form_is_smaller_and_says_how(web: Path) -> None:
     assert (told.seeds, [policy.name for policy in told.policies]) == (1, ["random"])
     assert told.shortened == ("seeds: 1 instead of 2", "policies: 1 instead of 2")
     assert find(str(write(web.parent, EXPERIMENT + short)))[0].shortened == ()
+    more = EXPERIMENT.replace('policy = "random"', 'policy = "random"\nseeds = 5')
+    (fewer,) = find(str(write(web.parent, more + "[short]\nseeds = 2\n")), short=True)
+    assert [policy.seeds for policy in fewer.policies] == [2, 1], "no more than the form has"
+    assert fewer.shortened == ("random: seeds: 2 instead of 5",)
     (only,) = find(str(write(web.parent, EXPERIMENT)), short=True)
     assert (only.seeds, only.shortened) == (2, ())
 

@@ -27,7 +27,7 @@ Row = dict[str, Any]
 Progress = Callable[[int], None]
 """Called with the number of finished cells."""
 
-KINDS = ("harvest", "tasks", "fleets", "shards", "judges", "duel")
+KINDS = ("harvest", "bins", "tasks", "fleets", "shards", "judges", "duel")
 """Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
 
 

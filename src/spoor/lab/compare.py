@@ -31,7 +31,13 @@ CORRECTIONS = ("holm", "fdr", "none")
 
 HOLDS, FAILS, UNTOLD = ANSWERS = ("holds", "does not hold", "cannot be told at this size")
 
-MEASURE = {"harvest": "auc", "tasks": "found_share", "fleets": "share_found", "shards": "found"}
+MEASURE = {
+    "harvest": "auc",
+    "bins": "accuracy",
+    "tasks": "found_share",
+    "fleets": "share_found",
+    "shards": "found",
+}
 """What is compared by default, by the kind of an experiment."""
 
 LESS_IS_BETTER = ("requests_to", "age_hours", "delay_hours", "seconds", "cpu_seconds", "peak_rss")
@@ -107,8 +113,11 @@ def value(row: Mapping[str, Any], measure: str) -> float | None:
     if measure == "found_share":
         targets = row["targets_reachable"]
         return row["found"] / targets if targets else None
-    if measure == "unevenness":
-        return _unevenness(row["windows"])
+    if measure == "found_by_half":
+        curve, targets = row["curve"], row["targets_reachable"]
+        return curve[(len(curve) - 1) // 2][1] / targets if targets else None
+    if measure in WINDOWED:
+        return WINDOWED[measure](row["windows"])
     if measure.startswith("relevance_"):
         first, last = map(int, measure.split("_")[1:])
         return float(sum(row["intervals"][first : last + 1]))
@@ -118,11 +127,34 @@ def value(row: Mapping[str, Any], measure: str) -> float | None:
     return float(number)
 
 
-def _unevenness(windows: Sequence[Sequence[float | None]]) -> float | None:
+Windows = Sequence[Sequence[float | None]]
+"""Of a fleet's run, 3 hours each; [1] is what was downloaded, [3] what of it was relevant."""
+
+DAY = 8
+"""Windows of a day."""
+
+
+def _unevenness(windows: Windows) -> float | None:
     """Standard deviation of a fleet's download efficiency from window to window, over its mean."""
-    shares = [float(window[3] or 0) / max(1.0, float(window[1] or 0)) for window in windows]
+    shares = [_efficiency([window]) for window in windows]
     mean = float(np.mean(shares)) if shares else 0.0
     return float(np.std(shares)) / mean if mean else None
+
+
+def _later_efficiency(windows: Windows) -> float | None:
+    """Download efficiency of the last day over that of the second: the first has all that was new
+    when the run began. None for fewer than three days."""
+    second = _efficiency(windows[DAY : 2 * DAY])
+    return _efficiency(windows[-DAY:]) / second if len(windows) >= 3 * DAY and second else None
+
+
+def _efficiency(windows: Windows) -> float:
+    relevant, downloaded = (sum(float(window[at] or 0) for window in windows) for at in (3, 1))
+    return relevant / max(1.0, downloaded)
+
+
+WINDOWED = {"unevenness": _unevenness, "later_efficiency": _later_efficiency}
+"""Measures of a fleet that are made from its windows."""
 
 
 def check_measure(results: Sequence[Results], measure: str) -> None:

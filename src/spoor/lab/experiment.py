@@ -167,8 +167,21 @@ def short_form(experiment: Experiment) -> Experiment:
             words += [_differs(name, new, experiment.settings) for name, new in value.items()]
         elif key != "leave_out":
             changes[key] = value
-            words.append(_differs(key, value, {key: long}))
+            words += [_differs(key, value, {key: long})] if value != long else []
+    if "seeds" in changes:
+        policies = changes.get("policies", experiment.policies)
+        changes["policies"] = tuple(_fewer_seeds(item, changes["seeds"]) for item in policies)
+        words += [
+            f"{item.name}: {_differs('seeds', new.seeds, {'seeds': item.seeds})}"
+            for item, new in zip(policies, changes["policies"], strict=True)
+            if new != item
+        ]
     return replace(experiment, **changes, shortened=tuple(words))
+
+
+def _fewer_seeds(item: Contender, seeds: int) -> Contender:
+    """A contender with no more seeds than a short form has."""
+    return replace(item, seeds=min(item.seeds, seeds)) if item.seeds else item
 
 
 def _differs(name: str, new: Any, long: Mapping[str, Any]) -> str:

@@ -8,11 +8,13 @@ its figures are CPU times, which are left out elsewhere), and
   figures (`published`), as a comparison of contender `one` with `other` by a `measure` in one
   `experiment` (of several that are named, the first that was run), perhaps of one `web`, some
   `sites` or one `target` (a topic, for tasks) only.
-  `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other) or a
-  `ratio` of the two within `band = [low, high]`. Every one of them is limits to how many times the
-  other the one is, and decided by `spoor.lab.compare.answer`. `why`: what a difference from the
-  paper comes from, with the measurement that shows it. `was`: the verdict on the page before, and
-  `because`, what changed since.
+  `expects` is `better` (the default), `worse`, `same` (within `margin`, a share of the other), `not
+  worse` (by more than `margin`) or a `ratio` of the two within `band = [low, high]`. `other` may be
+  a number. With a measure `graph KEY`, of the links of the webs that experiments drew, `one` and
+  `other` are experiments. Every claim is limits to how many times the other the one is, and decided
+  by `spoor.lab.compare.answer`. `why`: what a difference from the paper comes from, with the
+  measurement that shows it. `was`: the verdict on the page before, and `because`, what changed
+  since.
 - `[[values]]`: a published `table`, with `rows` of `name`, contender `ours`, `measure` and the
   `published` number (or `web` and `graph`, a measure of its links), and a `note`.
 - `[[figures]]`: mean curves of some `contenders`, with `published` points [x, y] in percent; of
@@ -66,7 +68,7 @@ NEEDED: Mapping[str, Sequence[str]] = {
     "figures": ("caption", "experiment"),
 }
 
-EXPECTS = ("better", "worse", "same", "ratio")
+EXPECTS = ("better", "worse", "same", "ratio", "not worse")
 
 Table = Mapping[str, Any]
 """A table of `page.toml`."""
@@ -289,7 +291,14 @@ def verdict(claim: Table, by_name: Mapping[str, Results]) -> tuple[str, int, str
     if item is None:
         return "–", 0, NOT_RUN
     measure = claim["measure"]
-    pairs = [(it[one], it[other]) for it in _pairs(item, claim) if one in it and other in it]
+    if measure.startswith(GRAPH):
+        pairs = _graph_pairs(claim, by_name)
+    else:
+        pairs = [
+            (it[one], float(other) if isinstance(other, int | float) else it[other])
+            for it in _pairs(item, claim)
+            if one in it and (isinstance(other, int | float) or other in it)
+        ]
     if not pairs:
         return "–", 0, NOT_RUN
     less = measure.startswith(compare.LESS_IS_BETTER)
@@ -314,7 +323,34 @@ def limits(claim: Table, less: bool) -> tuple[float | None, float | None]:
     if expects == "same":
         margin = claim.get("margin", 0.1)
         return 1 - margin, 1 + margin
+    if expects == "not worse":
+        margin = claim.get("margin", 0.1)
+        return (None, 1 + margin) if less else (1 - margin, None)
     return (None, 1.0) if less == (expects == "better") else (1.0, None)
+
+
+GRAPH = "graph "
+"""How the name of a measure of a web's links begins, of a claim: `graph clustering`."""
+
+
+def _graph_pairs(claim: Table, by_name: Mapping[str, Results]) -> list[tuple[float, float]]:
+    """A measure of the links of each web that was drawn, of experiment `one` and of `other`, which
+    may be a number."""
+    one, other = claim["one"], claim["other"]
+    ours = _drawn(by_name, one, claim["web"], claim["measure"].removeprefix(GRAPH))
+    if isinstance(other, int | float):
+        return [(value, float(other)) for value in ours]
+    theirs = _drawn(by_name, other, claim["web"], claim["measure"].removeprefix(GRAPH))
+    return list(zip(ours, theirs, strict=False))
+
+
+def _drawn(by_name: Mapping[str, Results], name: str, web: str, key: str) -> list[float]:
+    """A measure of the links of each web that an experiment drew."""
+    item = by_name.get(name)
+    values: list[Any] = [] if item is None else item.more.get("drawn", {}).get(web, [])
+    for part in key.split("."):
+        values = [None if value is None else value.get(part) for value in values]
+    return [float(value) for value in values if value is not None]
 
 
 def _results(table: Table, by_name: Mapping[str, Results]) -> Results | None:
@@ -350,16 +386,13 @@ def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
     rows = []
     for row in table["rows"]:
         if "graph" in row:
-            rows.append(_graph_row(by_name, row))
+            rows.append(_graph_row(by_name, {**table, **row}))
             continue
         ratios = [
             pair[row["ours"]] for pair in _pairs(item, {**table, **row}) if row["ours"] in pair
         ]
         low, high = interval(ratios)
         published = row.get("published")
-        inside = "–"
-        if published is not None and low is not None and high is not None:
-            inside = "yes" if low <= published <= high else "no"
         rows.append(
             [
                 row["name"],
@@ -367,7 +400,7 @@ def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
                 _shown(np.mean(ratios), row["measure"]) if ratios else "–",
                 _between(low, high, row["measure"]),
                 str(len(ratios)),
-                inside,
+                _within(published, low, high),
             ]
         )
     yield Grid(("", "published", "ours", "95 %", "n", "published within ours"), rows)
@@ -376,15 +409,24 @@ def _values(table: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:
 
 
 def _graph_row(by_name: Mapping[str, Results], row: Table) -> list[str]:
-    """A measure of a web's graph, of the row's experiment or of whichever knows it: one number,
-    without an interval."""
-    asked = (item for name, item in by_name.items() if row.get("experiment", name) == name)
-    known = (item.more.get("graphs", {}).get(row["web"]) for item in asked)
-    measure: Any = next((graph for graph in known if graph), None)
-    for key in row["graph"].split("."):
-        measure = None if measure is None else measure.get(key)
-    ours = "–" if measure is None else number(float(measure), 3)
-    return [row["name"], number(row.get("published"), 3), ours, "–", "1", "–"]
+    """A measure of the links of the webs that an experiment drew."""
+    values = _drawn(by_name, row["experiment"], row["web"], row["graph"])
+    low, high = interval(values)
+    published = row.get("published")
+    return [
+        row["name"],
+        number(published, 3),
+        number(float(np.mean(values)) if values else None, 3),
+        between(low, high, 3),
+        str(len(values)),
+        _within(published, low, high),
+    ]
+
+
+def _within(published: float | None, low: float | None, high: float | None) -> str:
+    if published is None or low is None or high is None:
+        return "–"
+    return "yes" if low <= published <= high else "no"
 
 
 def _figure(figure: Table, by_name: Mapping[str, Results]) -> Iterator[Block]:

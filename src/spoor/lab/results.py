@@ -47,11 +47,17 @@ class Results:
         return list(dict.fromkeys(contender_of(row) for row in self.rows))
 
 
+RUN = ("weights", "states", "starts")
+"""What tells runs of one fleet apart beside its settings."""
+
+
 def contender_of(row: Mapping[str, Any]) -> str:
     """Name of the contender of a cell."""
     if "contender" in row:
         return str(row["contender"])
-    return fleet_name(row["fleet"], row.get("params", {}).get("settings", {}))
+    params = row.get("params", {})
+    settings = {**params.get("settings", {}), **{key: params[key] for key in RUN if key in params}}
+    return fleet_name(row["fleet"], settings)
 
 
 def fleet_name(fleet: str, settings: Mapping[str, Any]) -> str:

@@ -1,9 +1,12 @@
 """Fleets of foragers on evolving webs: every fleet, on every web, by every seed.
 
 In the file of an experiment: `kind = "fleets"`, `seeds`, and under `settings` the `webs` (name →
-table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables with `fleet`,
-`settings` of it, and `seeds` for fewer than the experiment's), perhaps `days`. Webs that are
-generated or rewired are drawn anew for each seed, so that fleets are compared over webs.
+table for `spoor.worlds.import_evolving.make`), the `fleets` (names, or tables), perhaps `days`. A
+table has the `fleet`, perhaps its `settings`, `seeds` for fewer than the experiment's, `weights` (a
+number, for another draw of all that is random in it), `states = "shares"` (outputs of the
+classifier that are not z-scored) and `starts` (at how many of the web's roots it begins). Webs that
+are generated or rewired are drawn anew for each seed, so that fleets are compared over webs;
+`graphs = true` measures the links of each of these, and not of the first alone.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
 from spoor.lab.experiment import Experiment, check_keys, data_folder
+from spoor.lab.results import RUN
 from spoor.simulation.fleets import figures, simulate_fleet
 from spoor.types import Page, State
 from spoor.worlds.describe import measures
@@ -36,8 +40,8 @@ from spoor.worlds.import_evolving import make
 BACKGROUND = 3_000
 """Pages of a web, as it is at its start, from which clusters are made."""
 
-SETTINGS = ("webs", "fleets", "days")
-PARAMS = ("web", "fleet", "seed", "days", "settings", "name")
+SETTINGS = ("webs", "fleets", "days", "graphs")
+PARAMS = ("web", "fleet", "seed", *RUN, "days", "settings", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +112,20 @@ def run_fleet(params: Mapping[str, Any]) -> Row:
     """One run of a fleet; its figures, ready for JSON.
 
     `params`: `web` (a table for `spoor.worlds.import_evolving.make`), `fleet`, and perhaps `seed`
-    (0), `days` (all of the web), `settings` (of the fleet). Figures are those of Table 1, averaged
-    over the 3-hour windows where the paper does so; `share_found` and `delay_hours` are ours: of
-    the documents that were new at some time of the run, the share found, and the median time from
-    the date of a document to its submission.
+    (0), those of `RUN`, `days` (all of the web), `settings` (of the fleet). Figures are those of
+    Table 1, averaged over the 3-hour windows where the paper does so; `share_found` and
+    `delay_hours` are ours: of the documents that were new at some time of the run, the share found,
+    and the median time from the date of a document to its submission.
     """
     check_keys(params, PARAMS, "a fleet's cell", "key")
-    world, describe = _web(json.dumps(params["web"], sort_keys=True))
+    states = params.get("states", "")
+    if states not in ("", "shares"):
+        raise InputError(f'states is "shares" or left out, not {states!r}')
+    world, describe = _web(json.dumps(params["web"], sort_keys=True), states)
     world.rewind()
-    rng = np.random.default_rng(int(params.get("seed", 0)))
-    task = FleetTask(world.roots(), describe, rng)
+    seed = int(params.get("seed", 0))
+    rng = np.random.default_rng([seed, params["weights"]] if "weights" in params else seed)
+    task = FleetTask(world.roots()[: params.get("starts")], describe, rng)
     fleet: Fleet = registry.build(
         "fleets", params["fleet"], task, settings=params.get("settings", {})
     )
@@ -167,9 +175,19 @@ def background(world: EvolvingWorld, *, clusters: int = CLUSTERS) -> PrTFIDF:
 
 
 @lru_cache(maxsize=2)
-def _web(spec: str) -> tuple[EvolvingWorld, Remembered]:
+def _world(spec: str) -> tuple[EvolvingWorld, PrTFIDF]:
     world = make(json.loads(spec), data_folder())
-    return world, Remembered(background(world))
+    return world, background(world)
+
+
+@lru_cache(maxsize=3)
+def _web(spec: str, states: str = "") -> tuple[EvolvingWorld, Remembered]:
+    world, classifier = _world(spec)
+    if states == "shares":
+        plain = classifier.save()
+        classifier = PrTFIDF((), plain["given_word"])
+        classifier.load({name: plain[name] for name in ("vocabulary", "given_word")})
+    return world, Remembered(classifier)
 
 
 # ---------------------------------------------------------------- the graphs of the webs (Fig. 1)
@@ -183,7 +201,7 @@ def graphs(experiment: Experiment) -> dict[str, dict[str, Any]]:
     for name, spec in experiment.settings["webs"].items():
         world, _ = _web(json.dumps(spec, sort_keys=True))
         arcs = world.arcs()
-        figures = measures(*arcs, np.random.default_rng(0), sources=128)
+        figures = _measured(world)
         cumulative = {}
         for direction, degree in zip(("links out", "links in"), degrees(*arcs), strict=True):
             pages = np.bincount(degree)[1:][::-1].cumsum()[::-1]
@@ -195,4 +213,23 @@ def graphs(experiment: Experiment) -> dict[str, dict[str, Any]]:
     return series
 
 
-KIND = Kind("fleets", plan, run, facts=lambda experiment: {"graphs": graphs(experiment)})
+def _measured(world: EvolvingWorld) -> dict[str, Any]:
+    return measures(*world.arcs(), np.random.default_rng(0), sources=128)
+
+
+def facts(experiment: Experiment) -> dict[str, Any]:
+    """The graphs of the webs; with `graphs` in the settings, `drawn` has those of each seed's."""
+    told: dict[str, Any] = {"graphs": graphs(experiment)}
+    if experiment.settings.get("graphs"):
+        webs = experiment.settings["webs"].items()
+        told["drawn"] = {
+            name: [
+                _measured(make(drawn(spec, seed), data_folder()))
+                for seed in range(experiment.seeds)
+            ]
+            for name, spec in webs
+        }
+    return told
+
+
+KIND = Kind("fleets", plan, run, facts=facts)

@@ -109,7 +109,7 @@ def run(cells: Sequence[HarvestCell], out: Path) -> Iterator[Row]:
         pages = cell.pages
         if pages is None and cell.share is not None:
             pages = web.budget(None, cell.share)
-        model = _model(cell, out)
+        model = model_of(cell, out)
         figures = simulate_crawl(_setup(cell, pages), web=web, model=model, compare=number == 0)
         if number == 0:
             oracle = figures["auc_oracle"]
@@ -145,7 +145,7 @@ def _topic(cell: HarvestCell) -> Topic | None:
     return topic_of(cell.topic).topic if cell.topic else None
 
 
-def _model(cell: HarvestCell, out: Path) -> State | None:
+def model_of(cell: HarvestCell, out: Path) -> State | None:
     """The model of a cell that is trained; trained first where it is not stored yet."""
     contender = cell.contender
     if not contender.train:
