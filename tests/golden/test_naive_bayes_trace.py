@@ -1,5 +1,5 @@
-"""What is beside the plain classifier of Rennie and McCallum, worked by hand: crawling by the
-probability of a target, learning from the crawl's own links, and weights of bags."""
+"""Naive Bayes after Rennie and McCallum, worked by hand: bins by the distance to the nearest target,
+crawling by the probability of a target, learning from the crawl's own links, and weights of bags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,44 @@ from spoor.errors import InputError
 from spoor.learn.bag_weights import bag_weights, most_likely, scores_of_others
 from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, one_hot
 from spoor.learn.online_bayes import FIRST_FIT, OnlineBayes
-from spoor.types import NO_PARENT
+from spoor.policies.naive_bayes import NaiveBayesPolicy, train
+from spoor.testing.small_worlds import TARGET, SmallWorld
+from spoor.types import NO_PARENT, Anchor, KnownWeb, Link, Page, Task, Topic
+
+# ---------------------------------------------------------------- bins, and two ways to go by them
+
+S = "http://s.example/"
+
+
+def page(name: str, *links: tuple[str, str], target: bool = False) -> Page:
+    """A page with links (page, anchor)."""
+    shown = tuple(Link(S + to, Anchor(text)) for to, text in links)
+    return Page(S + name, links=shown, labels=frozenset({TARGET} if target else ()))
+
+
+def test_bins_by_distance_and_the_order_by_value_and_by_the_probability_of_a_target() -> None:
+    """γ = .9. The front page shows the list ("far"), a target ("goal") and a dead end ("dead"); the
+    list shows three targets ("goal"). A link to a target is worth 1, one to the list .9 + .81 + .729
+    = 2.439, more than 1 though it is no target: by distance it is in the second of three bins."""
+    targets = [page(f"t{number}", target=True) for number in range(4)]
+    front = page("", ("list", "far"), ("t0", "goal"), ("dead", "dead"))
+    listed = page("list", *((f"t{number}", "goal") for number in (1, 2, 3)))
+    world = SmallWorld([front, listed, page("dead"), *targets])
+    graph = world.graph()
+    web = KnownWeb("s", graph, 0, lambda number: world.pages[graph.urls[number]])
+    rng = np.random.default_rng(0)
+    model = train(
+        Task(rng, Topic()), [web], lambda done, of: None, gamma=0.9, neighbourhood="no-url"
+    )
+    assert model["weights"]["value"].tolist() == pytest.approx([1.0, 2.439, 0.0])
+    # Links by bin: 4, 1, 1, so P(c) = 5/9, 2/9, 2/9. P(goal | c) = 5/7, 1/4, 1/4; P(far | c) = 1/7,
+    # 2/4, 1/4; P(dead | c) = 1/7, 1/4, 2/4. Joint of "goal": 25/63, 1/18, 1/18; and so on.
+    links = [(link.url, link.anchor) for link in front.links]
+    by_value = NaiveBayesPolicy(Task(rng, model=model))
+    assert by_value.values(front, links) == pytest.approx([1.424065, 1.048016, 0.873323], abs=1e-6)
+    by_target = NaiveBayesPolicy(Task(rng, model=model), scoring="target")
+    assert by_target.values(front, links) == pytest.approx([10 / 31, 25 / 32, 10 / 31])
+
 
 # ---------------------------------------------------------------- learning while crawling
 

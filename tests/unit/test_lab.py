@@ -303,6 +303,14 @@ def test_a_short_form_is_smaller_and_says_how(web: Path) -> None:
     (fewer,) = find(str(write(web.parent, more + "[short]\nseeds = 2\n")), short=True)
     assert [policy.seeds for policy in fewer.policies] == [2, 1], "no more than the form has"
     assert fewer.shortened == ("random: seeds: 2 instead of 5",)
+    (some,) = find(str(write(web.parent, EXPERIMENT + '[short]\nsites = ["a"]\n')), short=True)
+    assert [it.sites for it in some.webs] == [("a",)]
+    assert some.shortened == ("sites: the first 1",)
+    topics = "[settings]\ntopics = [{ name = 'x', words = 'x' }, { name = 'y', words = 'y' }]\n"
+    few = f'{EXPERIMENT}{topics}[short]\nsettings = {{ tasks = 2 }}\ntopics = ["y"]\n'
+    (told,) = find(str(write(web.parent, few)), short=True)
+    assert told.settings == {"tasks": 2, "topics": [{"name": "y", "words": "y"}]}
+    assert told.shortened == ("tasks: 2", "topics: 1 instead of 2")
     (only,) = find(str(write(web.parent, EXPERIMENT)), short=True)
     assert (only.seeds, only.shortened) == (2, ())
 
@@ -313,6 +321,7 @@ def test_a_short_form_is_smaller_and_says_how(web: Path) -> None:
         ("leave_out = true", "has no short form"),
         ("seed = 1", "unknown key 'seed'.*did you mean 'seeds'"),
         ("seeds = 0", "short seeds is a whole number"),
+        ('topics = ["x"]', "short topics have no 'x'"),
         ('policies = ["randm"]', "short policies have no 'randm'.*did you mean 'random'"),
     ],
 )

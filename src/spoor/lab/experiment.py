@@ -4,8 +4,8 @@ An experiment of the package is named by its place (`baselines`, `rennie1999/web
 user's by its file. The name of a folder means every experiment in it.
 
 An experiment that takes long has a short form beside it: a table `[short]` with its own `seeds`,
-`pages`, `share`, `in_flight` or single `settings`, the names of the `webs` and `policies` that it
-has, or `leave_out = true`.
+`pages`, `share`, `in_flight` or single `settings`, the names of the `webs`, `policies` and `topics`
+that it has, the `sites` that it crawls, or `leave_out = true`.
 """
 
 from __future__ import annotations
@@ -149,7 +149,10 @@ def _packaged(name: str) -> list[Experiment]:
     return inside
 
 
-SHORT = ("seeds", "pages", "share", "in_flight", "webs", "policies", "settings", "leave_out")
+SHORT = (
+    *("seeds", "pages", "share", "in_flight", "webs", "sites", "policies", "topics", "settings"),
+    "leave_out",
+)
 """Keys of a short form."""
 
 
@@ -162,8 +165,17 @@ def short_form(experiment: Experiment) -> Experiment:
         if key in ("webs", "policies"):
             changes[key] = tuple(item for item in getattr(experiment, key) if item.name in value)
             words.append(f"{key}: {len(changes[key])} instead of {len(long or ())}")
+        elif key == "sites":
+            webs = changes.get("webs", experiment.webs)
+            changes["webs"] = tuple(replace(web, sites=tuple(value)) for web in webs)
+            words.append(f"sites: the first {len(value)}")
+        elif key == "topics":
+            settings = changes.get("settings", experiment.settings)
+            topics = [topic for topic in settings["topics"] if topic["name"] in value]
+            changes["settings"] = {**settings, "topics": topics}
+            words.append(_differs(key, topics, settings))
         elif key == "settings":
-            changes[key] = {**experiment.settings, **value}
+            changes[key] = {**changes.get(key, experiment.settings), **value}
             words += [_differs(name, new, experiment.settings) for name, new in value.items()]
         elif key != "leave_out":
             changes[key] = value
@@ -200,9 +212,11 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
             whole_number(short[key], f"{where}: short {key}")
     _share(short, "share", f"{where}: short")
     _table(short, "settings", f"{where}: short")
-    for key in ("webs", "policies"):
+    _strings(short, "sites", f"{where}: short")
+    settings = _table(table, "settings", where)
+    for key, place in (("webs", table), ("policies", table), ("topics", settings)):
         names = [
-            item.get("name") or item.get("policy", "") for _, item in _tables(table, key, where)
+            item.get("name") or item.get("policy", "") for _, item in _tables(place, key, where)
         ]
         for name in _strings(short, key, f"{where}: short"):
             if name not in names:
