@@ -4,7 +4,8 @@
     python -m spoor.lab.card_tables fill docs
 
 `keep` writes the measures of each cell of the experiments in some folders as small CSV files in
-`docs/results`: of a harvest one line a crawl, of tasks one a trial, of fleets one a run. Those of a
+`docs/results`: of a harvest one line a crawl, of bins one a model and one a class, of tasks one a
+trial, of fleets one a run. Those of a
 short form end in `-short`, so that they take nobody's place. A card has
 a table between `<!-- table results/NAME.csv MEASURE -->`, the file as seen from the folder `docs`,
 and `<!-- end of table -->`; `fill` makes all such tables anew, and a test compares page and file.
@@ -29,6 +30,7 @@ from spoor.lab.results import Results, contender_of, grouped
 NAMES = ("contender", "web", "target", "site", "seed")
 MEASURES: Mapping[str, Sequence[str]] = {
     "harvest": ("auc", *(f"requests_to_{share}" for share in (5, 50, 75, 90))),
+    "bins": ("accuracy", "accuracy_on_two", "recall", "immediate_words"),
     "tasks": ("found", "first", "last"),
     "fleets": (
         "share_found",
@@ -91,6 +93,8 @@ def table(text: str, measure: str) -> str:
     lines = [head, ["---"] * len(head)]
     for name in dict.fromkeys(row["contender"] for row in rows):
         own = [row for row in rows if row["contender"] == name]
+        if not any(row[measure] for row in own):
+            continue  # a class of a model has no accuracy
         means = [_mean(own, target, measure) for target in targets]
         if len(targets) > 1:
             means.append(None if None in means else _average(means))

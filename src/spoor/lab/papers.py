@@ -200,9 +200,8 @@ def form(experiments: Sequence[Results]) -> str:
     if not short:
         return "All experiments of this page were run in full."
     return (
-        f"**Short form.** {', '.join(short)} are short forms, which `make paper-figures` runs; it "
-        "leaves out the experiments of claims that are not run. `make paper-figures-full` runs all "
-        "of it and writes this page anew."
+        f"**Short form.** {', '.join(short)} are short forms, which `make paper-figures` runs. "
+        "`make paper-figures-full` runs all of it in full and writes this page anew."
     )
 
 
