@@ -19,11 +19,10 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.neighbourhood import bags_of
-from spoor.learn.returns import link_values
+from spoor.learn.returns import bin_of, link_values
 from spoor.learn.state import pack, read, unpack
 from spoor.policies.naive_bayes import (
     NaiveBayesPolicy,
-    bin_of,
     bounds_of,
     examples,
     train,

@@ -141,7 +141,7 @@ def test_the_paper_experiments_are_read() -> None:
             experiment = completed(read(path, name))
             assert experiment.kind == "tasks"
             topics = len(experiment.settings["topics"])
-            assert topics == {"han2018/mdn": 10}.get(name, 6)
+            assert topics == {"han2018/mdn": 10, "han2018/glove": 5}.get(name, 6)
             assert {"best-first", "sarsa"} == {policy.policy for policy in experiment.policies}
 
 

@@ -77,6 +77,17 @@ def distances_to_target(graph: WebGraph, horizon: int) -> NDArray[np.int64]:
     return np.where(near.held > 0, near.distance[:, 0], -1)
 
 
+def bin_of(distance: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
+    """Number of the bin of each link, by how far the nearest target is from its destination: 0 for
+    a target, 1 for a page that links to one, …; all others (-1: none in reach) are in the last.
+
+    For γ ≤ 0.5 these are the intervals of Q between the bounds 1, γ, γ², …: a link at distance d
+    has γ^d ≤ Q < γ^d / (1 - γ) ≤ γ^(d - 1). A larger γ lets many far targets add up to more than
+    one that is near, and the intervals would no longer tell a link to a target.
+    """
+    return np.where(distance < 0, bins - 1, np.minimum(distance, bins - 1))
+
+
 def _return(
     page: int,
     targets: list[list[int]],

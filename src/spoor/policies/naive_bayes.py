@@ -23,7 +23,7 @@ from spoor.learn.neighbourhood import BagOf, bags_of
 from spoor.learn.online_bayes import OnlineBayes
 from spoor.learn.parameters import at_least, check_parameters, check_word, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.returns import distances_to_target, horizon_of, link_values
+from spoor.learn.returns import bin_of, distances_to_target, horizon_of, link_values
 from spoor.learn.saved import PAIRS, PART, Saved, attributes
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
@@ -132,17 +132,6 @@ def bounds_of(bins: int, gamma: float) -> Floats:
         raise InputError(f"{NAME}: bins is {MOST_BINS} at most, not {bins}")
     # As in the values of links: a power by NumPy may differ from it in the last bit.
     return np.array([gamma**step for step in range(bins - 1)])
-
-
-def bin_of(distance: Integers, bins: int) -> Integers:
-    """Number of the bin of each link, by how far the nearest target is from its destination: 0 for
-    a target, 1 for a page that links to one, …; all others (-1: none in reach) are in the last.
-
-    For γ ≤ 0.5 these are the intervals of Q between the bounds 1, γ, γ², …: a link at distance d
-    has γ^d ≤ Q < γ^d / (1 - γ) ≤ γ^(d - 1). A larger γ lets many far targets add up to more than
-    one that is near, and the intervals would no longer tell a link to a target.
-    """
-    return np.where(distance < 0, bins - 1, np.minimum(distance, bins - 1))
 
 
 def train(

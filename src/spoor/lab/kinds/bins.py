@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor import registry
 from spoor.errors import InputError
 from spoor.lab.cells import Kind, Row
 from spoor.lab.experiment import Experiment
 from spoor.lab.kinds import harvest
-from spoor.learn.returns import distances_to_target, horizon_of
-from spoor.policies.naive_bayes import NaiveBayesPolicy, bin_of
+from spoor.learn.returns import bin_of, distances_to_target, horizon_of
 from spoor.simulation.training import known_webs
-from spoor.types import KnownWeb, State, Task
+from spoor.types import Anchor, KnownWeb, Page, State, Task
 
 MEASURES = ("accuracy", "accuracy_on_two", "recall", "recall_of_rest", "largest_bin")
 """Right bin of all; right of two, all bins but the first taken as one; of the links to targets, and
@@ -34,6 +35,14 @@ IMMEDIATE = frozenset(
     "board corpinfo information executive directors team beckman anrpt management".split()
 )
 """Words of the class "immediate" in Table 2."""
+
+
+class Sorts(Protocol):
+    """What is asked of `naive-bayes`."""
+
+    def log_joint(self, page: Page, links: Sequence[tuple[str, Anchor]]) -> NDArray[np.float64]: ...
+
+    def explain(self) -> Sequence[tuple[str, str, float]]: ...
 
 
 def plan(experiment: Experiment, out: Path) -> list[harvest.HarvestCell]:
@@ -55,7 +64,8 @@ def run(cells: Sequence[harvest.HarvestCell], out: Path) -> Iterator[list[Row]]:
     for cell in cells:
         model = harvest.model_of(cell, out)
         assert model is not None  # `plan` lets no other through
-        policy = NaiveBayesPolicy(Task(np.random.default_rng(0), model=model))
+        task = Task(np.random.default_rng(0), model=model)
+        policy = cast(Sorts, registry.build("policies", "naive-bayes", task))
         name = cell.contender.name
         rows: list[Row] = [
             {"contender": name, "policy": "naive-bayes", **sorting(policy, model, web)}
@@ -86,7 +96,7 @@ def run(cells: Sequence[harvest.HarvestCell], out: Path) -> Iterator[list[Row]]:
         ]
 
 
-def sorting(policy: NaiveBayesPolicy, model: State, web: KnownWeb) -> dict[str, float | None]:
+def sorting(policy: Sorts, model: State, web: KnownWeb) -> dict[str, float | None]:
     """`MEASURES` of the links between pages of a site; None where it has no links of a kind."""
     settings = model["weights"]["settings"]
     parts = list(sorted_links(policy, web, horizon_of(settings["gamma"])))
@@ -109,7 +119,7 @@ def sorting(policy: NaiveBayesPolicy, model: State, web: KnownWeb) -> dict[str, 
 
 
 def sorted_links(
-    policy: NaiveBayesPolicy, web: KnownWeb, horizon: int
+    policy: Sorts, web: KnownWeb, horizon: int
 ) -> Iterator[tuple[NDArray[np.float64], list[int]]]:
     """Of each page, ln P(bin, words) of its links within the site, and how far each is from the
     nearest target."""
