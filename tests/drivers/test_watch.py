@@ -92,8 +92,9 @@ def check_page(out: Path, lines: list[dict[str, Any]]) -> None:
         whole.truncate(sum(len(json_line(line)) for line in lines))
 
 
+@pytest.mark.parametrize("fleet", ["change-rate", "WLRL"])
 def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fleet: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By its topic, from the pages that led to what it found."""
     crawled, out = tmp_path / "crawled", tmp_path / "run"
@@ -102,7 +103,7 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
         crawl = ["crawl", FRONT, "--want", "match:story of", "--pages", "4", "--out", str(crawled)]
         assert run([*crawl, *to]) == 0
         watch = ["watch", "--from", str(crawled), "--out", str(out), *to]
-        assert run([*watch, "--once"]) == 0
+        assert run([*watch, "--once", "--fleet", fleet]) == 0
     settings = Run(out).settings
     assert settings.seeds == (FRONT,)
     assert settings.want == ("match:story of",)

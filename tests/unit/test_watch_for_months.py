@@ -120,6 +120,26 @@ def test_exactly_the_same_is_told_as_without(seed: int) -> None:
     assert known.find(f"{SITE}imprint"), "the site itself stays, however little is new about it"
 
 
+@pytest.mark.parametrize("name", ["RL", "mixed"])
+def test_foragers_go_on_as_if_nothing_had_happened(name: str) -> None:
+    world = paper(2)
+    fleet = fleet_of(name, 2 * DAY)
+    tracker = ChangeTracker(fleet)
+    run(fleet, world, BEGIN + 3.5 * DAY, tracker)
+    other = fleet_of(name, 2 * DAY)
+    saved = unpack(pack({"fleet": fleet.save(), "tracker": tracker.save()}))
+    other.load(saved["fleet"])
+    follower = ChangeTracker(other)
+    follower.load(saved["tracker"])
+    here = world.now
+    more = run(fleet, world, BEGIN + 5 * DAY, tracker)
+    world.rewind()
+    world.advance(here)
+    assert run(other, world, BEGIN + 5 * DAY, follower) == more
+    assert more
+    assert pack(other.save()) == pack(fleet.save())
+
+
 @pytest.mark.parametrize("name", ["round-robin", "WLRL"])
 def test_any_fleet_leaves_what_is_at_rest(name: str) -> None:
     world = paper(1)

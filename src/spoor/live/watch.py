@@ -114,7 +114,10 @@ class Watch:
         if isinstance(crew, Steady):
             crew.only_due = settings.once
         elif settings.once:
-            raise InputError("--once goes with the fleets change-rate and round-robin")
+            raise InputError(
+                "--once needs a fleet that visits pages one by one, as those of Spoor do; leave "
+                "it out, or choose another --fleet"
+            )
         if isinstance(self.fleet.crew, Abreast) and "abreast" not in self.folder.settings.params:
             self.fleet.crew.abreast = settings.in_flight
 
