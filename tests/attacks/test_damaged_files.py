@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import sqlite3
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import cycle
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 from attacks.measure import Note
 from kills import open_run, served
@@ -29,6 +31,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
+from spoor.runs.saved_files import saved_name
 from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
 from spoor.views.kinds import Kinds
@@ -294,10 +297,6 @@ def test_any_value_in_a_state_is_told_in_one_line(made: Path, folder: Path) -> N
 
 
 def test_any_value_in_the_settings_is_told_in_one_line(made: Path, folder: Path) -> None:
-    import tomllib
-
-    import tomli_w
-
     tables = tomllib.loads((made / files.SETTINGS).read_text())
     values = cycle(value for value in OTHERS[1:-3] if value != [None])
     for place in list(places(tables))[:: 1 if MANY else 3]:
@@ -352,6 +351,29 @@ def test_a_flipped_bit_of_a_document_is_named_by_every_way_out(
     assert f"{files.archive(0)} is damaged at byte" in line
     assert all(word in line for word in (url, "from a copy", "spoor forget"))
     assert not [*tmp_path.glob("a*")]
+
+
+def test_a_saved_file_that_cannot_follow_its_verdict_is_told(
+    flipped: tuple[Path, str], tmp_path: Path
+) -> None:
+    source, url = flipped
+    path = shutil.copytree(source, tmp_path / "run")
+    tables = tomllib.loads((path / files.SETTINGS).read_text())
+    tables["process"]["save_files"] = True
+    other = next(page.url for page in Run(path).pages() if page.url != url)
+
+    def damaged(page: str, relevant: bool) -> tuple[str, ...]:
+        (path / files.SETTINGS).write_text(tomli_w.dumps(tables))
+        return Run(path).label(page, relevant).damaged
+
+    for relevant in (True, False, True):
+        (line,) = damaged(url, relevant)
+        assert f"{files.archive(0)} is damaged at byte" in line
+        assert url in line
+        assert line.endswith("its file in files/ does not follow the verdict")
+        assert not damaged(other, relevant)
+    (saved,) = (path / files.SAVED).rglob("*.html")
+    assert saved.name == saved_name(other, "text/html")[1]
 
 
 def test_a_report_names_a_document_that_is_damaged(flipped: tuple[Path, str]) -> None:

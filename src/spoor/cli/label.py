@@ -42,6 +42,8 @@ def label(
         write_report(run)
     for aside in result.recovered:
         say(kept_aside(aside))
+    for line in result.damaged:
+        say(line)
     if as_json:
         typer.echo(json.dumps(asdict(result)))
         return

@@ -126,7 +126,9 @@ class LiveCrawl:
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
         """Called once with a line about a policy that failed and was replaced, and about a judge
-        whose budget is spent or that gave no answer."""
+        whose budget is spent or that gave no answer; and about each document that is found to be
+        damaged."""
+        folder.on_damage = lambda line: self.on_fault(line)
         self.on_advice: Callable[[Advice], None] = lambda advice: None
         """Called with what a user should know of the topic, where that is something new."""
         if isinstance(engine.judge, KeepsAnswers):

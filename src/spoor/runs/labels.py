@@ -38,6 +38,8 @@ class Label:
     """Whether the policy is one that learns from it."""
     recovered: tuple[str, ...] = ()
     """Files into which whole records of the archive were put that came after the last commit."""
+    damaged: tuple[str, ...] = ()
+    """What is damaged in the archive, so that a saved file could not follow, each in one line."""
 
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -487,7 +487,8 @@ class Run:
             )
         path = files.shard(self.path, row["shard"]) if self.in_shards else self.path
         write_label(path, url, relevant, time.time())
-        recovered = _taken_in(path)
+        damaged: list[str] = []
+        recovered = _taken_in(path, damaged.append)
         running = recovered is None
         if path != self.path and not running:
             shards.write_results(self.path)
@@ -497,6 +498,7 @@ class Run:
             running=running,
             learned=learns,
             recovered=tuple(map(str, recovered or ())),
+            damaged=tuple(damaged),
         )
 
 
@@ -508,7 +510,7 @@ def policy_learns(policy: str) -> bool:
         return True
 
 
-def _taken_in(path: Path) -> list[Path] | None:
+def _taken_in(path: Path, on_damage: Callable[[str], None]) -> list[Path] | None:
     """Take in the labels since the crawl ended, as a journal that it goes through when it goes on;
     None where it is running and does that itself. Files into which records of the archive were put
     that the last commit knows nothing of."""
@@ -516,6 +518,7 @@ def _taken_in(path: Path) -> list[Path] | None:
         writer = RunWriter(path, replace(read_settings(path), warc=False))
     except BusyError:
         return None
+    writer.on_damage = on_damage
     try:
         events = []
         for url, relevant in writer.labels():

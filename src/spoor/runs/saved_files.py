@@ -73,18 +73,21 @@ def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
     return path / files.SAVED / folder / name
 
 
-def follow_verdicts(path: Path, pages: Iterable[PageRow]) -> None:
+def follow_verdicts(path: Path, pages: Iterable[PageRow]) -> list[str]:
     """Save the relevant ones of these documents as `save` does, out of the archive of the run, and
     delete the files of the others. One that the archive does not have, or has damaged, is left as
-    it is, so that nothing is lost. Raises OSError."""
+    it is, so that nothing is lost; returns what is damaged, a line each. Raises OSError."""
     from spoor.formats.warc_reader import reply_at  # a run that saves nothing needs no reader
     from spoor.formats.warc_records import DamagedError
 
+    damaged = []
     for page in pages:
         reply = None
-        with suppress(DamagedError):
+        try:
             if page.place is not None:
                 reply = reply_at(path / page.place[0], *page.place[1:], page.url)
+        except DamagedError as error:
+            damaged.append(f"{error}; its file in {files.SAVED}/ does not follow the verdict")
         if reply is None or not reply.body:
             continue
         if page.relevant:
@@ -92,6 +95,7 @@ def follow_verdicts(path: Path, pages: Iterable[PageRow]) -> None:
             save(path, page.url, told.media_type or KINDS[told.kind].media_type, reply.body)
         else:
             remove_saved(path, page.url)
+    return damaged
 
 
 def remove_saved(path: Path, url: str) -> int:

@@ -134,6 +134,8 @@ class RunWriter:
         self._body = b""
         """Of the exchange recorded last, where documents are saved."""
         self._after = 0
+        self.on_damage: Callable[[str], None] = lambda line: None
+        """Called after a commit with a line about a document that its archive has damaged."""
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
         self.checkpoint_settings = self.settings
@@ -514,6 +516,7 @@ class RunWriter:
     def _write(self, events: bytes, checkpoint: tuple[float, int, str, bytes] | None) -> None:
         """WARC files first, then one transaction, then the results, which are there to be read."""
         rows, ends, db = self._rows, self._ends, self._db
+        damaged: list[str] = []
         self.failpoint("commit begun")
         with self.pausing():
             if self._warc is not None:
@@ -525,7 +528,7 @@ class RunWriter:
             with db:
                 rows.write(db, ends)
                 if self.settings.save_files:
-                    follow_verdicts(self.path, rows.turned_pages(db))
+                    damaged = follow_verdicts(self.path, rows.turned_pages(db))
                 if events:
                     ends.seq += 1
                     db.execute("INSERT INTO journal VALUES (?, ?)", (ends.seq, events))
@@ -547,6 +550,8 @@ class RunWriter:
                 self._results.writelines(rows.results)
             self._results.flush()
             self.failpoint("results written")
+        for line in damaged:
+            self.on_damage(line)
 
     def _write_state(self, now: float, requests: int, settings: str, blob: bytes) -> None:
         db = self._db
