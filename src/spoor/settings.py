@@ -171,6 +171,7 @@ class Settings:
         "URL that each line is sent to as JSON, until it is taken.",
         commands=("watch",),
         reaches=True,
+        secret=True,
     )
     recheck: float = setting(
         1_800.0,

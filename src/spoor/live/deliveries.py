@@ -19,6 +19,7 @@ from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from spoor.errors import DAMAGED, InputError
 from spoor.files import write_whole
@@ -47,6 +48,8 @@ class Receiver(NamedTuple):
     tell: Tell
     most_tries: int
     """Of a line, which is then passed over; 0: no limit."""
+    name_before: str = ""
+    """Its key as earlier versions wrote it."""
 
 
 def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
@@ -58,7 +61,10 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     for url in webhooks:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"--webhook {url!r} is no http or https URL")
-        found.append(Receiver(f"webhook {url}", _webhook(url), 0))
+        # Most such addresses hold a key, and the folder may be given away.
+        digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:16]
+        name = f"webhook {urlsplit(url).hostname} {digest}"
+        found.append(Receiver(name, _webhook(url), 0, f"webhook {url}"))
     return found
 
 
@@ -148,6 +154,9 @@ class Deliveries:
             told = {str(name): int(offset) for name, offset in found.items()}
             if any(offset < 0 for offset in told.values()):
                 raise ValueError("it names a place before the first line")
+            for one in self._receivers:
+                if one.name_before in told:
+                    told.setdefault(one.name, told.pop(one.name_before))
             return told
         except FileNotFoundError:
             return {}

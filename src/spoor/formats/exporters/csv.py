@@ -15,6 +15,9 @@ _FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠
 """Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
 programs that part cells by semicolons or tabs see one begin."""
 
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""What a terminal obeys."""
+
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """A line a row. A list is one cell, a line for each item; an apostrophe precedes what a
@@ -60,7 +63,7 @@ def cell(value: object) -> object:
     elif isinstance(value, Mapping):
         value = _item(value)
     if isinstance(value, str):
-        value = value.replace("\0", "")
+        value = _CONTROLS.sub("", value)
         return _FORMULA.sub("'", value)
     return value
 
