@@ -12,85 +12,18 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urljoin
 
 from selectolax.lexbor import LexborHTMLParser
 
-from spoor.lab.duel.dataset import Dataset, Site, Task, page_key, read, read_qrels, write_qrels
+from spoor.lab.duel.dataset import Dataset, Site, Task, read, read_qrels, write_qrels
+from spoor.lab.duel.files import PAGE, Files
 from spoor.lab.duel.sites import site_folder
 
 HERE = Path(__file__).resolve().parent
-PAGE = re.compile(r"\.x?html?$", re.IGNORECASE)
 FURNITURE = "script, style, noscript, nav, header, footer, form, [role=navigation]"
-LINKS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """What is served under a URL."""
-
-    path: Path
-    links: tuple[str, ...]
-    """Keys of what it links to."""
-
-
-class Files:
-    """The files of all sites by the keys of their URLs, each read once for its links."""
-
-    def __init__(self, dataset: Dataset, folder: Path, cache: Path) -> None:
-        self._roots = {
-            site.base: (site, site_folder(site, folder, cache)) for site in dataset.sites.values()
-        }
-        self._read: dict[str, File | None] = {}
-        self._keys: dict[str, str] = {}
-
-    def file(self, url: str) -> File | None:
-        """What is served under a URL; None for nothing."""
-        if url not in self._read:
-            self._read[url] = self._open(url)
-        return self._read[url]
-
-    def site(self, url: str) -> Site:
-        """The site of a URL that is served."""
-        return next(site for base, (site, _) in self._roots.items() if url.startswith(base))
-
-    def _open(self, url: str) -> File | None:
-        for base, (_, root) in self._roots.items():
-            if not url.startswith(base):
-                continue
-            path = (root / unquote(url[len(base) :].partition("?")[0])).resolve()
-            if not path.is_relative_to(root):
-                return None
-            if path.is_dir() and (path / "index.html").is_file():
-                path /= "index.html"
-            if path.is_dir():  # the server lists it
-                names = [f"{each.name}/" if each.is_dir() else each.name for each in path.iterdir()]
-                return File(path, tuple(page_key(url + quote(name)) for name in sorted(names)))
-            if path.is_file():
-                return File(path, self._links(url, path) if PAGE.search(path.name) else ())
-        return None
-
-    def _links(self, url: str, path: Path) -> tuple[str, ...]:
-        tree = LexborHTMLParser(path.read_text("utf-8", "replace"))
-        base_node = tree.css_first("base[href]")
-        base = urljoin(url, (base_node.attributes.get("href") or "") if base_node else "")
-        found = {
-            (node.attributes.get(LINKS[node.tag or "a"]) or "").partition("#")[0]
-            for node in tree.css(", ".join(LINKS))
-        }
-        return tuple(filter(None, {self._key(urljoin(base, link)) for link in found if link}))
-
-    def _key(self, url: str) -> str:
-        if url not in self._keys:
-            try:
-                self._keys[url] = page_key(url) if url.startswith(tuple(self._roots)) else ""
-            except ValueError:
-                self._keys[url] = ""
-        return self._keys[url]
 
 
 def reached(task: Task, dataset: Dataset, files: Files) -> Iterator[str]:
@@ -146,7 +79,8 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", help="globs of names; of the others the truth stays")
     told = parser.parse_args()
     dataset = read(told.dataset, truths=False)
-    files = Files(dataset, told.dataset, told.cache)
+    sites = dataset.sites.values()
+    files = Files({site: site_folder(site, told.dataset, told.cache) for site in sites})
     right = {name: sorted(urls) for name, urls in read_qrels(told.dataset).items()}
     for task in dataset.tasks:
         if told.tasks and not any(fnmatchcase(task.name, glob) for glob in told.tasks):

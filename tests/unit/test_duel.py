@@ -17,7 +17,7 @@ from spoor.lab.duel.score import Request, request_of, score_file
 from spoor.lab.experiment import find
 from spoor.lab.kinds.duel import KIND, Cell
 from spoor.lab.pages import Grid, markdown
-from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, cause, losses, means
+from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, losses, means
 from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
 
@@ -191,6 +191,24 @@ def test_a_cell_stands_for_its_rival_and_not_for_our_code(tmp_path: Path) -> Non
 # ---------------------------------------------------------------- the report
 
 
+TRACE: Row = {
+    "pages": 100,
+    "failures": 0,
+    "again": 0,
+    "found": 1,
+    "linked": 3,
+    "half_linked": 5,
+    "list_url": "http://kilns.example/glaze/",
+    "list_links": 2,
+    "list_at": 5,
+    "spent": [],
+    "told": 2,
+    "told_right": 1,
+    "denied": 0,
+    "mistaken": ["http://kilns.example/clay.html"],
+}
+
+
 def crawl(rival: str, task: str, recall: tuple[float, float, float, float], **more: object) -> Row:
     """A row as a cell leaves it: recall within 12, 30, 100 and 300."""
     row = {
@@ -223,6 +241,8 @@ def crawl(rival: str, task: str, recall: tuple[float, float, float, float], **mo
         "ended": "by itself",
         "cpu_seconds": 1.0,
         "peak_mb": 9,
+        "hosts": 1,
+        "traces": {"100": TRACE, "300": TRACE},
     }
     return {**row, **more}
 
@@ -235,15 +255,11 @@ def test_the_report_by_hand() -> None:
         crawl("rival", "a", (0.25, 0.25, 0.25, 1.0)),
         crawl("rival", "b", (0.0, 0.0, 0.5, 1.0)),
     ]
-    assert losses(rows, {"a": "a hub found late"}) == [
-        ["a", "the a", "300", "Rival", "1.000", "0.500", "0.50, 0.75", "a hub found late"]
-    ]
-    late = {"failures": 1, "pages": 9, "precision": 0.5, "said_recall": 0.5}
-    assert "come late" in cause(late)
-    assert cause({**late, "failures": 4}) == "4 of 9 requests failed."
-    assert "miss most" in cause({**late, "said_recall": 0.4})
-    assert "is not right" in cause({**late, "precision": None})
-    assert "other pages" in cause({**late, "precision": None, "said_recall": None})
+    ((*line, why),) = losses(rows)
+    assert line == ["a", "the a", "300", "Rival", "1.000", "0.500"]
+    assert why.startswith(
+        "**It had the links, and others came first.** Right pages: 1 sent, 2 only"
+    )
     assert list(against(rows, MAIN)) == []
     lines = list(against(rows, MAIN, least=2))
     assert [line[0] for line in lines] == ["12", "30", "100", "300"]
@@ -267,6 +283,42 @@ def test_the_report_by_hand() -> None:
     assert any(
         isinstance(block, Grid) and ["Ache", "no jar"] in block.rows for block in page.blocks
     )
+
+
+def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
+    theirs = {
+        **TRACE,
+        "found": 4,
+        "linked": 4,
+        "list_url": "http://kilns.example/all.html",
+        "list_links": 4,
+        "list_at": 2,
+    }
+
+    def why(**ours: object) -> str:
+        rows = [
+            crawl(
+                "spoor", "a", (0, 0, 0.25, 0.25), traces={"100": TRACE, "300": {**TRACE, **ours}}
+            ),
+            crawl("rival", "a", (0, 0, 0.25, 1.0), traces={"100": TRACE, "300": theirs}),
+        ]
+        (line,) = losses(rows)
+        return line[-1]
+
+    late = why(spent=[("http://kilns.example/clay/", 60, 1)], failures=20, again=11)
+    assert late == (
+        "**It came late to where the links to them are.** Right pages: 1 sent, 2 only on links "
+        "that it had, 1 on no page that it had (Rival: 4, 0, 0). The page with most links to "
+        "them: `/glaze/`, 2, request 5 (Rival: `/all.html`, 4, request 2). Of 100 requests 60 went "
+        "to `/clay/`, 1 of them right. 20 requests failed. 11 requests were for pages that it had. "
+        "The verdicts praise 2 pages, 1 of them right (not right: `/clay.html`)."
+    )
+    denying = why(linked=4, denied=1, list_url="http://kilns.example/all.html")
+    assert denying.startswith("**Its verdicts deny most")
+    assert "(Rival: request 2)" in denying
+    assert denying.endswith(", and deny 1 right ones.")
+    assert why(linked=4, told_right=0).startswith("**Most pages that its verdicts praise")
+    assert "links to them: none (Rival: `/all.html`" in why(list_url="")
 
 
 def test_the_report_of_probes_by_hand() -> None:

@@ -4,8 +4,7 @@ In the file of an experiment: `kind = "duel"` and, under `settings`: `rivals` (n
 benchmarks/duel), `kept` (those of them whose crawls are read from benchmarks/duel/crawls, where
 benchmarks/duel_keep.py puts them, and not made anew), `tasks` (globs of names in its data set),
 `pages` (budgets, each a crawl of its own; a table gives each the globs of its tasks), `seconds`
-(the longest crawl), `absent` (rivals that cannot be had, and why), `causes` (of tasks that were
-lost: what the logs say).
+(the longest crawl), `absent` (rivals that cannot be had, and why).
 
 A cell is one rival on one task with one budget, or on the site of `spoor.lab.duel.probe`. It stands
 for the rival's script and version, not for our code, unless the rival is Spoor.
@@ -25,13 +24,17 @@ from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import digest, part_digest
 from spoor.lab.duel import arena, kept, probe, rivals
 from spoor.lab.duel.dataset import BUDGETS, Dataset, Task, read
+from spoor.lab.duel.files import Files
 from spoor.lab.duel.rivals import Rival
 from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
+from spoor.lab.duel.trace import trace
 from spoor.lab.experiment import Experiment, check_keys
 
-SETTINGS = ("rivals", "kept", "tasks", "pages", "seconds", "absent", "causes")
+SETTINGS = ("rivals", "kept", "tasks", "pages", "seconds", "absent")
 SECONDS = 900
+TRACED = BUDGETS[2:]
+"""Budgets for which it is said what the requests were spent on."""
 GOLD_PAGES = 100
 """The largest budget for one right page."""
 OURS = "spoor"
@@ -58,6 +61,8 @@ class Cell:
     """Digest of the task and its right pages."""
     kept: bool = False
     """Whether its requests are read, and not made."""
+    traced: bool = True
+    """Whether its sites are there, so that the links of the pages that it had can be read."""
 
     @property
     def name(self) -> str:
@@ -104,7 +109,15 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
                 ]
             else:
                 cells += [
-                    Cell(*_names(key), seconds, key.seed, crawls.digest(key), _truth(task), True)
+                    Cell(
+                        *_names(key),
+                        seconds,
+                        key.seed,
+                        crawls.digest(key),
+                        _truth(task),
+                        kept=True,
+                        traced=bool(fresh),
+                    )
                     for key in crawls.rows
                     if (key.rival, key.task, key.pages) == (one, task.name, number)
                 ]
@@ -144,14 +157,24 @@ def run(cells: Sequence[Cell], out: Path) -> Iterator[Row]:
     home = rivals.home()
     dataset = read(home / DATA)
     crawls = kept.read(home / kept.FOLDER)
+    files: dict[tuple[str, ...], Files] = {}
     for cell in cells:
         task = probe.TASK if cell.task == probe.NAME else dataset.task(cell.task)
         if cell.kept:
             key = kept.Key(cell.rival, cell.pages, cell.seed, cell.task)
-            yield _row(cell, task, *_read(key, task, crawls))
+            log, known = _read(key, task, crawls)
         else:
             rival = rivals.installed(cell.rival, home, out / CACHE)
-            yield _row(cell, task, *_crawled(cell, task, rival, dataset, home, out))
+            log, known = _crawled(cell, task, rival, dataset, home, out)
+        traces = {}
+        if cell.traced and task is not probe.TASK:
+            if task.sites not in files:
+                sites = [dataset.sites[name] for name in task.sites]
+                files[task.sites] = Files(
+                    {site: site_folder(site, home / DATA, out / CACHE) for site in sites}
+                )
+            traces = _traces(cell, task, log, files[task.sites])
+        yield {**_row(cell, task, log, known), "traces": traces}
 
 
 def _read(
@@ -199,6 +222,12 @@ def _crawled(
         **crawl.outcome,
         "probe": asdict(probe.measured(crawl)) if probed else None,
     }
+
+
+def _traces(cell: Cell, task: Task, log: Sequence[Request], files: Files) -> Row:
+    """What the requests were spent on, within each budget."""
+    budgets = [budget for budget in TRACED if budget <= cell.pages]
+    return {str(budget): asdict(trace(task, log, files, budget)) for budget in budgets}
 
 
 def _row(cell: Cell, task: Task, log: Sequence[Request], known: Mapping[str, Any]) -> Row:

@@ -20,8 +20,8 @@ TITLES = {
 }
 LEAST_PAIRS = 6
 """With fewer tasks no difference can be told at 95 %, and each line makes the correction harder."""
-FAILING = 0.3
-"""Share of failed requests that by itself explains a loss."""
+NAMED = 0.1
+"""Share of the requests that failed, or asked again, from which it is named."""
 SHOWN = 30
 """Lost tasks that are listed."""
 GOLD_WITHIN = (12, 30, 100)
@@ -99,23 +99,23 @@ REPORT = Report(blocks, summary, figures, target_key="task")
 
 
 def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
-    causes = results.settings.get("settings", {}).get("causes", {})
     several = [row for row in rows if row["kind"] != "gold"]
     yield Heading(TITLES[half])
     here, there = len({row["task"] for row in rows}), results.more.get("tasks", {}).get(half)
     if there and here < there:
         version = results.more.get("dataset", "")
         yield Prose(f"{here} of the {there} tasks that the data set (version {version}) has.")
-    lines = losses(rows, causes)
+    lines = losses(rows)
     if lines:
         yield Heading("Where Spoor loses", 3)
         yield Prose(
-            "Tasks on which the best rival has found more; the widest difference first. *Spoor "
-            "tells* is the precision and the recall of what it says is relevant at the end: its "
-            "order learns from that. Why: from the crawl's log where somebody looked at it, else "
-            "from these figures."
+            "Tasks on which the best rival has found more; widest difference first. Why is read "
+            "by the command from both logs up to the budget, and from the links in the sites' "
+            "files. A right page that was not sent stood as a link on a page that Spoor had: its "
+            "order put others first; or on none: it had not found the way. Verdicts are those at "
+            "the end of the crawl; the order learns from them as they are made."
         )
-        head = ("task", "wish", "requests", "best rival", "it", "Spoor", "Spoor tells", "why")
+        head = ("task", "wish", "requests", "best rival", "it", "Spoor", "why")
         yield Grid(head, lines, names=4)
     if several:
         yield Heading("Spoor against each, over the tasks", 3)
@@ -182,7 +182,7 @@ def own(rows: Cells) -> str:
     return next((row["contender"] for row in rows if row["rival"] == OURS), "")
 
 
-def losses(rows: Cells, causes: Mapping[str, str]) -> list[list[str]]:
+def losses(rows: Cells) -> list[list[str]]:
     """Tasks on which a rival is ahead, at 100 requests and more."""
     ours, wishes = own(rows), {row["task"]: row["wish"] for row in rows}
     lost = []
@@ -194,34 +194,80 @@ def losses(rows: Cells, causes: Mapping[str, str]) -> list[list[str]]:
             if others[best] > share + 1e-9:
                 lost.append((others[best] - share, budget, task, best, others[best], share))
     lost.sort(reverse=True)
-    crawls = {
-        (row["task"], budget): row
-        for row in sorted(rows, key=lambda row: row["budget"], reverse=True)
-        for budget in BUDGETS
-        if row["rival"] == OURS and row["budget"] >= budget
-    }
     lines = []
     for _, budget, task, best, it, share in lost[:SHOWN]:
-        crawl = crawls[task, budget]
-        told = ", ".join(number(crawl[name], 2) for name in ("precision", "said_recall"))
-        why = causes.get(task) or cause(crawl)
-        figures = (number(it), number(share), told)
-        lines.append([task, wishes[task], f"{budget:,}", best, *figures, why])
+        crawls = [_traced(rows, name, task, budget) for name in (ours, best)]
+        figures = (number(it), number(share))
+        lines.append([task, wishes[task], f"{budget:,}", best, *figures, cause(*crawls)])
     return lines
 
 
-def cause(crawl: Mapping[str, Any]) -> str:
-    """What the figures of a crawl that lost say of the cause, where nobody looked at its log."""
-    if crawl["failures"] > FAILING * crawl["pages"]:
-        return f"{crawl['failures']} of {crawl['pages']} requests failed."
-    precise, complete = ((crawl[name] or 0) >= 0.5 for name in ("precision", "said_recall"))
-    if precise and complete:
-        return "The verdicts are mostly right; the right pages come late."
-    if precise:
-        return "The verdicts miss most right pages, so the order does not learn from them."
-    if complete:
-        return "Most of what it takes for relevant is not right, and the order learns from that."
-    return "It takes other pages for relevant than the right ones, and the order learns from them."
+def _traced(rows: Cells, name: str, task: str, budget: int) -> Mapping[str, Any]:
+    """The first try of a contender with the least budget that reaches, and its trace."""
+    crawls = [row for row in rows if (row["contender"], row["task"]) == (name, task)]
+    reach = [row for row in crawls if row["budget"] >= budget]
+    first = min(reach, key=lambda row: (row["budget"], row["seed"]))
+    return {**first, **first["traces"][str(budget)]}
+
+
+def cause(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """What two traces (`spoor.lab.duel.trace`) of a task say of the requests that ours cost."""
+    return " ".join(_causes(ours, theirs, theirs["contender"]))
+
+
+def _causes(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> Iterator[str]:
+    found, told, right, denied = (ours[key] for key in ("found", "told", "told_right", "denied"))
+    if ours["linked"] < theirs["found"]:
+        yield "**It came late to where the links to them are.**"
+    elif denied > found / 2:
+        yield "**Its verdicts deny most right pages that it had.**"
+    elif right < told / 2:
+        yield "**Most pages that its verdicts praise are not right.**"
+    else:
+        yield "**It had the links, and others came first.**"
+    sent, on_links, on_none = _where(ours)
+    other = ", ".join(map(str, _where(theirs)))
+    yield (
+        f"Right pages: {sent} sent, {on_links} only on links that it had, {on_none} on no page "
+        f"that it had ({name}: {other})."
+    )
+    same = ours["list_url"] == theirs["list_url"]
+    other = f"request {theirs['list_at']}" if same else _list(theirs)
+    yield f"The page with most links to them: {_list(ours)} ({name}: {other})."
+    spent = [
+        f"{requests} went to {_short(folder, ours)}, {hits} of them right"
+        for folder, requests, hits in ours["spent"]
+    ]
+    if spent:
+        yield f"Of {ours['pages']} requests {'; '.join(spent)}."
+    for key, what in (("failures", "failed"), ("again", "were for pages that it had")):
+        if ours[key] > NAMED * ours["pages"]:
+            yield f"{ours[key]} requests {what}."
+    wrong = ", ".join(_short(url, ours) for url in ours["mistaken"])
+    yield (
+        f"The verdicts praise {told} pages, {right} of them right"
+        + (f" (not right: {wrong})" if wrong else "")
+        + (f", and deny {denied} right ones." if denied else ".")
+    )
+
+
+def _where(crawl: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Right pages that were sent, that were only on links, and that were on none."""
+    linked = crawl["linked"]
+    return crawl["found"], linked - crawl["found"], crawl["targets"] - linked
+
+
+def _list(crawl: Mapping[str, Any]) -> str:
+    """The page with most links to right pages, their number, and when it came."""
+    if not crawl["list_url"]:
+        return "none"
+    return f"{_short(crawl['list_url'], crawl)}, {crawl['list_links']}, request {crawl['list_at']}"
+
+
+def _short(url: str, crawl: Mapping[str, Any]) -> str:
+    """A URL as code, without what is the same for all of its task."""
+    address = url.partition("://")[2]
+    return f"`{address if crawl['hosts'] > 1 else address[address.index('/') :]}`"
 
 
 def against(rows: Cells, budgets: Sequence[int], least: int = LEAST_PAIRS) -> Iterator[list[str]]:
