@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,45 @@ def test_a_log_by_hand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (printed["task"], printed["recall"]["12"]) == ("kilns.glaze", 0.75)
     assert run(["lab", "score", str(log), str(folder)]) == 0
     assert "0.750" in capsys.readouterr().out
+
+
+def test_a_line_without_a_task_is_of_the_task_that_is_named_and_of_the_only_one(
+    folder: Path,
+) -> None:
+    log = folder / "log"
+    log.write_text(row("/d.pdf", task="kilns.glaze") + "\n" + row("/glaze/") + "\n")
+    for task in ("", "kilns.glaze"):
+        (got,) = score_file(log, read(folder), task)
+        assert got.found == 2
+    more = TASKS + TASKS[TASKS.index("[[task]]") :].replace("glaze", "ash")
+    (folder / "tasks.toml").write_text(more)
+    with (folder / "qrels.txt").open("a") as file:
+        file.write("kilns.ash 0 http://kilns.example/ash 1\n")
+    both = score_file(log, read(folder), "kilns.ash")
+    assert {got.task: got.found for got in both} == {"kilns.glaze": 1, "kilns.ash": 0}
+    with pytest.raises(InputError, match="name it with --task"):
+        score_file(log, read(folder))
+
+
+@pytest.mark.parametrize("name", ["log.gz", "log.xz"])
+def test_a_packed_log_of_another_system(folder: Path, name: str) -> None:
+    content = b"http://kilns.example/glaze/\r\nhttp://[/glaze/a.html\r\n"
+    packed = [
+        gzip.compress(text) if name == "log.gz" else lzma.compress(text)
+        for text in (b"\xef\xbb\xbf" + content, content)
+    ]
+    (folder / name).write_bytes(packed[0])
+    (got,) = score_file(folder / name, read(folder))
+    assert (got.pages, got.found) == (2, 1)
+    (folder / name).write_bytes(packed[1][:-9])
+    with pytest.raises(InputError, match="cannot read"):
+        score_file(folder / name, read(folder))
+
+
+def test_a_log_of_sites_under_other_names_is_refused(folder: Path) -> None:
+    (folder / "log").write_text("http://localhost:8000/glaze/\n")
+    with pytest.raises(InputError, match="serve the sites under their own"):
+        score_file(folder / "log", read(folder))
 
 
 def test_what_comes_after_the_largest_budget_is_not_read(folder: Path) -> None:

@@ -3,8 +3,8 @@
 A log is text, one request a line, in the order in which they were answered. A line is a URL, or a
 JSON object that has one (`url`) and may have `task`, `status` (default 200), `method` (default
 GET), `bytes`, `type` (the content type) and `relevant` (what the crawler says of the page; the
-last word on a URL counts). A file whose name ends with `.xz` is read unpacked. Requests are of
-three kinds:
+last word on a URL counts). A file whose name ends with `.xz` or `.gz` is read unpacked. Requests
+are of three kinds:
 
 - **helpers**: robots.txt, sitemaps, redirects. They cost nothing here; each is counted apart.
 - **assets**: styles, scripts, images, fonts. They are counted in `requests` alone.
@@ -15,9 +15,11 @@ A right page is found when it was answered with 200 to a GET. Twice the same pag
 
 from __future__ import annotations
 
+import gzip
 import json
 import lzma
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +59,10 @@ class Request:
     @property
     def kind(self) -> str:
         """`page`, `asset`, `robots`, `sitemap` or `redirect`; the last three are helpers."""
-        path = urlsplit(self.url).path
+        try:
+            path = urlsplit(self.url).path
+        except ValueError:  # no server has such a page, but it was asked for
+            return "page"
         if path == "/robots.txt":
             return "robots"
         if SITEMAPS.search(path):
@@ -161,17 +166,27 @@ def counted(log: Iterable[Request], pages: int) -> Iterator[Request]:
 
 
 def score_file(log: Path, dataset: Dataset, task: str = "") -> list[Score]:
-    """The scores of a log file, of each task that it names; of `task`, where its lines name none.
-    Raises InputError that names the line."""
+    """The scores of a log file, of each task that it names; `task` is that of lines that name none.
+    Raises InputError that names the line, and for a log that asks for nothing on a task's sites."""
+    if task:
+        dataset.task(task)
+    elif len(dataset.tasks) == 1:
+        task = dataset.tasks[0].name
     by_task: dict[str, list[Request]] = {}
     for request in read_log(log):
-        by_task.setdefault(task or request.task, []).append(request)
+        by_task.setdefault(request.task or task, []).append(request)
     if not by_task:
         raise InputError(f"{log} has no request")
     if "" in by_task:
-        if len(dataset.tasks) > 1:
-            raise InputError(f"{log}: lines name no task; name it with --task")
-        by_task[dataset.tasks[0].name] = by_task.pop("")
+        raise InputError(f"{log}: lines name no task; name it with --task")
+    for name, requests in by_task.items():
+        bases = tuple(dataset.sites[site].base for site in dataset.task(name).sites)
+        if not any((request.key or "").startswith(bases) for request in requests):
+            more = f" or one of {len(bases) - 1} others" if len(bases) > 1 else ""
+            raise InputError(
+                f"{log}: no request of the task {name!r} is below {bases[0]}{more}: serve the "
+                "sites under their own names"
+            )
     return [score(dataset.task(name), requests) for name, requests in by_task.items()]
 
 
@@ -192,7 +207,7 @@ def read_log(file: Path) -> Iterator[Request]:
                     )
                 if line.strip():
                     yield request_of(line, f"{file}, line {number}")
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {file}: {cause}") from error
 
@@ -200,8 +215,10 @@ def read_log(file: Path) -> Iterator[Request]:
 def _opened(file: Path) -> TextIO:
     """A log to read, unpacked where its name says that it is packed."""
     if file.suffix == ".xz":
-        return lzma.open(file, "rt", encoding="utf-8", errors="replace")
-    return file.open(encoding="utf-8", errors="replace")
+        return lzma.open(file, "rt", encoding="utf-8-sig", errors="replace")
+    if file.suffix == ".gz":
+        return gzip.open(file, "rt", encoding="utf-8-sig", errors="replace")
+    return file.open(encoding="utf-8-sig", errors="replace")
 
 
 def request_of(line: str, where: str) -> Request:
