@@ -19,7 +19,7 @@ from spoor.lab.duel.score import Request, request_of, score_file
 from spoor.lab.experiment import find
 from spoor.lab.kinds.duel import KIND, Cell
 from spoor.lab.pages import Grid, markdown
-from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, losses, means
+from spoor.lab.reports.duel import MAIN, against, at_budgets, beside, losses, means, tries
 from spoor.lab.reports.report import page_of_results
 from spoor.lab.results import Results
 
@@ -360,6 +360,19 @@ def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
     assert denying.endswith(", and deny 1 right ones.")
     assert why(linked=4, told_right=0).startswith("**Most pages that its verdicts praise")
     assert "links to them: none (Rival: `/all.html`" in why(list_url="")
+
+
+def test_of_more_than_one_try_the_median_and_the_range_are_shown() -> None:
+    shares = (0.0, 0.5, 0.25)
+    rows = [
+        crawl("rival", "a", (0, 0, 0, share), seed=seed, failures=9 * seed)
+        for seed, share in enumerate(shares)
+    ]
+    (line,) = tries([*rows, crawl("rival", "b", (0, 0, 0, 1.0))]).rows
+    assert line == ["Rival", "a", "3", *["0.00 (0.00 … 0.00)"] * 3, "0.25 (0.00 … 0.50)"]
+    assert at_budgets(rows, (300,)).rows == [["Rival", "1", "0.250"]]
+    (of_means,) = means(rows).rows
+    assert dict(zip(means(rows).head, of_means, strict=True))["failures"] == "0.0"
 
 
 def test_the_report_of_probes_by_hand() -> None:

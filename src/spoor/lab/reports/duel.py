@@ -161,19 +161,25 @@ def _half(rows: Cells, half: str, results: Results) -> Iterator[Block]:
     yield cost(rows)
     yield Heading("Each task", 3)
     yield by_task(rows)
+    tried = tries(rows)
+    if tried.rows:
+        yield Heading("More than one try", 3)
+        yield Prose("Of rivals that are random: the median and the range of their tries.")
+        yield tried
 
 
 # ---------------------------------------------------------------- figures
 
 
 def recalls(rows: Cells, budget: int) -> Table:
-    """Recall within a budget, tries averaged, of the crawls with the least budget that reaches."""
+    """Recall within a budget, the median of its tries, of the crawls with the least budget that
+    reaches."""
     table: dict[str, dict[str, float]] = {}
     for (rival, task), mine in grouped(rows, "contender", "task").items():
         enough = [row["budget"] for row in mine if row["budget"] >= budget]
         if enough:
             tries = [row["recall"][str(budget)] for row in mine if row["budget"] == min(enough)]
-            table.setdefault(rival, {})[task] = mean(tries)
+            table.setdefault(rival, {})[task] = median(tries)
     return table
 
 
@@ -288,11 +294,12 @@ def against(rows: Cells, budgets: Sequence[int], least: int = LEAST_PAIRS) -> It
 
 
 def means(rows: Cells) -> Grid:
-    """Means over the tasks, of the crawls with the least budget."""
+    """Means over the tasks, of the first tries with the least budget; recall of all tries."""
     lines = []
     tables = {budget: recalls(rows, budget) for budget in MAIN}
     for (name,), mine in grouped(rows, "contender").items():
-        least = [row for row in mine if row["budget"] == min(row["budget"] for row in mine)]
+        budget = min(row["budget"] for row in mine)
+        least = [row for row in mine if row["budget"] == budget and not row["seed"]]
         lines.append(
             [
                 name,
@@ -404,6 +411,21 @@ def cost(rows: Cells) -> Grid:
 def _mean_markdown(rows: Cells) -> str:
     values = [row["markdown"] for row in rows if row["markdown"] is not None]
     return f"{mean(values):.0%} of its pages" if values else "–"
+
+
+def tries(rows: Cells) -> Grid:
+    """Recall of crawls that were made more than once: the median, the least and the most."""
+    lines = []
+    for (name, task, pages), mine in grouped(rows, "contender", "task", "budget").items():
+        if len(mine) > 1:
+            shares = [[row["recall"][str(at)] for row in mine] for at in MAIN if at <= pages]
+            cells = [
+                f"{number(median(them), 2)} ({number(min(them), 2)} … {number(max(them), 2)})"
+                for them in shares
+            ]
+            cells += ["–"] * (len(MAIN) - len(cells))
+            lines.append([name, task, str(len(mine)), *cells])
+    return Grid(("rival", "task", "tries", *(f"recall at {at:,}" for at in MAIN)), lines, names=2)
 
 
 def by_task(rows: Cells) -> Grid:
