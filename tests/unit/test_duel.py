@@ -326,6 +326,9 @@ def test_the_report_by_hand() -> None:
     )
 
 
+SPENT = (("/clay/", 60, 1), ("/", 30, 0), ("/kiln/", 10, 0))
+
+
 def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
     theirs = {
         **TRACE,
@@ -346,18 +349,22 @@ def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
         (line,) = losses(rows)
         return line[-1]
 
-    late = why(spent=[("http://kilns.example/clay/", 60, 1)], failures=20, again=11)
+    late = why(
+        spent=[(f"http://kilns.example{path}", *more) for path, *more in SPENT],
+        failures=20,
+        again=11,
+    )
     assert late == (
         "**It came late to where the links to them are.** Right pages: 1 sent, 2 only on links "
         "that it had, 1 on no page that it had (Rival: 4, 0, 0). The page with most links to "
         "them: `/glaze/`, 2, request 5 (Rival: `/all.html`, 4, request 2). Of 100 requests 60 went "
         "to `/clay/`, 1 of them right. 20 requests failed. 11 requests were for pages that it had. "
-        "The verdicts praise 2 pages, 1 of them right (not right: `/clay.html`)."
+        "Pages that its verdicts praise: 2, 1 of them right (not right: `/clay.html`)."
     )
     denying = why(linked=4, denied=1, list_url="http://kilns.example/all.html")
     assert denying.startswith("**Its verdicts deny most")
     assert "(Rival: request 2)" in denying
-    assert denying.endswith(", and deny 1 right ones.")
+    assert denying.endswith("; right ones that they deny: 1.")
     assert why(linked=4, told_right=0).startswith("**Most pages that its verdicts praise")
     assert "links to them: none (Rival: `/all.html`" in why(list_url="")
 

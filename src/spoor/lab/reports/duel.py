@@ -21,7 +21,7 @@ TITLES = {
 LEAST_PAIRS = 6
 """With fewer tasks no difference can be told at 95 %, and each line makes the correction harder."""
 NAMED = 0.1
-"""Share of the requests that failed, or asked again, from which it is named."""
+"""Share of the requests that failed, asked again or went to one folder, from which it is named."""
 SHOWN = 30
 """Lost tasks that are listed."""
 GOLD_WITHIN = (12, 30, 100)
@@ -243,6 +243,7 @@ def _causes(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> It
     spent = [
         f"{requests} went to {_short(folder, ours)}, {hits} of them right"
         for folder, requests, hits in ours["spent"]
+        if requests > NAMED * ours["pages"] and _short(folder, ours) != "`/`"
     ]
     if spent:
         yield f"Of {ours['pages']} requests {'; '.join(spent)}."
@@ -251,9 +252,9 @@ def _causes(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> It
             yield f"{ours[key]} requests {what}."
     wrong = ", ".join(_short(url, ours) for url in ours["mistaken"])
     yield (
-        f"The verdicts praise {told} pages, {right} of them right"
+        f"Pages that its verdicts praise: {told}, {right} of them right"
         + (f" (not right: {wrong})" if wrong else "")
-        + (f", and deny {denied} right ones." if denied else ".")
+        + (f"; right ones that they deny: {denied}." if denied else ".")
     )
 
 
