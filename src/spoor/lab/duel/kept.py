@@ -2,7 +2,8 @@
 
 A folder has `crawls.jsonl`, a row for each crawl (what its keys mean stands in
 docs/guides/duel-data.md), and for each rival, budget and try `RIVAL-PAGES-TRY.jsonl.xz`: the
-requests of its crawls up to the budget, as `spoor lab score` reads them.
+requests of its crawls up to the budget, as `spoor lab score` reads them; of the probe (a site of
+its own) `RIVAL-probe-TRY.jsonl.xz`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.lab.duel import probe
 from spoor.lab.duel.score import Request, read_log
 
 FOLDER = "crawls"
@@ -38,8 +40,9 @@ class Key(NamedTuple):
 
     @property
     def file(self) -> str:
-        """Name of the file of its requests."""
-        return f"{self.rival}-{self.pages}-{self.seed}.jsonl.xz"
+        """Name of the file of its requests; the probe, which is no task, has one for itself."""
+        what = probe.NAME if self.task == probe.NAME else self.pages
+        return f"{self.rival}-{what}-{self.seed}.jsonl.xz"
 
 
 @dataclass(slots=True)
