@@ -355,7 +355,7 @@ def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
         again=11,
     )
     assert late == (
-        "**It came late to where the links to them are.** Right pages: 1 sent, 2 only on links "
+        "**It came late, or not, to where the links to them are.** Right pages: 1 sent, 2 only on links "
         "that it had, 1 on no page that it had (Rival: 4, 0, 0). The page with most links to "
         "them: `/glaze/`, 2, request 5 (Rival: `/all.html`, 4, request 2). Of 100 requests 60 went "
         "to `/clay/`, 1 of them right. 20 requests failed. 11 requests were for pages that it had. "

@@ -224,7 +224,7 @@ def cause(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
 def _causes(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> Iterator[str]:
     found, told, right, denied = (ours[key] for key in ("found", "told", "told_right", "denied"))
     if ours["linked"] < theirs["found"]:
-        yield "**It came late to where the links to them are.**"
+        yield "**It came late, or not, to where the links to them are.**"
     elif denied > found / 2:
         yield "**Its verdicts deny most right pages that it had.**"
     elif right < told / 2:
