@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ def test_the_page_has_the_figures_that_spoor_lab_score_gives(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Of ByteCrawl, on each task of docs/duel.md."""
-    scores = {}
+    scores: dict[str, dict[str, Any]] = {}
     for pages in (100, 300):
         log = DUEL / "crawls" / f"bytecrawl-{pages}-0.jsonl.xz"
         assert run(["lab", "score", str(log), str(DUEL / "dataset"), "--json"]) == 0
