@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from select import select
@@ -72,7 +73,9 @@ SHORT = 1 << 12
 """Bytes of a text that is read here."""
 
 PATIENCE = 60.0
-"""Seconds until a helper that neither answers nor uses up its time is ended."""
+"""Seconds until a helper that does not answer, though it uses up no time, is ended."""
+
+_PIECE = 1 << 20
 
 AGAIN = 10
 """Times the limits for a document that was parsed before: a resume must not give up what the run
@@ -220,7 +223,8 @@ class Helper:
         try:
             _send(out, head)
             _send(out, body)
-            answer = _receive(back, PATIENCE)
+            most = bounds.room(len(body), times)
+            answer = _receive(back, time.monotonic() + PATIENCE, most)
         except (OSError, EOFError) as error:
             ended = isinstance(error, OSError) or self._ends()
             self.close()
@@ -302,15 +306,27 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
     pipe.flush()
 
 
-def _receive(pipe: IO[bytes], patience: float | None) -> bytes:
-    """The next message. Raises EOFError where there is none, or none in time."""
-    if patience is not None and not select([pipe], [], [], patience)[0]:
+def _receive(pipe: IO[bytes], deadline: float | None, most: int = sys.maxsize) -> bytes:
+    """The next message. Raises EOFError where there is none, none whole by the deadline (monotonic
+    time), or one of more than `most` bytes."""
+    size = int.from_bytes(_read(pipe, 8, deadline), "little")
+    if size > most:
         raise EOFError
-    size = pipe.read(8)
-    data = pipe.read(int.from_bytes(size, "little"))
-    if len(size) < 8 or len(data) < int.from_bytes(size, "little"):
-        raise EOFError
-    return data
+    return _read(pipe, size, deadline)
+
+
+def _read(pipe: IO[bytes], size: int, deadline: float | None) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        if deadline is not None:
+            left = max(0.0, deadline - time.monotonic())
+            if not select([pipe], [], [], left)[0]:
+                raise EOFError
+        piece = os.read(pipe.fileno(), min(size - len(data), _PIECE))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
 
 
 # ---------------------------------------------------------------- in the helper

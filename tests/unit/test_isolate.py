@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,14 @@ def test_what_a_document_held_is_free_for_the_next() -> None:
     first, *_, last = [lane.ask(holding, b"<p>x", {}) for _ in range(20)]
     lane.close()
     assert last < first + 3 * (4 << 20)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\xff" * 8, (9).to_bytes(8, "little") + b"half"])
+def test_a_helper_that_was_taken_over_neither_keeps_nor_fills_who_asked(sent: bytes) -> None:
+    """Silence, a message of 2^64 bytes, and half of one."""
+    out, into = os.pipe()
+    with open(out, "rb") as pipe, open(into, "wb", 0) as answer:
+        answer.write(sent)
+        with pytest.raises(EOFError):
+            isolate._receive(pipe, time.monotonic(), 1 << 20)
+        answer.write(b" and the rest")
