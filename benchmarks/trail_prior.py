@@ -13,7 +13,8 @@ Then a logistic regression for each task, with words and groups as random effect
 tasks a Gaussian of the weight of each plain number (Gelman and Hill 2007, chapter 12). Its means
 and variances are found by expectation and maximisation with a Laplace approximation. The prior by
 hand counts as three tasks more, so that a number that few tasks tell of stays near it, and no
-variance is below LEAST: a site that is none of these differs more than these do.
+variance is below LEAST: a site that is none of these differs more than these do. The numbers in
+HELD keep the prior by hand, and the others are learned without them.
 
 `--without` leaves webs out, so that a prior can be tested on them.
 """
@@ -40,6 +41,7 @@ from spoor.judges.facts import Function
 from spoor.judges.topic import topic_of
 from spoor.policies.trail import Trail
 from spoor.policies.trail.columns import BY_HAND, DENSE, VERSION, Prior, variances
+from spoor.policies.trail.learners import Learner
 from spoor.replay_driver import Replay
 from spoor.types import InLinks, Task, Topic
 from spoor.worlds.folders import open_scope
@@ -49,6 +51,10 @@ TASKS_BY_HAND = 3
 """Tasks that the prior by hand counts as."""
 LEAST = 0.25
 """Least variance of a number."""
+HELD = ("mentions of the topic",)
+"""Numbers that keep the prior by hand: likenesses to the topic tell the same, and where all were
+learned together crawls found less."""
+IS_HELD = [number.name in HELD for number in DENSE]
 LINKS = 1500
 """Links of a task, at most; drawn at random where there are more."""
 IN_FLIGHT = 4
@@ -61,6 +67,8 @@ class Recorder(Trail):
 
     def __init__(self, topic: Topic) -> None:
         super().__init__(Task(np.random.default_rng(0), topic), shipped=False)
+        assert isinstance(self._model, Learner)
+        self._model.a[IS_HELD] = self._model.b[IS_HELD] = self._guard.prior[IS_HELD] = 0.0
         self.urls: list[str] = []
         self.slots: list[NDArray[np.int32]] = []
         self.dense: list[NDArray[np.float32]] = []
@@ -102,6 +110,7 @@ def recorded(web: Path, start: str, topic: Topic, targets: Set[str], pages: int)
     for _ in Replay(crawl, world, in_flight=IN_FLIGHT):
         pass
     slots, dense = np.concatenate(policy.slots), np.concatenate(policy.dense)
+    dense[:, IS_HELD] = 0.0
     target = np.array([url in targets for url in policy.urls], dtype=np.float64)
     if len(slots) > LINKS:
         chosen = np.sort(np.random.default_rng(0).choice(len(slots), LINKS, replace=False))

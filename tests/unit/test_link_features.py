@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +98,27 @@ def test_a_number_is_like_the_topic_only_where_the_topic_is_nothing_else(
     _, dense = features.rows(links, Page("http://a.example/"), 0, 0.0, 1)
     column = [number.name for number in DENSE].index("anchor like the topic")
     assert (dense[:, column] > 0).tolist() == list(like.values())
+
+
+@pytest.mark.parametrize(
+    ("topic", "anchor", "mentions"),
+    [
+        ("JSON", Anchor("jsonb_set", before="see the function", after="for json and for text"), 2),
+        ("UTF-16", Anchor("SQLITE_UTF16LE", before="16 or 12"), 1),
+        ("threads", Anchor("start", after=f"{'one ' * 9}thread"), 1),
+        ("threads", Anchor("breadth", before="a multithreaded one"), 0),
+        ("AI", Anchor("main", before="ai aims", after="paint"), 1),
+        ("", Anchor("any", before="words", after="at all"), 0),
+    ],
+)
+def test_words_that_begin_like_the_topic_mention_it(
+    topic: str, anchor: Anchor, mentions: int
+) -> None:
+    features = LinkFeatures(Topic(name=topic), 16)
+    link = ("http://a.example/x", "a.example", anchor)
+    _, dense = features.rows([link], Page("http://a.example/"), 0, 0.0, 1)
+    column = [number.name for number in DENSE].index("mentions of the topic")
+    assert dense[0, column] == pytest.approx(math.log1p(mentions))
 
 
 def test_a_password_is_no_word() -> None:

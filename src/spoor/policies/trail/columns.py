@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BITS = 20
 """2^BITS slots for hashed features."""
-VERSION = "link-features 2"
+VERSION = "link-features 3"
 """Changes with anything below that changes what a number means."""
 
 
@@ -85,6 +85,7 @@ DENSE = (
     Dense("score of the page it stands on", 1.0, 1.0),
     Dense("depth", -1.0, 0.1),
     Dense("in navigation", 0.0, 0.5),
+    Dense("mentions of the topic", 0.5, 0.25),
 )
 
 

@@ -72,7 +72,7 @@ class Trail:
     `guard` the parts of these names.
 
     Cost: about 15 µs a new in-link and 0.3 ms a page, for any number of open links. Memory:
-    276 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
+    280 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
     known of an open link; 35 a link that is done with; 27 MB in any case, and 13 MB
     for pages that may still bring credit.
     """
