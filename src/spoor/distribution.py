@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from spoor.errors import InputError
@@ -13,6 +14,13 @@ NAME = "spoor-crawler"
 VERSION = "0.1.0"
 
 
+def need_extra(extra: str, purpose: str, module: str) -> None:
+    """Raises InputError, as `import_extra` does, where the extra is not installed; imports
+    nothing, for what is used later or in another process."""
+    if find_spec(module) is None:
+        raise InputError(_missing(extra, purpose))
+
+
 def import_extra(extra: str, purpose: str, *modules: str) -> tuple[Any, ...]:
     """The `modules`, in their order, which the optional dependency `extra` installs.
 
@@ -21,4 +29,8 @@ def import_extra(extra: str, purpose: str, *modules: str) -> tuple[Any, ...]:
     try:
         return tuple(import_module(module) for module in modules)
     except ImportError as error:
-        raise InputError(f"{purpose} needs an extra: pip install '{NAME}[{extra}]'") from error
+        raise InputError(_missing(extra, purpose)) from error
+
+
+def _missing(extra: str, purpose: str) -> str:
+    return f"{purpose} needs an extra: pip install '{NAME}[{extra}]'"

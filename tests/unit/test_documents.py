@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -19,7 +20,9 @@ from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
 from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
+from spoor.errors import InputError
 from spoor.isolate import parse_page
+from spoor.runs.assemble import judge_and_topic
 from spoor.setting import DOCUMENT_KINDS
 from spoor.settings import Settings
 
@@ -208,3 +211,36 @@ def test_markdown_is_read_in_linear_time(source: str) -> None:
     began = time.process_time()
     assert isinstance(extract("text/markdown", URL, source.encode()), Document | Unreadable)
     assert time.process_time() - began < 10  # quadratic: minutes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "module", "message"),
+    [
+        (Settings(want=("type:application/pdf",)), "pypdfium2", "A PDF file needs .*[pdf]"),
+        (Settings(want=("type:pdf",)), "pypdfium2", "A PDF file needs .*[pdf]"),
+        (
+            Settings(want=(f"type:{KINDS['odt'].media_type}",)),
+            "odf",
+            "An odt file needs .*[documents]",
+        ),
+        (Settings(topic="kiln lang:de"), "py3langid", "lang: needs .*[language]"),
+    ],
+)
+def test_a_wish_that_needs_a_missing_extra_is_refused_before_the_crawl(
+    wanted: Settings, module: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge_and_topic(wanted)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=message.replace("[", r"\[")):
+        judge_and_topic(wanted)
+    judge_and_topic(Settings(topic="kiln", want=("type:application/*",)))
+
+
+def test_a_pdf_without_its_reader_says_which_extra_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    monkeypatch.delitem(sys.modules, "spoor.documents.pdf", raising=False)
+    read = extract("application/pdf", "http://h/a.pdf", b"%PDF-1.4\n")
+    assert isinstance(read, Unreadable)
+    assert read.reason == "A PDF file needs an extra: pip install 'spoor-crawler[pdf]'"

@@ -54,6 +54,7 @@ B = "http://a.example/d/e/f?x=1"
         ("https:g", B, "https://g/"),
         ("\\g\\h", B, "http://a.example/g/h"),
         (" \n g\th ", B, "http://a.example/d/e/gh"),
+        ("a^b?c^d", B, "http://a.example/d/e/a%5Eb?c^d"),
         ("a b", B, "http://a.example/d/e/a%20b"),
         ("é?é", B, "http://a.example/d/e/%C3%A9?%C3%A9"),
         ("http://user:secret@b.example/x", None, "http://b.example/x"),

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from spoor.distribution import need_extra
 from spoor.setting import MIB, WITH_TEXT
 from spoor.settings import Settings
 from spoor.web.media_types import HTML_TYPES, is_html
@@ -72,6 +73,25 @@ KINDS: Mapping[str, Kind] = {
 }
 
 ZIPPED = frozenset(("docx", "xlsx", "pptx", "odt", "epub"))
+
+_READERS = {
+    "pdf": ("A PDF file", "pdf", "pypdfium2"),
+    "docx": ("A docx file", "documents", "docx"),
+    "xlsx": ("An xlsx file", "documents", "openpyxl"),
+    "pptx": ("A pptx file", "documents", "pptx"),
+    "odt": ("An odt file", "documents", "odf"),
+}
+"""Kinds that an extra reads: what one is called, the extra, and the module that it installs."""
+
+
+def need_reader(wanted: str) -> None:
+    """Raises InputError where `wanted`, a kind or a media type, can be read by an extra only, and
+    that is not installed."""
+    kind = wanted if wanted in KINDS else kind_of_media(wanted)
+    if kind in _READERS:
+        name, extra, module = _READERS[kind]
+        need_extra(extra, name, module)
+
 
 HEAD = 2_048
 """First bytes that are enough to tell a kind, but for what is in a zip file."""

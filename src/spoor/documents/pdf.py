@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-import pypdfium2  # type: ignore[import-untyped]
-import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
-
+from spoor.distribution import import_extra
 from spoor.documents.blocks import Blocks, one_line
 from spoor.documents.declared import language_tag, pdf_date, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
+
+pypdfium2, pdfium = import_extra("pdf", "A PDF file", "pypdfium2", "pypdfium2.raw")
 
 _LINE = re.compile(r"\r\n?|\n")
 _HYPHEN = re.compile("(?<=\\w)[\ufffe\x02\xad-]$")
@@ -80,7 +80,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         )
 
 
-def _reason(error: pypdfium2.PdfiumError) -> str:
+def _reason(error: Exception) -> str:
     text = str(error).lower()
     if "password" in text:
         return "the PDF is encrypted"

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import Stemmer
+
+from spoor.distribution import import_extra
 from spoor.types import Page
 
 STEMMERS = {
@@ -28,16 +31,13 @@ def stemmer_of(declared: str) -> str:
     empty for one that has no algorithm."""
     code = declared.strip().lower().replace("_", "-").partition("-")[0]
     name = STEMMERS.get(code, "" if code else "english")
-    import snowballstemmer
-
-    return name if name in snowballstemmer.algorithms() else ""
+    return name if name in Stemmer.algorithms() else ""
 
 
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    (langid,) = import_extra("language", "lang:", "py3langid.langid")
+    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
 def identified(page: Page) -> list[tuple[str, float]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.distribution import need_extra
 from spoor.judges.feedback import (
     MOST_LINKS,
     MOST_TERMS,
@@ -52,6 +53,8 @@ class Reader:
     anchors lead to pages that come later."""
 
     def __init__(self, wish: Wish | None, matcher: Matcher) -> None:
+        if wish is not None and (wish.languages or wish.unwanted_languages):
+            need_extra("language", "lang:", "py3langid")
         self._wish = wish
         self._matcher = matcher
         self.frequencies = Frequencies()

@@ -11,6 +11,7 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.documents.kinds import need_reader
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges import named, spec
@@ -42,6 +43,10 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
     judge, subject = found
+    for wanted in located(settings).want:
+        kind, _, value = wanted.partition(":")
+        if kind == "type":
+            need_reader(value.strip().lower())
     if name := located(settings).second_opinion:
         if subject is None:
             raise InputError(

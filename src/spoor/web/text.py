@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
-import snowballstemmer
+import Stemmer
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
@@ -129,11 +129,11 @@ def words_of(text: str) -> Words:
 
 
 @lru_cache(maxsize=8)
-def _stemmer(language: str) -> snowballstemmer.Stemmer:
+def _stemmer(language: str) -> Stemmer.Stemmer:
     try:
-        return snowballstemmer.stemmer(language)
+        return Stemmer.Stemmer(language)
     except KeyError:
-        have = ", ".join(snowballstemmer.algorithms())
+        have = ", ".join(Stemmer.algorithms())
         raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None
 
 

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-import ada_url
+import can_ada
 from publicsuffixlist import PublicSuffixList
 
 TRACKING_PARAMETERS = frozenset(
@@ -39,6 +39,7 @@ _NOT_NORMAL = re.compile(
 )
 """Escapes in lower case, and escapes of unreserved characters: a URL in another script is made of
 thousands of escapes that are normal already."""
+_BEFORE_QUERY = re.compile(r"[^?#]*")
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _NORMAL = {byte: chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in range(256)}
@@ -55,8 +56,8 @@ def resolve(url: str, base: str | None = None, *, routes: bool = False) -> str:
     http(s) URL.
     """
     try:
-        parsed = ada_url.URL(url, base=base) if base is not None else ada_url.URL(url)
-    except ValueError:
+        parsed = can_ada.parse(url) if base is None else _parsed(base) + url
+    except (ValueError, TypeError):  # TypeError: half a surrogate pair
         against = "" if base is None else f" against {base!r}"
         raise ValueError(f"{url!r}{against} is not a valid URL") from None
     href: str = parsed.href
@@ -66,10 +67,17 @@ def resolve(url: str, base: str | None = None, *, routes: bool = False) -> str:
         parsed.username = ""
         parsed.password = ""
         href = parsed.href
+    if "^" in href:  # can-ada's edition of the standard escapes it in paths not yet
+        href = _BEFORE_QUERY.sub(lambda match: match[0].replace("^", "%5E"), href, count=1)
     if "#" not in href:
         return href
     page, mark, fragment = href.partition("#")
     return href if routes and _ROUTE.match(mark + fragment) else page
+
+
+@lru_cache(maxsize=64)
+def _parsed(base: str) -> can_ada.URL:
+    return can_ada.parse(base)
 
 
 def canonical(
