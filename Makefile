@@ -129,7 +129,8 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header --all-extras --group dev --output-file requirements/dev.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate \
-	    --no-header --constraint requirements/dev.lock --output-file requirements/constraints.txt pyproject.toml
+	    --no-header --constraint requirements/dev.lock --extra pdf --extra language \
+	    --output-file requirements/constraints.txt pyproject.toml
 
 clean:
 	rm -rf .venv build dist site demo bench-out .mypy_cache .pytest_cache .ruff_cache .hypothesis
