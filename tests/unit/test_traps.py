@@ -260,6 +260,29 @@ def test_a_parameter_that_does_not_matter_keeps_no_page_back_that_was_not_fetche
     assert traps.holder("http://a.example/3?s=z", listed=True) == "", "it matters after all"
 
 
+def test_a_page_that_came_with_a_parameter_that_does_not_matter_is_not_asked_for_without_it() -> (
+    None
+):
+    """Menus link to a page as it is, texts link to it with `?from=`: half of what is fetched would
+    be the same twice."""
+    traps = Traps()
+    for at in range(6):
+        seen(traps, page_at(f"http://a.example/{at}?from=text", "T", f"word{'abcdef'[at]} so"))
+    for at in range(3):
+        seen(traps, page_at(f"http://a.example/{at}", "T", f"word{'abcdef'[at]} so"))
+    assert traps.holder("http://a.example/4", listed=True) == "", "three pairs are too few"
+    seen(traps, page_at("http://a.example/3", "T", "wordd so"))
+    again = Traps()
+    again.load(traps.save())
+    for guard in (traps, again):
+        assert guard.holder("http://a.example/4", listed=True) == "a.example?from="
+        assert guard.holder("http://a.example/4?from=menu", listed=True) == "a.example?from="
+        assert guard.holder("http://a.example/4?sort=size", listed=True) == ""
+        assert guard.holder("http://a.example/9", listed=True) == "", "not fetched in any way"
+        seen(guard, page_at("http://a.example/5", "T", "another text"))
+        assert guard.holder("http://a.example/4", listed=True) == "", "it matters after all"
+
+
 def test_a_held_link_is_asked_for_in_the_end_and_a_catalogue_is_fetched_whole() -> None:
     """The benchmark's small pages, and what a crawl makes of a group that is worth it late."""
 

@@ -17,7 +17,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
    vain take a thirtieth of the pages at most.
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
-   a URL back only where the page without it was fetched: sessions, sources, prints.
+   a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
+   prints.
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -115,8 +116,12 @@ class Traps:
         """Hosts that have had a page with a text."""
         self._texts: OrderedDict[int, int] = OrderedDict()
         """URL, as it is and without each parameter → content of the first page there."""
+        self._longer: OrderedDict[int, str] = OrderedDict()
+        """URL without one of its parameters → `host?name=` of that one, of the first page so."""
         self._same: OrderedDict[str, list[int]] = OrderedDict()
         """`host?name=` → [pages that are the same without it, others]."""
+        self._idle: OrderedDict[str, None] = OrderedDict()
+        """Hosts that have had a parameter that does not matter."""
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, OrderedDict[str, HeldLink]] = {}
@@ -159,10 +164,8 @@ class Traps:
     def holder(self, url: str, *, listed: bool = False) -> str:
         """The group that holds a URL back; empty where none does. `listed`: a page with news, of
         another group, links to it."""
-        if "?" in url and self._same:
-            name = self._repeats(url)
-            if name:
-                return name
+        if self._idle and host(url) in self._idle and (name := self._repeats(url)):
+            return name
         if not self._held:
             return ""
         for name in self._names(url):
@@ -306,30 +309,45 @@ class Traps:
         names = {part.partition("=")[0] for part in parts[:_QUERY]}
         for name in sorted(names):
             key = _key(without(url, frozenset((name,))))
+            group = f"{host(url)}?{name}="
             before = self._texts.get(key)
             if before is not None:
-                group = f"{host(url)}?{name}="
-                counts = self._same.get(group) or [0, 0]
-                counts[before != text] += 1
-                _remember(self._same, group, counts)
-                if group in self._held:
-                    self._vain += before == text
-                    if before != text:
-                        self._open(group, self._count(group))
+                self._compare(group, before, text)
             else:
                 _remember(self._texts, key, text)
-        if _key(url) not in self._texts:
-            _remember(self._texts, _key(url), text)
+                _remember(self._longer, key, group)
+        own = _key(url)
+        before = self._texts.get(own)
+        if before is None:
+            _remember(self._texts, own, text)
+        elif longer := self._longer.pop(own, ""):
+            self._compare(longer, before, text)
+
+    def _compare(self, group: str, before: int, text: int) -> None:
+        """Count two pages that one parameter sets apart."""
+        counts = self._same.get(group) or [0, 0]
+        counts[before != text] += 1
+        _remember(self._same, group, counts)
+        if self._is_idle(group):
+            _remember(self._idle, group.partition("?")[0], None)
+        if group in self._held:
+            self._vain += before == text
+            if before != text:
+                self._open(group, self._count(group))
+
+    def _is_idle(self, group: str) -> bool:
+        """Whether a parameter, `host?name=`, was seen not to matter."""
+        same, others = self._same.get(group, (0, 0))
+        return same >= _SAME and not others
 
     def _repeats(self, url: str) -> str:
-        """The first parameter that does not matter, of a URL whose page without such was
-        fetched."""
+        """A parameter that does not matter, `host?name=`, where the page of a URL was fetched with
+        it, or without all such; empty where it was not."""
+        longer = self._longer.get(_key(url), "")
+        if longer and self._is_idle(longer):
+            return longer
         names = {part.partition("=")[0] for part in parameters(url)[1]}
-        idle = []
-        for name in sorted(names):
-            same, others = self._same.get(f"{host(url)}?{name}=", (0, 0))
-            if same >= _SAME and not others:
-                idle.append(name)
+        idle = [name for name in sorted(names) if self._is_idle(f"{host(url)}?{name}=")]
         if idle and _key(without(url, frozenset(idle))) in self._texts:
             return f"{host(url)}?{idle[0]}="
         return ""
@@ -355,6 +373,8 @@ class Traps:
     # -- saving
 
     def save(self) -> State:
+        longer = {name: at for at, name in enumerate(dict.fromkeys(self._longer.values()))}
+        rows = [(key, longer[name]) for key, name in self._longer.items()]
         return {
             "novelty": self._novelty.save(),
             "listed": self._listed.save(),
@@ -362,6 +382,8 @@ class Traps:
             "hosts": list(self._hosts),
             "with_text": list(self._with_text),
             "texts": np.array(list(self._texts.items()), dtype=np.uint64).reshape(-1, 2),
+            "longer": np.array(rows, dtype=np.uint64).reshape(-1, 2),
+            "parameters": list(longer),
             "same": [[name, *counts] for name, counts in self._same.items()],
             "told": [[url, news] for url, news in self._told.items()],
             "held": [
@@ -382,7 +404,13 @@ class Traps:
         self._hosts = OrderedDict.fromkeys(state["hosts"])
         self._with_text = OrderedDict.fromkeys(state.get("with_text", state["hosts"]))
         self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
+        if "longer" in state:
+            names = state["parameters"]
+            self._longer = OrderedDict((key, names[at]) for key, at in state["longer"].tolist())
         self._same = OrderedDict((name, counts) for name, *counts in state["same"])
+        self._idle = OrderedDict(
+            (name.partition("?")[0], None) for name in self._same if self._is_idle(name)
+        )
         self._told = OrderedDict(map(tuple, state["told"]))
         self._held = {
             name: OrderedDict((held.link.url, held) for held in map(HeldLink.of, rows))
