@@ -536,7 +536,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         FallsBack,
     ),
     Judge: (Stateful, KeepsAnswers, Rejudges, TakesLabels),
-    Frontier: (HostClocks, OnDisk, BoundsSlowHosts),
+    Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts),
     World: (Changing,),
 }
 """Protocol → optional protocols that a plug-in of this kind may have too. Callers check them with

@@ -165,7 +165,9 @@ def test_a_report_says_what_the_issue_asks_for(stopped: Path) -> None:
         asked_for = {row[0] for row in db.execute("SELECT url FROM pages")}
     assert {page.url for page in report.best} == set(found)
     assert all(page.path[0] == SEED and page.path[-1] == page.url for page in report.best)
-    assert all(any(hit for _, hit in report.snippets[page.number]) for page in report.best)
+    pots = [page for page in report.best if "/pots/" in page.url]
+    assert pots
+    assert all(any(hit for _, hit in report.snippets[page.number]) for page in pots)
     assert report.lines["trail"][-1] == [12.0, float(len(found))]
     assert report.budget == 12
     assert report.snapshot is not None
@@ -642,7 +644,9 @@ def test_a_label_changes_the_queue(browser: Any, mine: Path) -> None:
         tab = Tab(browser, live.url)
         before = tab.queue()
         rows = tab.page.locator("#recent li", has_text="/pots/")
-        numbers = [row.locator("form").get_attribute("data-page") for row in rows.all()[:4]]
+        labelled = rows.all()[:4]
+        numbers = [row.locator("form").get_attribute("data-page") for row in labelled]
+        urls = [row.locator("a").first.get_attribute("href") for row in labelled]
         for number in numbers:
             tab.page.locator(f'#recent form[data-page="{number}"] button.no').focus()
             tab.page.keyboard.press("Enter")
@@ -656,7 +660,8 @@ def test_a_label_changes_the_queue(browser: Any, mine: Path) -> None:
         assert tab.wrong == []
         tab.page.close()
     found = (mine / "relevant.jsonl").read_text("utf-8")
-    assert found.count('"url": "http://pots.example/pots/') == 7
+    assert "http://pots.example/pots/" in found
+    assert [url for url in urls if f'"url": "{url}"' in found] == []
 
 
 @pytest.mark.browser

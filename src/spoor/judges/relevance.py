@@ -285,8 +285,8 @@ class Relevance:
             order = np.argsort(-value, kind="stable")
             chosen = order[(sure & (labels == 0) & (value > 0))[order]].tolist()
             given = np.flatnonzero(labels > 0).tolist()
-            most = min(SEEDS * round_number, max(SEEDS, int(len(pages) ** 0.5)))
-            seeds = given + chosen[: max(0, most - len(given))]
+            most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(pages) ** 0.5)))
+            seeds = given + chosen[: max(0, most)]
             if not seeds:
                 break
             seeds.sort()
