@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spoor.foragers.fleet import Fleet
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Fetch, Sleep
+from spoor.types import Fetch, NextStep, Sleep
 from spoor.worlds.evolving import EvolvingWorld
 
 
@@ -12,13 +12,22 @@ def run(fleet: Fleet, world: EvolvingWorld, until: float, tracker: ChangeTracker
     """What is told until then."""
     now, lines = world.now, list[Line]()
     while now < until:
-        step = fleet.next(now)
-        if isinstance(step, Fetch):
-            reply = world.answer(step)
-            now += 0.1
-            lines += tracker.lines(fleet.receive(reply, now), now)
-        else:
-            assert isinstance(step, Sleep)
-            now = max(step.until, now + 0.01)
-        world.advance(min(now, world.end))
+        now, told = take(fleet.next(now), fleet, world, now, tracker)
+        lines += told
     return lines
+
+
+def take(
+    step: NextStep, fleet: Fleet, world: EvolvingWorld, now: float, tracker: ChangeTracker
+) -> tuple[float, list[Line]]:
+    """The time after a step, and what is told of it."""
+    lines = list[Line]()
+    if isinstance(step, Fetch):
+        reply = world.answer(step)
+        now += 0.1
+        lines += tracker.lines(fleet.receive(reply, now), now)
+    else:
+        assert isinstance(step, Sleep)
+        now = max(step.until, now + 0.01)
+    world.advance(min(now, world.end))
+    return now, lines

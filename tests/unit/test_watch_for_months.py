@@ -22,10 +22,10 @@ from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Fetch, Sleep
+from spoor.types import Fetch
 from spoor.web.revisits import hash_of
 from spoor.worlds.evolving import EvolvingWorld, Version
-from stepping import run
+from stepping import run, take
 
 SITE = "http://paper.example/"
 BEGIN = 20_000 * DAY
@@ -201,13 +201,8 @@ def test_killed_every_hour_for_ten_days_it_keeps_its_budget_and_tells_each_once(
                 first = False
                 if len(sent) % 7 == 0:
                     break  # killed with a request in flight
-                reply = world.answer(step)
-                now += 0.1
-                lines += tracker.lines(fleet.receive(reply, now), now)
-            else:
-                assert isinstance(step, Sleep)
-                now = max(step.until, now + 0.01)
-            world.advance(min(now, world.end))
+            now, new_lines = take(step, fleet, world, now, tracker)
+            lines += new_lines
         state = {"fleet": fleet.save(), "tracker": tracker.save()}
         now = max(now, until)
     times = np.array(sent)

@@ -159,7 +159,7 @@ class Traps:
     @property
     def may_hold(self) -> bool:
         """Whether there is anything that could hold a URL back."""
-        return bool(self._held or self._same)
+        return bool(self._held or self._idle)
 
     def holder(self, url: str, *, listed: bool = False) -> str:
         """The group that holds a URL back; empty where none does. `listed`: a page with news, of
