@@ -243,6 +243,35 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
     assert sorted(relevant(out)) == sorted(["/", *NAMES])
 
 
+def test_an_original_that_is_damaged_is_told_and_replaced(tmp_path: Path) -> None:
+    """Its bytes, or its head: whether the page changed, nobody can tell."""
+    site, out, said = Site(), tmp_path / "2", list[str]()
+    names = [name for name in NAMES if name.startswith("/plain")][:2]
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        again = Settings.of({"refresh": str(tmp_path / "1"), "hints": False, **told})
+        settings = with_inputs(again, [])
+        RunWriter(out, settings).close()
+        places = {page.url: page.place for page in Run(out).pages()}
+        for name, share in zip(names, (0.5, 0.0), strict=True):
+            place = places[SITE + name]
+            assert place is not None
+            file = out / place[0]
+            data = bytearray(file.read_bytes())
+            data[place[1] + int(share * place[2])] ^= 1
+            file.write_bytes(data)
+        with closing(RunWriter(out, settings)) as folder:
+            running = LiveCrawl(folder, make_crawl(settings))
+            running.on_fault = said.append
+            refreshed = running.summary(running.run())["refreshed"]
+    assert (refreshed["unchanged"], refreshed["changed"]) == (59, 2)
+    assert len(said) == 2
+    assert all("is damaged at byte" in line and "\n" not in line for line in said)
+    texts = {one.url.removeprefix(SITE): one.text for one in Run(out).documents()}
+    assert all("of a kiln" in texts[name] for name in names)
+
+
 def test_a_policy_goes_on_with_what_it_learned(tmp_path: Path) -> None:
     """Until the wish is another; and what it learned over three runs is not only that of the last."""
     site = Site()

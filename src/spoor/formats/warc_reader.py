@@ -12,7 +12,6 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -111,14 +110,12 @@ class Original:
     offset: int
     length: int
 
-    def payload(self) -> bytes | None:
-        """The body as it was received, without its headers; None where it cannot be read."""
-        with suppress(DamagedError):
-            for record in records_at(
-                self.file, self.offset, self.length, self.uri, MAX_HEAD + MAX_BODY
-            ):
-                return record.block.partition(b"\r\n\r\n")[2]
-        return None
+    def payload(self) -> bytes:
+        """The body as it was received, without its headers. Raises DamagedError."""
+        most = MAX_HEAD + MAX_BODY
+        for record in records_at(self.file, self.offset, self.length, self.uri, most):
+            return record.block.partition(b"\r\n\r\n")[2]
+        raise DamagedError(f"no record stands at byte {self.offset} of {self.file}")
 
 
 _OF_ORIGINAL = re.compile(

@@ -23,7 +23,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
-from spoor.formats.warc_records import checked
+from spoor.formats.warc_records import DamagedError, checked
 from spoor.formats.warc_writer import revisit_headers
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
@@ -171,7 +171,8 @@ def revisit_of(
 ) -> dict[str, str] | None:
     """Headers of a revisit record, where a page of the earlier run is what it was: by the word of
     its server, or since the same bytes came. None where it is not; empty where the record that one
-    would stand for is not there (`--no-warc`)."""
+    would stand for is not there (`--no-warc`). Raises DamagedError where that record is not as it
+    was written, so that nobody can tell."""
     number = revisits.numbers.get(exchange.url)
     if number is None or exchange.status not in (200, 304):
         return None
@@ -183,7 +184,11 @@ def revisit_of(
     found = None if place is None else original_at(files.archive_at(path, place[0]), *place[1:])
     if exchange.status == 304:
         return {} if found is None else revisit_headers(found.uri, found.date, found.record, None)
-    if found is None or exchange.truncated or found.payload() != exchange.raw:
+    if place is None or exchange.truncated:
+        return None
+    if found is None:
+        raise DamagedError(f"{place[0]} is damaged at byte {place[1]}")
+    if found.payload() != exchange.raw:
         return None
     return revisit_headers(found.uri, found.date, found.record, exchange.raw)
 

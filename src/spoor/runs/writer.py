@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoor.distribution import VERSION
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
+from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
 from spoor.runs.database import noted, validators_of
@@ -135,7 +136,7 @@ class RunWriter:
         """Of the exchange recorded last, where documents are saved."""
         self._after = 0
         self.on_damage: Callable[[str], None] = lambda line: None
-        """Called after a commit with a line about a document that its archive has damaged."""
+        """Called with a line about a document that its archive has damaged."""
         self.closing: list[Callable[[], None]] = []
         """What else is closed with it."""
         self.checkpoint_settings = self.settings
@@ -379,9 +380,11 @@ class RunWriter:
         if self.revisits is not None:
             from spoor.runs import earlier
 
-            revisit = earlier.revisit_of(
-                self.path, self._db, self.revisits, exchange, self.originals
-            )
+            seen = self.path, self._db, self.revisits
+            try:
+                revisit = earlier.revisit_of(*seen, exchange, self.originals)
+            except DamagedError as error:
+                self.on_damage(f"{error}; what came now takes the place of that page")
         self.unchanged = revisit is not None
         self._body = exchange.document if self.settings.save_files else b""
         if self._warc is None:
