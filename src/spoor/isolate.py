@@ -184,7 +184,7 @@ class Helper:
     """One process that parses, one document at a time."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", "from spoor.isolate import main; main()"]
+        command = [sys.executable, "-P", "-c", "from spoor.isolate import main; main()"]
         path = os.pathsep.join(filter(None, sys.path))
         try:
             self._process = subprocess.Popen(

@@ -1,4 +1,5 @@
-"""Worker processes that end with the process that started them, however that ends."""
+"""Worker processes that end with the process that started them, however that ends, and import
+nothing out of the folder in which they are started, which may be a stranger's."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""What `-P` says, to processes that get no arguments."""
+
 
 @contextmanager
 def worker_pool(count: int) -> Iterator[ProcessPoolExecutor]:
@@ -17,7 +21,9 @@ def worker_pool(count: int) -> Iterator[ProcessPoolExecutor]:
     are ended at once; where this process is killed, they end by themselves."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin)
+    ours = _SAFE_PATH not in os.environ
+    os.environ.setdefault(_SAFE_PATH, "1")
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(ours,))
     try:
         yield pool
     except BaseException:
@@ -27,9 +33,13 @@ def worker_pool(count: int) -> Iterator[ProcessPoolExecutor]:
         raise
     finally:
         pool.shutdown()
+        if ours:
+            os.environ.pop(_SAFE_PATH, None)
 
 
-def _begin() -> None:
+def _begin(ours: bool) -> None:
+    if ours:  # what a worker starts itself is another matter
+        os.environ.pop(_SAFE_PATH, None)
     # A signal ends a worker without a message: the process that started it gives one.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

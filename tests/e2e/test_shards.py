@@ -180,8 +180,13 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
     pytest.importorskip("prometheus_client", reason="the extra metrics is not installed")
     out = tmp_path / "run"
     (port,) = free_ports()
+    # Started in a folder of a stranger's, nothing of which is imported.
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / "spoor.py").write_text("raise SystemExit('imported')")
     with served(600, hosts=8) as web:
         told = web.command(out, "--json", "--shards", "2", "--metrics", f"127.0.0.1:{port}")
+        told.insert(1, "-P")
         told[told.index("--delay") + 1] = (
             "1.5"  # so that it still goes on when a slow machine has looked
         )
@@ -193,7 +198,7 @@ def test_a_crawl_in_shards_is_looked_at_and_labelled_while_it_goes_on(
             (tmp_path / "stdout").open("wb") as stdout,
             (tmp_path / "stderr").open("wb") as stderr,
             subprocess.Popen(
-                [*told, "--otel"], stdout=stdout, stderr=stderr, env=environment
+                [*told, "--otel"], stdout=stdout, stderr=stderr, env=environment, cwd=stranger
             ) as process,
         ):
             try:

@@ -73,12 +73,12 @@ def _crawl(
     root: str, port: int, policy: str, pages: int, out: Path, *, quiet: bool
 ) -> dict[str, Any]:
     """Run `spoor crawl` in a process of its own; returns its JSON."""
-    command = [sys.executable, "-m", "spoor", "crawl", root, "--topic", TOPIC]
+    command = [sys.executable, "-P", "-m", "spoor", "crawl", root, "--topic", TOPIC]
     command += ["--policy", policy, "--pages", str(pages), "--out", str(out), "--json"]
     command += ["--connect-to", f"127.0.0.1:{port}", "--scope", "anywhere"]
     command += ["--delay", "0", "--per-host", "4"]
     if not quiet:
-        typer.echo("$ " + " ".join(["spoor", *command[3:5], f'--topic "{TOPIC}"', *command[7:]]))
+        typer.echo("$ " + " ".join(["spoor", *command[4:6], f'--topic "{TOPIC}"', *command[8:]]))
     # At a terminal the screen of the crawl is shown.
     errors = None if sys.stderr.isatty() else subprocess.PIPE
     done = subprocess.run(
@@ -93,7 +93,7 @@ def _crawl(
 @contextmanager
 def served(web: Path) -> Iterator[int]:
     """`spoor web serve` in a process of its own; yields the port."""
-    command = [sys.executable, "-u", "-m", "spoor", "web", "serve", str(web), "--for", "170"]
+    command = [sys.executable, "-P", "-u", "-m", "spoor", "web", "serve", str(web), "--for", "170"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

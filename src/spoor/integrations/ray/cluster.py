@@ -6,8 +6,9 @@ import logging
 import os
 import secrets
 import socket
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -90,6 +91,15 @@ def _private(ray: Any) -> Iterator[str]:
         yield os.path.join(undo.enter_context(own), "ray")
 
 
+class _OwnPaths(list[str]):
+    """Where workers look for modules: where this process does. Ray would have them look in the
+    folder that it is started in first of all, which may be a stranger's."""
+
+    def extend(self, paths: Iterable[str]) -> None:
+        own = set(map(os.path.abspath, sys.path))
+        super().extend(path for path in paths if path in own)
+
+
 def _set_environment(values: dict[str, str]) -> None:
     for name in os.environ.keys() - values.keys():
         del os.environ[name]
@@ -98,7 +108,10 @@ def _set_environment(values: dict[str, str]) -> None:
 
 @contextmanager
 def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
+    job = ray.job_config.JobConfig()
+    job._py_driver_sys_path = _OwnPaths()
     common = {
+        "job_config": job,
         "log_to_driver": False,
         "configure_logging": True,
         "logging_level": logging.ERROR,

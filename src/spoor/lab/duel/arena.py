@@ -99,7 +99,7 @@ def run(
         subprocess.run(
             [
                 *("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
-                *(sys.executable, "-m", "spoor.lab.duel.inside", str(folder)),
+                *(sys.executable, "-P", "-m", "spoor.lab.duel.inside", str(folder)),
             ],
             check=False,
             stdin=subprocess.DEVNULL,
