@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from spoor.distribution import need_extra
+from spoor.distribution import import_extra, need_extra
 from spoor.setting import MIB, WITH_TEXT
 from spoor.settings import Settings
 from spoor.web.media_types import HTML_TYPES, is_html
@@ -91,6 +91,13 @@ def need_reader(wanted: str) -> None:
     if kind in _READERS:
         name, extra, module = _READERS[kind]
         need_extra(extra, name, module)
+
+
+def import_reader(kind: str, *further: str) -> tuple[Any, ...]:
+    """The module that reads a kind, and `further` ones of it. Raises InputError where its extra is
+    not installed."""
+    name, extra, module = _READERS[kind]
+    return import_extra(extra, name, module, *further)
 
 
 HEAD = 2_048

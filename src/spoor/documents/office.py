@@ -9,12 +9,11 @@ from itertools import islice, zip_longest
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from spoor.distribution import import_extra
 from spoor.documents.blocks import MOST_COLUMNS, MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
-from spoor.documents.kinds import KINDS
+from spoor.documents.kinds import KINDS, import_reader
 from spoor.documents.links import Links
 from spoor.documents.word import read_docx
 from spoor.documents.zipped import open_zip, tree_of
@@ -82,7 +81,7 @@ def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
 
 
 def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    (openpyxl,) = import_extra("documents", "An xlsx file", "openpyxl")
+    (openpyxl,) = import_reader("xlsx")
     book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
     try:
         for sheet in book.worksheets[: limits.pages]:
@@ -115,7 +114,7 @@ def _line(row: tuple[Any, ...]) -> list[str]:
 
 
 def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    pptx, oxml = import_extra("documents", "A pptx file", "pptx", "pptx.oxml")
+    pptx, oxml = import_reader("pptx", "pptx.oxml")
     deck = pptx.Presentation(file)
     slides = list(deck.slides)
     for slide in slides[: limits.pages]:
@@ -201,7 +200,7 @@ def _shapes(shapes: Any) -> Iterator[Any]:
 
 def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
     names = ("odf.opendocument", "odf.teletype", "odf.text", "odf.table")
-    opendocument, teletype, text, table = import_extra("documents", "An odt file", *names)
+    _, opendocument, teletype, text, table = import_reader("odt", *names)
     document = opendocument.load(file)
     plain = teletype.extractText
     kinds = {

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from spoor.distribution import import_extra
 from spoor.documents.blocks import Blocks, one_line
 from spoor.documents.declared import language_tag, pdf_date, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
+from spoor.documents.kinds import import_reader
 from spoor.documents.links import Links
 
-pypdfium2, pdfium = import_extra("pdf", "A PDF file", "pypdfium2", "pypdfium2.raw")
+pypdfium2, pdfium = import_reader("pdf", "pypdfium2.raw")
 
 _LINE = re.compile(r"\r\n?|\n")
 _HYPHEN = re.compile("(?<=\\w)[\ufffe\x02\xad-]$")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from spoor.distribution import import_extra
 from spoor.documents.blocks import Blocks, one_line
+from spoor.documents.kinds import import_reader
 from spoor.documents.links import Links
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -34,7 +34,7 @@ _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 def read_docx(file: Any, blocks: Blocks, links: Links) -> None:
     """Adds what the document holds."""
-    (docx,) = import_extra("documents", "A docx file", "docx")
+    (docx,) = import_reader("docx")
     document = docx.Document(file)
     reader = _Reader(document, blocks, links)
     reader.read(document.element.body)

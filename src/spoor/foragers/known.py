@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -142,15 +142,10 @@ class Known:
             self.fetched.append(NEVER if before is None else before.at)
             self.active.append(now)
             self.parent.append(parent)
-            self.cited.append(0)
-            self.depth.append(_depth(url))
-            self.brought.append(0)
-            self.introduced.append(0)
-            if parent >= 0:
-                (self.brought if born > NEVER else self.introduced)[parent] += 1
+            self._born.append(born)
+            self._count(number)
             if self.watching is not None and before is None:
                 self.waiting[self.hosts[-1]] = self.waiting.get(self.hosts[-1], 0) + 1
-            self._born.append(born)
             self._keys.append((0, 0))
             if number >= len(self.states):
                 self.states = np.vstack([self.states, np.zeros_like(self.states)])
@@ -299,11 +294,8 @@ class Known:
             self.active[url] = now
         self._links[url] = (content, count, links)
         if self.watching is not None:
-            before = () if known is None else known[2]
-            for number in before:
-                self.cited[number] -= 1
-            for number in links:
-                self.cited[number] += 1
+            self._cite(() if known is None else known[2], -1)
+            self._cite(links)
         return links
 
     def _watched_links(
@@ -415,16 +407,27 @@ class Known:
         self._count_waiting()
         self._count_links()
 
+    def _count(self, number: int) -> None:
+        """Take a URL, the next in order, into the counts of URLs."""
+        for counts in (self.cited, self.brought, self.introduced):
+            counts.append(0)
+        self.depth.append(_depth(self.urls[number]))
+        if (parent := self.parent[number]) >= 0:
+            (self.brought if self._born[number] > NEVER else self.introduced)[parent] += 1
+
+    def _cite(self, links: Iterable[int], by: int = 1) -> None:
+        """Take the links of a page into the counts of URLs."""
+        for number in links:
+            self.cited[number] += by
+
     def _count_links(self) -> None:
-        self.depth = list(map(_depth, self.urls))
-        self.brought, self.introduced = [0] * len(self.urls), [0] * len(self.urls)
-        for born, parent in zip(self._born, self.parent, strict=True):
-            if parent >= 0:
-                (self.brought if born > NEVER else self.introduced)[parent] += 1
-        self.cited = [0] * len(self.urls)
-        for _, _, links in self._links.values():
-            for number in links:
-                self.cited[number] += 1
+        for counts in (self.cited, self.brought, self.introduced, self.depth):
+            counts.clear()
+        for number in range(len(self.urls)):
+            self._count(number)
+        if self.watching is not None:
+            for _, _, links in self._links.values():
+                self._cite(links)
 
     def _count_waiting(self) -> None:
         pairs = zip(self.hosts, self.fetched, strict=True)

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from operator import mul
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,9 +161,7 @@ class Relevance:
             values = vector(kept, self._reader.frequencies, counts).tolist()
             weights = map(self._model.weights.get, kept.ids.tolist(), repeat(0.0))
             likeness = sum(map(mul, weights, values)) / self._model.scale
-        best = self._model.best_evidence
-        value = (EVIDENCE * evidence / best if best else 0.0) + min(max(likeness, 0.0), 1.0)
-        value += LED * led
+        value = _value(self._model, evidence, min(max(likeness, 0.0), 1.0)) + LED * led
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
@@ -310,7 +309,9 @@ class Relevance:
             has = np.flatnonzero(centroid)
             numbers, weights = rows.ids[has].tolist(), (centroid * rows.stretch)[has].tolist()
             model.weights = dict(zip(numbers, weights, strict=True))
-            value = np.where(allowed & (labels >= 0), _value(model, evidence, likeness), 0.0)
+            value = np.where(
+                allowed & (labels >= 0), _value(model, evidence, np.clip(likeness, 0.0, 1.0)), 0.0
+            )
             sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
         self._linked = links.tables(words, value)
         value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
@@ -461,11 +462,14 @@ def lowered(cut: float, plain: Floats) -> float:
 _LINKED = "pages that it is linked with stand for it"
 
 
-def _value(model: Model, evidence: Floats, likeness: Floats) -> Floats:
+_Value = TypeVar("_Value", float, Floats)
+
+
+def _value(model: Model, evidence: _Value, likeness: _Value) -> _Value:
+    """Of one page, or of each of many; `likeness` in [0, 1]."""
     best = model.best_evidence
-    words = EVIDENCE * evidence / best if best else np.zeros_like(evidence)
-    value: Floats = words + np.clip(likeness, 0.0, 1.0)
-    return value
+    words = EVIDENCE * evidence / best if best else 0.0 * evidence
+    return words + likeness
 
 
 def _combined(tree: Tree, leaves: Floats, weights: Floats, *, together: bool = False) -> Floats:

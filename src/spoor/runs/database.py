@@ -28,11 +28,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     with telling(path):
         if file.exists():
             db = shards.connect(file)
-        elif folders := files.shards(path):
-            db = shards.merged(folders)
-        elif files.is_run(path) and read_settings(path).shards:
-            shards.refuse_lost(path)
-            raise shards.just_begun(path)
+        elif files.shards(path) or (files.is_run(path) and read_settings(path).shards):
+            db = shards.merged(path)
         else:
             raise InputError(f"{path} is no run: it has no {files.DATABASE}")
         try:

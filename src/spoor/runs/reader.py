@@ -249,25 +249,19 @@ class Run:
             with self._read() as db:
                 row = db.execute(query, (url,)).fetchone()
             return None if row is None else dict(row)
-        for folder in self._shards_of(url):
-            with reading(folder) as db:
-                row = db.execute(query, (url,)).fetchone()
+        # The shard that owns its host first: others may have fetched it while the run had another
+        # number of shards.
+        owner = files.shard(self.path, shard_of(host(url), max(1, self.settings.shards)))
+        begun = 0
+        for folder in sorted(files.shards(self.path), key=lambda one: one != owner):
+            with shards.opened(folder) as db:
+                row = None if db is None else db.execute(query, (url,)).fetchone()
+                begun += db is not None
             if row is not None:
                 return shards.as_merged(row, folder)
-        return None
-
-    def _shards_of(self, url: str) -> Iterator[Path]:
-        """The shards that may have a URL, the one that owns its host first: others may have fetched
-        it while the run had another number of shards."""
-        owner = files.shard(self.path, shard_of(host(url), max(1, self.settings.shards)))
-        begun = filter(
-            shards.has_begun, sorted(files.shards(self.path), key=lambda one: one != owner)
-        )
-        first = next(begun, None)
-        if first is None:
+        if not begun:
             raise shards.just_begun(self.path)
-        yield first
-        yield from begun
+        return None
 
     def numbered(self, numbers: Sequence[int]) -> list[PageRow]:
         """Pages by their `number`, in this order; those that are not there are left out."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from spoor.errors import InputError
 from spoor.runs import files, shards
-from spoor.runs.database import reading
 from spoor.runs.rows import PageRow
 
 
@@ -137,8 +136,7 @@ def render_totals(path: Path) -> RenderTotals:
 
 def _rows(folder: Path, query: str, *values: object) -> Iterator[sqlite3.Row]:
     """Rows of a table that older runs, and shards that have not begun, do not have."""
-    if not shards.has_begun(folder):
-        return
-    with reading(folder) as db:
-        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'renders'").fetchone():
+    with shards.opened(folder) as db:
+        known = "SELECT 1 FROM sqlite_master WHERE name = 'renders'"
+        if db is not None and db.execute(known).fetchone():
             yield from db.execute(query, values).fetchall()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
         raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
     lock.hold()
     files.refuse_links(path)
-    refuse_lost(path)
+    begun(path)
     if (path / files.DATABASE).exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
     known = read_settings(path) if files.is_run(path) else None
@@ -52,10 +52,11 @@ def numbers(path: Path) -> list[int]:
 def seconds(path: Path) -> float:
     """For how long a run went on so far, as its shards have noted."""
     known = [0.0]
-    for folder in filter(has_begun, files.shards(path)):
-        with telling(folder), closing(connect(folder / files.DATABASE)) as db:
-            row = db.execute("SELECT value FROM meta WHERE name = 'seconds'").fetchone()
-            known.append(float(row[0]) if row else 0.0)
+    for folder in files.shards(path):
+        with opened(folder) as db:
+            if db is not None:
+                row = db.execute("SELECT value FROM meta WHERE name = 'seconds'").fetchone()
+                known.append(float(row[0]) if row else 0.0)
     return max(known)
 
 
@@ -72,32 +73,45 @@ def _uri(file: Path) -> str:
     return f"{file.resolve().as_uri()}?mode=ro{still}"
 
 
-def has_begun(folder: Path) -> bool:
-    """Whether a shard has made its tables. Raises InputError where it has lost something since."""
+@contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection | None]:
+    """The database of a shard, to look at only; None until it has made its tables. Raises
+    InputError where it has lost something since."""
     files.refuse_links(folder)
     file, mark = folder / files.DATABASE, read_mark(folder)
     was_there = files.is_run(folder)  # which a shard is once it has its tables
-    if file.exists():
-        with telling(folder), closing(connect(file)) as db:
+    with telling(folder), ExitStack() as after:
+        if file.exists():
+            db = after.enter_context(closing(connect(file)))
             refuse_programs(file, db)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
                 refuse_loss(folder, mark, db)
-                return True
-    if was_there:
-        raise damaged(folder, "no state in it")
-    return False
+                yield db
+                return
+        if was_there:
+            raise damaged(folder, "no state in it")
+        yield None
 
 
-def refuse_lost(path: Path) -> None:
-    """Raises InputError where a shard is gone that has fetched pages, by what was written of it."""
+def has_begun(folder: Path) -> bool:
+    """Whether a shard has made its tables. Raises InputError where it has lost something since."""
+    with opened(folder) as db:
+        return db is not None
+
+
+def begun(path: Path) -> list[Path]:
+    """The folders of the shards that have begun. Raises InputError where one is gone that has
+    fetched pages, by what was written of it."""
+    found = [*filter(has_begun, files.shards(path))]
     status = read_status(path)
     for row in () if status is None else status["shards"]:
         folder = files.shard(path, row["shard"])
-        if row["pages"] and not has_begun(folder):
+        if row["pages"] and folder not in found:
             raise InputError(
                 f"{folder} is lost, with {row['pages']} pages; put it back from a copy, or choose "
                 "another --out"
             )
+    return found
 
 
 def just_begun(path: Path) -> InputError:
@@ -105,7 +119,7 @@ def just_begun(path: Path) -> InputError:
     return InputError(f"{path} has only just begun; look again in a few seconds")
 
 
-def merged(folders: Sequence[Path]) -> sqlite3.Connection:
+def merged(path: Path) -> sqlite3.Connection:
     """The tables that readers of a run look at, over all shards, in the order of time; `shard` says
     which a row came from, and `number` which it is, however many come in between later. Files of
     the archive are named from the run's folder.
@@ -114,22 +128,21 @@ def merged(folders: Sequence[Path]) -> sqlite3.Connection:
     shard's. Copies what it reads: O(pages), about 10 s for a million. Raises InputError where no
     shard has begun.
     """
-    refuse_lost(folders[0].parent)
     with ExitStack() as undo:
         db = sqlite3.connect("", uri=True)
         undo.callback(db.close)
         db.row_factory = sqlite3.Row
         try:
-            begun = [folder for folder in folders if has_begun(folder)]
-            if not begun:
-                raise just_begun(folders[0].parent)
-            for folder in begun:
-                _copy(db, folder, first=folder == begun[0])
+            folders = begun(path)
+            if not folders:
+                raise just_begun(path)
+            for folder in folders:
+                _copy(db, folder, first=folder == folders[0])
             for table in ("pages", "failures"):
                 _number(db, table)
             db.commit()
         except sqlite3.Error as error:
-            raise InputError(f"{folders[0].parent} cannot be read: {error}") from error
+            raise InputError(f"{path} cannot be read: {error}") from error
         undo.pop_all()
     return db
 
