@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import numpy as np
 import pytest
 from aiohttp import web
@@ -235,6 +236,35 @@ async def asked_twice(server: Kept, late: bytes = b"") -> list[bytes | Exception
         finally:
             await client.close()
     return results
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_no_handshake_is_offered_whose_numbers_a_server_chooses(verify: bool) -> None:
+    """A modulus of 10,000 bits holds the loop for .7 s."""
+    hello = bytearray()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        hello.extend(await reader.readexactly(5))
+        hello.extend(await reader.readexactly(int.from_bytes(hello[3:5])))
+        writer.close()
+
+    async def go() -> None:
+        listening = await asyncio.start_server(handle, ADDRESS, 0)
+        async with listening:
+            port = listening.sockets[0].getsockname()[1]
+            settings = Settings(connect_to=f"{ADDRESS}:{port}", verify_tls=verify)
+            client = Client(settings, AddressGuard(settings))
+            with pytest.raises(aiohttp.ClientError):
+                await client.get("https://a.example/", 0.0)
+            await client.close()
+
+    asyncio.run(go())
+    suites = memoryview(hello)[5 + 4 + 2 + 32 :]
+    suites = suites[1 + suites[0] :]
+    suites = suites[2 : 2 + int.from_bytes(suites[:2])]
+    offered = {int.from_bytes(suites[at : at + 2]) for at in range(0, len(suites), 2)}
+    assert 0xC02F in offered, "ECDHE-RSA-AES128-GCM-SHA256"
+    assert not offered & {0x33, 0x39, 0x67, 0x6B, 0x9E, 0x9F, 0xCCAA}, "DHE-RSA"
 
 
 def test_a_request_is_not_repeated_behind_the_back_of_the_crawl() -> None:

@@ -12,7 +12,7 @@ from yarl import URL
 
 from spoor.documents.kinds import HEAD, Types, tell
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
-from spoor.http.connections import BoundedConnector, TooManyBytesError
+from spoor.http.connections import BoundedConnector, TooManyBytesError, tls
 from spoor.http.cookies import Cookies
 from spoor.http.credentials import Credentials, Headers
 from spoor.http.proxies import Proxies
@@ -98,7 +98,7 @@ class Client:
             socket_factory=address_guard.socket,
             use_dns_cache=False,  # the resolver keeps what it found
             keepalive_timeout=KEEP,
-            ssl=settings.verify_tls,
+            ssl=tls(verify=settings.verify_tls),
         )
         self._session = aiohttp.ClientSession(
             connector=connector,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import aiohttp
@@ -16,6 +16,19 @@ from aiohttp.connector import Connection
 from spoor.http.proxies import Proxies
 
 _INTERIM = range(100, 200)
+
+
+@cache
+def tls(*, verify: bool) -> ssl.SSLContext:
+    """How to begin a connection of https. Without key exchanges whose numbers the server chooses
+    freely: those of 10,000 bits take .7 s, in which nobody else is read."""
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    known = context.get_ciphers()
+    context.set_ciphers(":".join(one["name"] for one in known if one["kea"] != "kx-dhe"))
+    context.set_alpn_protocols(("http/1.1",))
+    return context
 
 
 class TooManyBytesError(aiohttp.ClientError):
