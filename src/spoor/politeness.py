@@ -427,6 +427,11 @@ class RequestSlots:
         if (request := self._requests.get(ticket)) is not None:
             request.sent = now
 
+    def sent(self, ticket: int) -> float | None:
+        """Since when it waits for its host; None where it does not."""
+        request = self._requests.get(ticket)
+        return None if request is None else request.sent
+
     def receive(self, ticket: int, now: float) -> None:
         """It waits for its host no more."""
         request = self._requests.get(ticket)

@@ -31,6 +31,7 @@ def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
     panel = _Panel(crawl, lambda: harvest.estimate(crawl.frontier.open_count), console)
 
     def shown() -> str:
+        panel.second(None)
         with console.capture() as said:
             console.print(panel._render())
         return said.get()
@@ -77,17 +78,23 @@ def test_the_rate_is_that_since_the_first_reply() -> None:
         assert isinstance(asked, Fetch)
         crawl.receive(world.answer(asked), 0.0)
 
-    assert "left" not in progress.line(5.0)
+    assert "to go" not in progress.line(5.0)
     fetch()
     # Opening the run and the delays of its hosts took a hundred seconds: two pages a second since.
     progress.reply_arrived(100.0)
-    assert "left" not in progress.line(100.0), "one page says nothing"
+    assert "to go" not in progress.line(100.0), "one page says nothing"
     for second in range(1, 11):
         fetch()
         fetch()
         progress.reply_arrived(100.0 + second)
     assert progress.line(110.0).startswith("21 of 41 pages, found ")
     assert progress.line(110.0).endswith(", 2.0 a second, 10 s to go")
+    # Nothing more comes: the rate falls, and who waits for a host is not told how long it takes.
+    assert progress.line(500.0).endswith(", 3.0 a minute, 7 minutes to go")
+    assert progress.line(110.0, "waiting for a.example").endswith("failed 0; waiting for a.example")
+    while crawl.frontier.open_count >= 41 - 21:
+        crawl.frontier.drop(next(crawl.frontier.open()))
+    assert progress.line(110.0).endswith(", at most 10 s to go")
 
 
 def test_the_first_lines_say_what_counts_how_far_and_how_long() -> None:

@@ -106,7 +106,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
                 for exporter in exporting:
                     exporter.add(download)
 
-        run.on_step = on_step
+        run.on_step, run.on_second = on_step, shown.second
         run.on_interrupt = lambda: shown.say(
             "stopping: what is in flight comes in; once more ends at once"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from operator import itemgetter
@@ -17,6 +19,7 @@ from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
 from spoor.display import in_time, pace_in_words, shown
 from spoor.learn.harvest_estimate import Estimate, in_words
+from spoor.live.waits import Wait
 from spoor.protocols import Frontier, HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
 
@@ -26,16 +29,26 @@ NEXT = 5
 _WINDOW = 50
 """Pages over which the harvest rate is taken."""
 
+_REPLIES = 200
+"""Replies over which pages a second are taken."""
+
+_DRAWN_EVERY = 0.25
+"""Seconds between two looks at a crawl whose pages come."""
+
 
 GetEstimate = Callable[[], Estimate | None]
 """Returns the estimate of the relevant pages that are left."""
 
 
 class Screen(ExitStack):
-    """The screen of a run; this one shows nothing."""
+    """The screen of a run; this one shows nothing. All but `__exit__` is called where nothing
+    changes the crawl meanwhile."""
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         pass
+
+    def second(self, wait: Wait | None) -> None:
+        """Called once a second, with what the crawl waits for where no page comes."""
 
     def say(self, *lines: str) -> None:
         pass
@@ -50,29 +63,34 @@ def screen(crawl: Crawl, estimate: GetEstimate, *, quiet: bool) -> Screen:
 
 
 class Progress:
-    """Progress and rate of a crawl. The rate counts from the first reply, without the time to open
-    the run and to wait for its hosts."""
+    """Progress and rate of a crawl. The rate is that of the last replies, without the time to open
+    the run."""
 
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
-        self._first: tuple[float, int] | None = None
+        self._replies: deque[tuple[float, int]] = deque(maxlen=_REPLIES)
+        """When the last ones arrived, and the pages then."""
 
     def reply_arrived(self, now: float) -> None:
         """Note that a reply arrived at `now`, in seconds of any clock."""
-        if self._first is None:
-            self._first = now, self._crawl.counts.pages
+        self._replies.append((now, self._crawl.counts.pages))
 
-    def line(self, now: float) -> str:
-        """Pages fetched, relevant pages, rate and time left in one line."""
+    def line(self, now: float, wait: str = "") -> str:
+        """Pages fetched, relevant pages, rate and time left in one line; `wait` instead of the time
+        left, where the crawl waits."""
         counts, budget = self._crawl.counts, self._crawl.pages
-        began, before = self._first or (now, counts.pages)
+        began, before = self._replies[0] if self._replies else (now, counts.pages)
         rate = (counts.pages - before) / (now - began) if now > began else 0.0
         line = f"{counts.pages}{f' of {budget}' if budget else ''} pages, found {counts.relevant}"
         line += f", failed {counts.failed}"
+        if wait:
+            return f"{line}; {wait}"
         if rate:
-            line += f", {rate:.1f} a second"
+            line += f", {rate:.1f} a second" if rate >= 0.1 else f", {60 * rate:.1f} a minute"
         if rate and budget:
-            line += f", {in_time((budget - counts.pages) / rate)} to go"
+            left = budget - counts.pages
+            known = self._crawl.frontier.open_count + self._crawl.in_flight
+            line += f", {'at most ' if known < left else ''}{in_time(left / rate)} to go"
         return line
 
 
@@ -83,16 +101,30 @@ class _Plain(Screen):
         self._estimate = estimate
         self._progress = Progress(crawl)
         self._last = time.monotonic()
+        self._told = ""
+        """What it waits for, once that was said."""
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         now = time.monotonic()
         self._progress.reply_arrived(now)
-        if now - self._last >= PLAIN_EVERY:
-            self._last = now
-            left = self._estimate()
-            more = [] if left is None else [f"left to find {left.left}"]
-            slow = slow_host(self._crawl.frontier)
-            self.say("; ".join([self._progress.line(now), *more, *filter(None, [slow])]))
+        if not self._told and now - self._last >= PLAIN_EVERY:
+            self._line(now)
+
+    def second(self, wait: Wait | None) -> None:
+        now = time.monotonic()
+        said = "" if wait is None else wait.words(time.time())
+        if not said:
+            self._told = ""
+        elif now - self._last >= PLAIN_EVERY and said != self._told:
+            self._told = said
+            self._line(now, said)
+
+    def _line(self, now: float, wait: str = "") -> None:
+        self._last = now
+        left = self._estimate()
+        more = [] if left is None else [f"left to find {left.left}"]
+        slow = "" if wait else slow_host(self._crawl.frontier)
+        self.say("; ".join([self._progress.line(now, wait), *more, *filter(None, [slow])]))
 
     def say(self, *lines: str) -> None:
         for line in lines:
@@ -109,11 +141,15 @@ class _Panel(Screen):
         self._rates: list[float] = []
         self._lines: list[str] = []
         self._message = ""
+        self._drawn_at = -math.inf
+        self._rows: list[tuple[str, str]] = []
+        self._next: list[str] = []
         self._live = RichLive(
             console=console, refresh_per_second=4, get_renderable=self._render, transient=True
         )
 
     def __enter__(self) -> Self:
+        self.second(None)
         self.enter_context(self._live)
         return self
 
@@ -121,7 +157,8 @@ class _Panel(Screen):
         self._message = "\n".join(map(shown, lines))
 
     def step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        self._progress.reply_arrived(time.monotonic())
+        now = time.monotonic()
+        self._progress.reply_arrived(now)
         if isinstance(step, Deferred):
             return
         mark = "✗" if isinstance(step.reply, Failed) else "·"
@@ -132,28 +169,38 @@ class _Panel(Screen):
             if len(self._rates) > 4 * _WINDOW:
                 self._rates = self._rates[::2]
         self._lines = [*self._lines[-5:], f"{mark} {shown(fetch.url)}  {_why(step.choice)}"]
+        if step.judgement is not None and now - self._drawn_at >= _DRAWN_EVERY:
+            self.second(None)
 
-    def _render(self) -> Group:
-        frontier = self._crawl.frontier
-        table = Table.grid(padding=(0, 2))
-        table.add_row("crawl", self._progress.line(time.monotonic()))
-        table.add_row("harvest", sparkline(self._rates, 50) or "nothing found yet")
+    def second(self, wait: Wait | None) -> None:
+        # The crawl is read here: another thread draws, and the crawl goes on meanwhile.
+        frontier, now = self._crawl.frontier, time.monotonic()
+        self._drawn_at = now
+        said = "" if wait is None else wait.words(time.time())
         waiting = f"{frontier.open_count} open links, {self._crawl.in_flight} in flight"
-        table.add_row("frontier", waiting)
+        rows = [
+            ("crawl", self._progress.line(now, said)),
+            ("harvest", sparkline(self._rates, 50) or "nothing found yet"),
+            ("frontier", waiting),
+        ]
         left = self._estimate()
         if left is not None:
-            table.add_row("left", "; ".join(in_words(left)))
+            rows.append(("left", "; ".join(in_words(left))))
         if isinstance(frontier, HostClocks):
-            table.add_row("hosts", _hosts(frontier))
-            if slow := slow_host(frontier):
-                table.add_row("pace", slow)
+            rows.append(("hosts", _hosts(frontier)))
+            if not said and (slow := slow_host(frontier)):
+                rows.append(("pace", slow))
+        chosen = self._crawl.chosen()[:NEXT]
+        self._rows, self._next = rows, [f"→ {shown(url)}  {_why(why)}" for url, why in chosen]
+
+    def _render(self) -> Group:
+        table = Table.grid(padding=(0, 2))
+        for name, text in self._rows:
+            table.add_row(name, Text(text))
         if self._message:
             table.add_row("", Text(self._message))
-        next_links = [
-            f"→ {shown(url)}  {_why(choice)}" for url, choice in self._crawl.chosen()[:NEXT]
-        ]
         lines = [
-            Text(line, no_wrap=True, overflow="ellipsis") for line in [*self._lines, *next_links]
+            Text(line, no_wrap=True, overflow="ellipsis") for line in [*self._lines, *self._next]
         ]
         return Group(table, *lines)
 

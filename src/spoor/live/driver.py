@@ -36,6 +36,7 @@ from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, SiteTimes
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
+from spoor.live.waits import Request
 from spoor.politeness import (
     RequestLimits,
     RequestSlots,
@@ -140,7 +141,7 @@ class HttpDriver:
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
         self._types = Types.of(settings)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
         self._hosts = QueuedPoliteness(crawl)
         self._refusing = RefusingHosts(self._hosts)
@@ -201,6 +202,12 @@ class HttpDriver:
     def robots_requests(self) -> int:
         """Requests for robots.txt so far."""
         return 0 if self._fetcher is None else self._fetcher.requests
+
+    def requests(self) -> list[Request]:
+        """What is in flight, by the crawl's clock. In the loop's thread."""
+        ahead = self._clock() - self._time()
+        sent = [(fetch.host, self._slots.sent(fetch.ticket)) for fetch in self._tasks.values()]
+        return [Request(host, None if since is None else since + ahead) for host, since in sent]
 
     async def run(self) -> Finished:
         """Crawl to the end. Raises PluginError and CallerError as the crawl does."""
@@ -288,7 +295,7 @@ class HttpDriver:
             for fetch, late in chosen:
                 self._slots.begin(fetch.ticket, late, self._time())
                 task = asyncio.create_task(self._exchange(fetch))
-                self._tasks.add(task)
+                self._tasks[task] = fetch
                 task.add_done_callback(self._request_ended)
             if answer is None and self._slots.free(self._time()) > 0:
                 self._next_turn()  # some of the chosen hold no slot
@@ -378,7 +385,7 @@ class HttpDriver:
             loop.call_at(self._turn_at, self._wake.set)
 
     def _request_ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
         self._next_turn()

@@ -10,7 +10,8 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from spoor.crawl import Crawl
@@ -26,6 +27,7 @@ from spoor.live.driver import HttpDriver, stop_on_signals
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.stop_rule import StopRule
+from spoor.live.waits import STILL, Request, Wait, waits_for
 from spoor.politeness import PLACES
 from spoor.protocols import (
     BoundsSlowHosts,
@@ -123,6 +125,13 @@ class LiveCrawl:
         """Seconds by the crawl's clock."""
         self.on_step = on_step
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
+        self._deferred: dict[int, Deferred] = {}
+        """Ticket that is asked for again → when, and why."""
+        self._page_at = 0.0
+        """When the last page came, or the run began, by the crawl's clock."""
+        self.on_second: Callable[[Wait | None], None] | None = None
+        """Called once a second, between two turns, with what a crawl waits for to which no page
+        came for `STILL` seconds."""
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
         """Called once with a line about a policy that failed and was replaced, and about a judge
@@ -321,6 +330,7 @@ class LiveCrawl:
         stop_on_signals(driver, self.on_interrupt)
         # A shard may be executing its first order, and commit, in the thread of turns.
         await driver.apart(lambda: self.folder.note("stopped", ""))
+        self._page_at = self.now()
         listening = asyncio.create_task(self._listen(driver))
         most = self._rule.settings.max_time
         if not self._stop_if_used() and most:
@@ -356,10 +366,28 @@ class LiveCrawl:
                     self.on_interrupt()
                 if self.folder.has_labels():
                     await driver.apart(self._take_labels)
+                if self.on_second is not None:
+                    await driver.apart(partial(self._second, driver.requests()))
             except Exception as error:
                 driver.fail(error)
                 return
             await asyncio.sleep(LISTEN_SECONDS)
+
+    def _second(self, requests: Sequence[Request]) -> None:
+        frontier, now, wait = self.crawl.frontier, self.now(), None
+        assert isinstance(frontier, HostClocks)
+        assert self.on_second is not None
+        if now - self._page_at >= STILL:
+            timeout = self.folder.settings.timeout
+            wait = waits_for(
+                requests,
+                self._deferred.values(),
+                frontier.hosts(),
+                frontier.delay,
+                timeout=timeout,
+                now=now,
+            )
+        self.on_second(wait)
 
     def _take_labels(self) -> None:
         # Between two turns of the driver all is committed but what nobody waits for.
@@ -387,7 +415,12 @@ class LiveCrawl:
         path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
         self.folder.step(fetch, step, path, time.time())
         self._steps.append((fetch, step))
+        if isinstance(step, Deferred):
+            self._deferred[fetch.ticket] = step
+        else:
+            self._deferred.pop(fetch.ticket, None)
         if isinstance(step, Outcome) and isinstance(step.reply, Fetched):
+            self._page_at = self.now()
             self._bytes += step.reply.size
             self._stop_if_used()
         if isinstance(step, Outcome) and step.judgement is not None:
