@@ -393,9 +393,12 @@ class LinkFilter(Protocol):
         """These canonical URLs are seeds of the crawl, whichever shard owns them."""
         ...
 
-    def admit(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
+    def admit(
+        self, page: Page, depth: int, parent: LinkId, score: float, found_on: Callable[[], str]
+    ) -> Sequence[Link]:
         """The links of a page that may enter the frontier; their targets are `depth` links from a
-        seed, `parent` is the page's own link, `score` its score. Called once for each expanded
+        seed, `parent` is the page's own link, `score` its score, and `found_on` gives the URL of
+        the page on which it was first seen; empty for a seed. Called once for each expanded
         page."""
         ...
 
@@ -420,8 +423,9 @@ class LinkFilter(Protocol):
         """Why this URL, chosen or the target of a redirect, must not be requested; else empty."""
         ...
 
-    def ended(self, outcome: Outcome) -> None:
-        """Called with the outcome of each link that was not skipped."""
+    def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
+        """Called with the outcome of each link that was not skipped, and `found_on` as
+        in `admit`."""
         ...
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:

@@ -175,7 +175,7 @@ def test_a_host_is_left_once_enough_was_found_there() -> None:
         url = f"http://a.example/{at}"
         assert within.skip(at, url) == ""
         judged = Judgement(1.0, relevant, 1.0)
-        within.ended(Outcome(Choice(at), Fetched(at, Page(url)), judged, 1.0))
+        within.ended(Outcome(Choice(at), Fetched(at, Page(url)), judged, 1.0), str)
     assert within.skip(9, "http://a.example/9") == "a.example has had its 2 found"
     assert within.skip(10, "http://b.example/9") == ""
     within.judged_anew("http://a.example/0", relevant=False)

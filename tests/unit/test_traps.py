@@ -425,3 +425,56 @@ def test_what_looks_like_nothing_tried_yet_is_not_held_with_its_whole_host() -> 
     for name in names[:3]:
         seen(traps, page_at(url(name), "Home", "The wiki of all potters"))
     assert traps.holder(url("kiln")), "three of its own brought nothing"
+
+
+# ---------------------------------------------------------------- what strangers link to
+
+ITEM = "http://a.example/item?id={}".format
+
+
+def ends(within: CrawlFilter, found_on: str, kind: str, *urls: str) -> None:
+    """A link that was found on a page is asked for, leads from one URL to the next, and gives no
+    page."""
+    for url in urls:
+        assert within.skip(0, url) == ""
+    within.ended(Outcome(Choice(0), Failed(0, kind), None, 0.0), lambda: found_on)
+
+
+def test_dead_links_of_another_domain_hold_nothing_back() -> None:
+    within = CrawlFilter(Scope(), traps=Traps())
+    for number in range(40):
+        ends(within, "http://evil.example/", "absent", ITEM(1000 + number))
+    assert within.skip(0, ITEM(1)) == ""
+
+
+def test_dead_links_of_one_page_are_the_fault_of_that_page() -> None:
+    within = CrawlFilter(Scope(), traps=Traps())
+    for number in range(2 * SAMPLE):
+        ends(within, "http://a.example/comments", "absent", ITEM(1000 + number))
+    assert within.skip(0, ITEM(1)) == ""
+    for number in range(SAMPLE // 2):
+        ends(within, f"http://a.example/{number}", "absent", ITEM(2000 + number))
+    assert within.skip(0, ITEM(1)).startswith("held back: ")
+
+
+def test_where_a_link_leads_to_is_not_to_blame() -> None:
+    within = CrawlFilter(Scope(), traps=Traps())
+    for number in range(2 * SAMPLE):
+        asked = f"http://evil.example/{chr(97 + number)}?to=1", ITEM(1)
+        ends(within, f"http://evil.example/{number}", "duplicate", *asked)
+    assert within.skip(0, ITEM(2)) == ""
+
+
+def test_pages_that_another_domain_chose_speak_for_a_group_only() -> None:
+    traps, found_on = Traps(), "http://evil.example/"
+    for number in range(20):
+        traps.ended(
+            page_at(ITEM(number), "Out of stock", "no more pots"), lambda: found_on, relevant=False
+        )
+    assert traps.holder(ITEM(99)) == ""
+    for number in range(SAMPLE):
+        traps.ended(page_at(ITEM(20 + number), "Out of stock", "no more pots"), relevant=False)
+    assert traps.holder(ITEM(99))
+    new = page_at(ITEM(50), "A jug", "of blue clay")
+    traps.ended(new, lambda: found_on, relevant=False)
+    assert traps.holder(ITEM(99)) == ""

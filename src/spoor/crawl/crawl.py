@@ -14,6 +14,7 @@ waits for the host's delay; the policy still learns from its Choice once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -316,6 +317,9 @@ class Crawl:
             return self._shard_links.path(link)
         return list(map(self.frontier.url, self.frontier.path(link)))
 
+    def _found_on(self, link: LinkId) -> str:
+        return "".join(self.path(link)[-2:-1])
+
     def save(self) -> State:
         """The state of the crawl, tickets in flight included."""
         held = {
@@ -500,7 +504,8 @@ class Crawl:
         self.counts.expanded += 1
         depth = self.frontier.depth(parent) + 1
         if self.link_filter is not None:
-            links = self.link_filter.admit(page, depth, parent, score)
+            found_on = partial(self._found_on, parent)
+            links = self.link_filter.admit(page, depth, parent, score, found_on)
         else:
             links = page.links if self._admit is None else self._admit(page, depth)
         if self.outbox is not None:
@@ -512,7 +517,7 @@ class Crawl:
 
     def _learn(self, outcome: Outcome) -> Outcome:
         if self.link_filter is not None:
-            self.link_filter.ended(outcome)
+            self.link_filter.ended(outcome, partial(self._found_on, outcome.choice.link))
         self._call("learn", self.policy.learn, outcome)
         self._release(over=False)
         return outcome

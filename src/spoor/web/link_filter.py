@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class CrawlFilter:
         self._pages: Counter[str] = Counter()
         """Of a host or a domain, in flight or fetched; of a host also those found."""
         self._flying: dict[LinkId, str] = {}
+        self._asked: dict[LinkId, str] = {}
+        """What was asked for first, of those of them that led elsewhere."""
         self._sitemaps: set[str] = set()
         """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
         self._left_out: dict[str, set[int]] = {}
@@ -82,7 +84,12 @@ class CrawlFilter:
         self._memo.clear()
 
     def admit(
-        self, page: Page, depth: int, parent: LinkId = NO_PARENT, score: float = 0.0
+        self,
+        page: Page,
+        depth: int,
+        parent: LinkId = NO_PARENT,
+        score: float = 0.0,
+        found_on: Callable[[], str] = str,
     ) -> Sequence[Link]:
         if ending := self.scope.why_ended(page, depth):
             for url in urls_of(page.links):
@@ -96,7 +103,7 @@ class CrawlFilter:
         traps = self._traps
         if traps is None:
             return links
-        news = traps.read(page, links)
+        news = traps.read(page, links, found_on)
         if not traps.may_hold:
             return links
         admitted = []
@@ -192,6 +199,7 @@ class CrawlFilter:
         before = self._flying.pop(link, None)
         if before is not None:
             self._count(before, -1)
+            self._asked.setdefault(link, before)
         if url in self._sitemaps:
             return ""
         if self.revisits is not None and url in self.revisits:
@@ -230,23 +238,26 @@ class CrawlFilter:
             self._left_out.get(rule, set()).discard(_hash(held.link.url))
         return [*tried, *(() if self._traps is None else self._traps.release(over=over))]
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
+        asked = self._asked.pop(outcome.choice.link, url)
         if self.revisits is not None and url is not None:
             self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
         if page is None:
-            if url is not None:
+            if url is not None and asked is not None:
                 self._count(url, -1)
                 reply = outcome.reply
                 in_vain = isinstance(reply, Failed) and reply.kind in _IN_VAIN
                 if self._traps is not None and in_vain:
-                    self._traps.failed(url)
+                    # Where a link led to says nothing of what else is there.
+                    self._traps.failed(asked, found_on())
             return
         relevant = judgement is not None and judgement.relevant
         if relevant and self._found_per_host:
             self._pages[f"found {host(page.url)}"] += 1
-        news = True if self._traps is None else self._traps.ended(page, relevant=relevant)
+        traps = self._traps
+        news = True if traps is None else traps.ended(page, found_on, relevant=relevant)
         trials, success = self._actions, relevant and news
         if trials is not None and url is not None and trials.ended(url, success=success):
             self._memo.clear()
@@ -276,6 +287,7 @@ class CrawlFilter:
             "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
             "flying": [[link, url] for link, url in self._flying.items()],
+            "asked": [[link, url] for link, url in self._asked.items()],
             "left_out": {
                 rule: np.array(sorted(urls), dtype=np.uint32)
                 for rule, urls in self._left_out.items()
@@ -294,6 +306,7 @@ class CrawlFilter:
         self._sitemaps = set(state["sitemaps"])
         self._pages = Counter(state["pages"])
         self._flying = dict(state["flying"])
+        self._asked = dict(state.get("asked", ()))
         self._left_out = {rule: set(urls.tolist()) for rule, urls in state["left_out"].items()}
 
 

@@ -20,14 +20,19 @@ that only pages without news link to; hosts of one domain. Its laws:
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
 
+5. What other domains link to speaks for a group and never against it: who writes a link chooses the
+   sample. For the same reason failures of links that stand on one page count a quarter, from the
+   second on.
+
 Every table is bounded; the oldest entries are dropped.
 """
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,17 +93,17 @@ class Group(NamedTuple):
 class _Count:
     """What is known of a group. Runs count in quarters of a page."""
 
-    __slots__ = ("held", "links", "new", "next", "pages", "run", "same", "tries")
+    __slots__ = ("blamed", "held", "links", "new", "next", "pages", "run", "same", "tries")
 
     def __init__(self, *row: int) -> None:
-        values = row or (0,) * 8
+        values = *row, *(0,) * (9 - len(row))
         (self.pages, self.new, self.run, self.same, *rest) = values
-        (self.held, self.tries, self.next, self.links) = rest
+        (self.held, self.tries, self.next, self.links, self.blamed) = rest
 
     def row(self) -> list[int]:
         return [
             *(self.pages, self.new, self.run, self.same),
-            *(int(self.held), self.tries, self.next, self.links),
+            *(int(self.held), self.tries, self.next, self.links, self.blamed),
         ]
 
 
@@ -138,11 +143,11 @@ class Traps:
 
     # -- what a crawl asks
 
-    def read(self, page: Page, links: Sequence[Link]) -> bool:
-        """Take in an expanded page with those of its links that may be followed; whether it brought
-        news."""
+    def read(self, page: Page, links: Sequence[Link], found_on: Callable[[], str] = str) -> bool:
+        """Take in an expanded page with those of its links that may be followed, which was found on
+        the page of another URL (empty for a seed); whether it brought news."""
         known = self._told.pop(page.url, None)
-        news = self._news(page) if known is None else known
+        news = self._news(page, found_on) if known is None else known
         urls = urls_of(links)
         if news in (News.WORDS, _COPY):
             self._listed.add("listed", [url for url in urls if self.outside(url, page)])
@@ -237,19 +242,21 @@ class Traps:
 
     # -- what it learns
 
-    def ended(self, page: Page, *, relevant: bool) -> bool:
-        """Count a page that was judged; whether it brought news. One without words says nothing of
-        its groups, and neither does one with a title alone where no page of its host has had
-        more."""
+    def ended(self, page: Page, found_on: Callable[[], str] = str, *, relevant: bool) -> bool:
+        """Count a page that was judged, found as in `read`; whether it brought news. One without
+        words says nothing of its groups, and neither does one with a title alone where no page of
+        its host has had more."""
         news = self._told.pop(page.url, None)
         if news is None:
-            news = int(self._news(page))
+            news = int(self._news(page, found_on))
             _remember(self._told, page.url, news)
         self._pages += 1
         site = host(page.url)
         if page.text:
             _remember(self._with_text, site, None)
-        if self._says_something(page):
+        if self._says_something(page) and (
+            news == News.WORDS or not _by_others(page.url, found_on())
+        ):
             variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
@@ -267,11 +274,16 @@ class Traps:
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
 
-    def failed(self, url: str) -> None:
-        """Count a URL with a query that brought an error, or led to a known page."""
-        if "?" in url:
-            for name in narrow(url):
-                self._add(name, url, News.NOTHING, _RELEVANT, same=True)
+    def failed(self, url: str, found_on: str = "") -> None:
+        """Count a URL with a query that brought an error, or led to a known page; it was found
+        on the page of another URL (empty for a seed)."""
+        if "?" not in url or _by_others(url, found_on):
+            return
+        blamed = zlib.crc32(found_on.encode("utf-8", "surrogatepass")) if found_on else 0
+        for name in narrow(url):
+            again = blamed != 0 and self._count(name).blamed == blamed
+            self._add(name, url, News.NOTHING, 1 if again else _RELEVANT, same=not again)
+            self._count(name).blamed = blamed
 
     def _add(self, name: str, url: str, news: int, weight: int, same: bool) -> None:
         count = self._count(name)
@@ -297,14 +309,17 @@ class Traps:
             self._waiting -= len(waiting)
             self._ready += waiting.values()
 
-    def _news(self, page: Page) -> int:
+    def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
         if self._says_something(page):
-            self._note_text(page.url, content(words))
+            chosen = "?" in page.url and _by_others(page.url, found_on())
+            self._note_text(page.url, content(words), chosen=chosen)
         news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
         return _COPY if copy and news else news
 
-    def _note_text(self, url: str, text: int) -> None:
+    def _note_text(self, url: str, text: int, *, chosen: bool) -> None:
+        """`chosen`: by another domain, so that it counts only where it says that a parameter
+        matters."""
         _, parts = parameters(url)
         names = {part.partition("=")[0] for part in parts[:_QUERY]}
         for name in sorted(names):
@@ -312,10 +327,13 @@ class Traps:
             group = f"{host(url)}?{name}="
             before = self._texts.get(key)
             if before is not None:
-                self._compare(group, before, text)
-            else:
+                if not chosen or before != text:
+                    self._compare(group, before, text)
+            elif not chosen:
                 _remember(self._texts, key, text)
                 _remember(self._longer, key, group)
+        if chosen:
+            return
         own = _key(url)
         before = self._texts.get(own)
         if before is None:
@@ -443,6 +461,13 @@ def _most(name: str, url: str) -> int:
         return WIDE * _RELEVANT
     few = is_view(url) if "?" in name else "/**/" in name
     return (VIEWS if few else SAMPLE) * _RELEVANT
+
+
+def _by_others(url: str, found_on: str) -> bool:
+    """Whether a link was found on a page of another domain."""
+    if not found_on or f"//{host(url)}/" in found_on:
+        return False
+    return registrable_domain(host(url)) != registrable_domain(host(found_on))
 
 
 def _born(url: str) -> str:
