@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import count
 from select import select
 from typing import IO, Any, NamedTuple
 
@@ -74,6 +75,12 @@ SHORT = 1 << 12
 
 PATIENCE = 60.0
 """Seconds until a helper that does not answer, though it uses up no time, is ended."""
+
+MOST_LEFT = 64 << 20
+"""Bytes that documents may leave behind in a helper, and …"""
+MOST_DOCUMENTS = 500
+"""… documents that one reads, before the next finds a fresh one: a library may keep what it saw
+(libxml2 every name, up to a limit)."""
 
 _PIECE = 1 << 20
 
@@ -199,6 +206,8 @@ class Helper:
             raise PausedError(
                 f"paused: cannot start a parser ({error.strerror}); give the same command to go on"
             ) from error
+        self.worn = False
+        """Whether it has read many documents, or they have left much behind."""
 
     @property
     def alive(self) -> bool:
@@ -225,6 +234,7 @@ class Helper:
             _send(out, body)
             most = bounds.room(len(body), times)
             answer = _receive(back, time.monotonic() + PATIENCE, most)
+            self.worn = bool(_receive(back, time.monotonic() + PATIENCE, 1))
         except (OSError, EOFError) as error:
             ended = isinstance(error, OSError) or self._ends()
             self.close()
@@ -279,7 +289,7 @@ class _Lane:
                 return self._ask(*question)
 
     def _ask(self, *question: Any) -> Any:
-        if self.helper is not None and not self.helper.alive:
+        if self.helper is not None and (self.helper.worn or not self.helper.alive):
             self.close()
         if self.helper is None:
             self.helper = Helper()
@@ -338,7 +348,8 @@ def main() -> None:
     # What a library prints is no answer.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     gc.disable()
-    while True:
+    before = _used()
+    for documents in count(1):
         try:
             module, name, facts, times, bounds = json.loads(_receive(source, None))
             body = _receive(source, None)
@@ -346,6 +357,8 @@ def main() -> None:
             return
         parser = getattr(import_module(module), name)
         _send(target, _bounded(parser, body, facts, times, Bounds(*bounds)))
+        worn = documents >= MOST_DOCUMENTS or _used() - before > MOST_LEFT
+        _send(target, b"1" if worn else b"")
 
 
 def page_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:

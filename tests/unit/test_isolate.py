@@ -207,3 +207,23 @@ def test_a_helper_that_was_taken_over_neither_keeps_nor_fills_who_asked(sent: by
         with pytest.raises(EOFError):
             isolate._receive(pipe, time.monotonic(), 1 << 20)
         answer.write(b" and the rest")
+
+
+KEPT: list[bytearray] = []
+
+
+def leaves(body: bytes) -> int:
+    """As a library that keeps what it read."""
+    KEPT.append(bytearray(len(body) << 10))
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("size", "documents"), [(20 << 10, 4), (0, isolate.MOST_DOCUMENTS)])
+def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) -> None:
+    """14 documents, each of other elements, filled libxml2's list of names: every document of any
+    host was damaged from then on."""
+    lane = isolate._Lane()
+    asked = leaves, b"x" * size, {}, 1, isolate.DOCUMENT
+    processes = [lane.ask(*asked) for _ in range(documents + 1)]
+    lane.close()
+    assert processes[0] == processes[1] != processes[-1]
