@@ -7,28 +7,23 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from crawlee import Request, service_locator
-from crawlee.crawlers import (
-    BasicCrawler,
-    BeautifulSoupCrawler,
-    ParselCrawler,
-    PlaywrightCrawler,
-)
-from crawlee.request_loaders import RequestList
-from crawlee.storage_clients import MemoryStorageClient
 
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
-from spoor.integrations.crawlee import SpoorRequestManager, ordered
 from spoor.orderer import Orderer
+
+if TYPE_CHECKING:  # who collects tests needs no Crawlee
+    from spoor.integrations.crawlee import SpoorRequestManager
 
 ROOT = "http://a.example/"
 
 
 def manager() -> SpoorRequestManager:
+    from spoor.integrations.crawlee import SpoorRequestManager
+
     return SpoorRequestManager(Orderer("kilns", clock=lambda: 0.0))
 
 
@@ -37,6 +32,8 @@ def manager() -> SpoorRequestManager:
 
 async def keeps_the_protocol(queue: SpoorRequestManager) -> None:
     """What Crawlee's tests say of `RequestQueue`."""
+    from crawlee import Request
+
     assert await queue.is_empty()
     assert await queue.is_finished()
     first = await queue.add_request(ROOT)
@@ -98,6 +95,8 @@ async def keeps_the_protocol(queue: SpoorRequestManager) -> None:
 
 
 def test_it_keeps_the_protocol_alone_and_in_a_tandem() -> None:
+    from crawlee.request_loaders import RequestList
+
     asyncio.run(keeps_the_protocol(manager()))
 
     async def tandem() -> list[str]:
@@ -139,6 +138,9 @@ def site() -> Iterator[Loopback]:
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Crawlee keeps its storages and events in one place for a process; here one for each test."""
+    from crawlee import service_locator
+    from crawlee.storage_clients import MemoryStorageClient
+
     for name in ("_storage_client", "_event_manager", "_configuration"):
         monkeypatch.setattr(service_locator, name, None)
     service_locator.set_storage_client(MemoryStorageClient())
@@ -162,11 +164,15 @@ def found(seen: list[dict[str, Any]]) -> int:
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("kind", [ParselCrawler, BeautifulSoupCrawler])
-def test_its_crawlers_fetch_what_is_wanted_first(site: Loopback, kind: Any) -> None:
+@pytest.mark.parametrize("kind", ["ParselCrawler", "BeautifulSoupCrawler"])
+def test_its_crawlers_fetch_what_is_wanted_first(site: Loopback, kind: str) -> None:
+    from crawlee import crawlers
+
+    from spoor.integrations.crawlee import ordered
+
     async def crawl(policy: str) -> list[dict[str, Any]]:
         orderer = Orderer("kilns", policy=policy)
-        return await fetch(site, ordered(orderer, kind, **OPTIONS), 25)
+        return await fetch(site, ordered(orderer, getattr(crawlers, kind), **OPTIONS), 25)
 
     ours = asyncio.run(crawl("best-first"))
     assert 20 <= len(ours) <= 40, "Crawlee ends what it has begun"
@@ -188,6 +194,10 @@ OPTIONS: dict[str, Any] = {
 def test_a_browser_does_too(site: Loopback) -> None:
     if CHROMIUM is None:
         pytest.skip("no Chromium")
+    from crawlee.crawlers import PlaywrightCrawler
+
+    from spoor.integrations.crawlee import ordered
+
     crawler = ordered(Orderer("kilns", policy="best-first"), PlaywrightCrawler, **BROWSER)
     seen = asyncio.run(fetch(site, crawler, 25))
     assert found(seen) > 2
@@ -204,6 +214,10 @@ BROWSER: dict[str, Any] = {
 
 
 def test_what_cannot_be_ordered_is_refused() -> None:
+    from crawlee.crawlers import BasicCrawler, ParselCrawler
+
+    from spoor.integrations.crawlee import ordered
+
     with pytest.raises(InputError, match="fetches no pages"):
         ordered(Orderer("kilns"), BasicCrawler)
     with pytest.raises(InputError, match="request manager"):

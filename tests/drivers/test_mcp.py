@@ -12,19 +12,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from loopback import ADDRESS, Asked, Loopback, beside, free_ports, page, reply
 from spoor.cli.main import run as run_spoor
 from spoor.errors import InputError
-from spoor.integrations.mcp import AgentCrawls, AgentLimits, make_server
+from spoor.integrations.mcp.crawls import AgentCrawls, AgentLimits
 from spoor.live.background import Progress
 from spoor.settings import Settings
+
+if TYPE_CHECKING:  # who collects tests needs no client
+    from mcp.client import Client
 
 pytestmark = pytest.mark.server
 
@@ -56,6 +56,18 @@ def site() -> Iterator[Loopback]:
 
 def text_of(result: Any) -> str:
     return "\n".join(part.text for part in result.content)
+
+
+@asynccontextmanager
+async def agent(server: Any) -> AsyncIterator[Client]:
+    """A client of a server's crawls, or of one at a URL or behind pipes."""
+    from mcp.client import Client
+
+    from spoor.integrations.mcp.server import make_server
+
+    known = make_server(server) if isinstance(server, AgentCrawls) else server
+    async with Client(known) as client:
+        yield client
 
 
 async def told(client: Client, tool: str, **arguments: Any) -> Any:
@@ -112,13 +124,15 @@ def crawls(site: Loopback, folder: Path, **limits: Any) -> AgentCrawls:
 
 def test_an_agent_crawls_reads_judges_and_goes_on(site: Loopback, tmp_path: Path) -> None:
     async def work() -> None:
-        async with Client(make_server(crawls(site, tmp_path))) as client:
+        async with agent(crawls(site, tmp_path)) as client:
             await use(client)
 
     asyncio.run(work())
 
 
 def test_over_stdio(site: Loopback, tmp_path: Path) -> None:
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     options = [
         "--delay",
         "0",
@@ -135,7 +149,7 @@ def test_over_stdio(site: Loopback, tmp_path: Path) -> None:
 
     async def work() -> None:
         with (tmp_path / "errors").open("w") as errors:
-            async with Client(stdio_client(command, errors)) as client:
+            async with agent(stdio_client(command, errors)) as client:
                 await use(client)
 
     asyncio.run(work())
@@ -150,7 +164,7 @@ def paths() -> dict[str, str]:
 
 def test_over_http(site: Loopback, tmp_path: Path) -> None:
     async def work() -> None:
-        async with serving(crawls(site, tmp_path)) as url, Client(url) as client:
+        async with serving(crawls(site, tmp_path)) as url, agent(url) as client:
             await use(client)
 
     asyncio.run(work())
@@ -158,6 +172,10 @@ def test_over_http(site: Loopback, tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def serving(known: AgentCrawls) -> AsyncIterator[str]:
+    import uvicorn
+
+    from spoor.integrations.mcp.server import make_server
+
     (port,) = free_ports()
     config = uvicorn.Config(make_server(known).streamable_http_app(), port=port, log_level="error")
     server = uvicorn.Server(config)
@@ -176,7 +194,7 @@ def test_no_prompt_lifts_a_limit(site: Loopback, tmp_path: Path) -> None:
 
     async def work() -> None:
         known = crawls(site, tmp_path, hosts=("a.example", "*.c.example"), pages=10, bytes=1_500)
-        async with Client(make_server(known)) as client:
+        async with agent(known) as client:
 
             async def crawl(seed: str, pages: int = 2, wish: str = "kiln") -> Any:
                 return await told(client, "crawl", wish=wish, seeds=[seed], pages=pages)
@@ -217,7 +235,7 @@ def test_no_prompt_lifts_a_limit(site: Loopback, tmp_path: Path) -> None:
         shared.begin("kiln", [SEED], 1)
 
     async def pages() -> None:
-        async with Client(make_server(crawls(site, tmp_path / "more", pages=5))) as client:
+        async with agent(crawls(site, tmp_path / "more", pages=5)) as client:
             first = await told(client, "crawl", wish="kiln", seeds=[SEED], pages=3)
             second = await told(client, "crawl", wish="kiln", seeds=[SEED], pages=3)
             assert (first["fetched"], second["fetched"]) == (3, 2)
@@ -235,7 +253,7 @@ def test_private_addresses_are_refused_unless_whoever_starts_it_names_them(
     async def work(**options: Any) -> tuple[int, str]:
         settings = Settings(delay=0.0, backoff=0.0, **options)
         known = AgentCrawls(tmp_path / str(len(options)), AgentLimits(settings=settings))
-        async with Client(make_server(known)) as client:
+        async with agent(known) as client:
             status = await told(client, "crawl", wish="kiln", seeds=[seed], pages=2)
         return int(status["fetched"]), status["ended_because"]
 
@@ -250,7 +268,7 @@ def test_a_cancelled_call_and_the_tool_stop_a_crawl(site: Loopback, tmp_path: Pa
     known = AgentCrawls(tmp_path, AgentLimits(settings=settings))
 
     async def work() -> None:
-        async with Client(make_server(known)) as client:
+        async with agent(known) as client:
             heard = asyncio.Event()
 
             async def progress(progress: float, total: float | None, message: str | None) -> None:

@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
-import pyarrow.parquet as parquet
 import pytest
-from gcp_storage_emulator.server import create_server
-from gcsfs.core import GCSFileSystem
-from moto.server import ThreadedMotoServer
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # no stubs
 
 import spoor
@@ -40,6 +35,9 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> spoor.CrawlRun:
 
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    import fsspec
+    from moto.server import ThreadedMotoServer
+
     (port,) = free_ports()
     server = ThreadedMotoServer(ip_address=ADDRESS, port=port, verbose=False)
     server.start()
@@ -56,6 +54,9 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    from gcp_storage_emulator.server import create_server
+    from gcsfs.core import GCSFileSystem
+
     (port,) = free_ports()
     logging.getLogger("gcp_storage_emulator").setLevel(logging.WARNING)
     server = create_server(ADDRESS, port, in_memory=True, default_bucket="corpora")
@@ -69,6 +70,8 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def check(store: Any, scheme: str, crawled: spoor.CrawlRun) -> None:
     folder = str(crawled.path)
+    from pyarrow import parquet
+
     assert run(["export", folder, f"{scheme}://corpora/a/kilns.parquet", "--text"]) == 0
     table = parquet.read_table(io.BytesIO(store.cat_file("corpora/a/kilns.parquet")))
     assert table.num_rows == crawled.found > 0

@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import spoor
 from forked import run_script
 from loopback import ADDRESS, Loopback, beside, page, reply
-from spoor.integrations.langchain import SpoorLoader
-from spoor.integrations.llama_index import SpoorReader
 from spoor.runs.documents import RunDocument
 from spoor.settings import described
 
@@ -145,6 +142,9 @@ def test_documents_are_streamed_within_a_loop(site: Loopback, tmp_path: Path) ->
     run = spoor.open(tmp_path / "all")
     assert found == [document.url for document in run.documents()]
     assert run.fetched == 30
+    from spoor.integrations.langchain import SpoorLoader
+    from spoor.integrations.llama_index import SpoorReader
+
     loaded = list(SpoorLoader(run.path, min_score=0.1).lazy_load())
     assert [one.metadata["source"] for one in loaded] == found
     assert {one.doc_id for one in SpoorReader().load_data(run.path, everything=True)} > set(found)
@@ -199,6 +199,8 @@ def test_a_seed_that_brings_nothing_is_an_error_that_says_why(tmp_path: Path) ->
 def test_a_notebook_shows_a_bar(
     site: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
     shown: list[Any] = []
 
     class Handle:

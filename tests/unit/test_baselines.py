@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from spoor import registry
 from spoor.crawl import Crawl
@@ -226,6 +225,8 @@ def test_pegasos_tells_apart_what_a_line_tells_apart() -> None:
 
 
 def test_platt_finds_the_optimum_that_another_optimizer_finds() -> None:
+    from scipy.optimize import minimize
+
     rng = RNG(1)
     margins = rng.normal(size=200)
     positive = rng.random(200) < 1 / (1 + np.exp(-2 * margins + 1))

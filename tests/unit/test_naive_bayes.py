@@ -11,10 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.naive_bayes import (  # type: ignore[import-untyped]  # has no types
-    ComplementNB,
-    MultinomialNB,
-)
 
 from spoor.errors import InputError
 from spoor.learn.naive_bayes import (
@@ -57,6 +53,8 @@ def test_one_bag_equals_multinomial_naive_bayes_of_scikit_learn(
 ) -> None:
     counts, labels, classes = sample
     mine = fit([bag(counts)], one_hot(labels, classes))
+    from sklearn.naive_bayes import MultinomialNB  # type: ignore[import-untyped]  # has no types
+
     theirs = MultinomialNB(alpha=1.0, class_prior=np.exp(mine.log_prior)).fit(counts, labels)
     assert np.abs(mine.log_words[0].T - theirs.feature_log_prob_).max() < 1e-9
     probability = posterior(mine.log_joint([bag(counts)]))
@@ -70,6 +68,8 @@ def test_complement_smoothing_equals_complement_naive_bayes_of_scikit_learn(
 ) -> None:
     counts, labels, classes = sample
     mine = fit([bag(counts)], one_hot(labels, classes), "complement")
+    from sklearn.naive_bayes import ComplementNB
+
     theirs = ComplementNB(alpha=1.0, norm=False).fit(counts, labels)
     assert np.abs(mine.log_words[0].T - theirs.feature_log_prob_).max() < 1e-9
 

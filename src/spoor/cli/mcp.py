@@ -41,7 +41,8 @@ def mcp(
     from spoor.distribution import import_extra
 
     import_extra("mcp", "`spoor mcp`", "mcp.server.mcpserver")
-    from spoor.integrations.mcp import AgentCrawls, AgentLimits, make_server
+    from spoor.integrations.mcp import AgentCrawls, AgentLimits
+    from spoor.integrations.mcp.server import make_server
 
     for one in host or ():
         if re.search(r"[/@?#\s]|^[^:]*:\d+$", one):
