@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -63,8 +64,10 @@ class KnowsLateHosts(Protocol):
 
 
 def times_late(hosts: object, host: str) -> int | None:
-    """What such a politeness knows; 0, as of a new host, from any other."""
-    return hosts.times_late(host) if isinstance(hosts, KnowsLateHosts) else 0
+    """What such a politeness knows; 0, as of a new host, from any other. Asked for each request: to
+    ask for the whole protocol takes 10 µs."""
+    known: Callable[[str], int | None] | None = getattr(hosts, "times_late", None)
+    return 0 if known is None else known(host)
 
 
 @runtime_checkable

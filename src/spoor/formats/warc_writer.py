@@ -42,7 +42,7 @@ class Captured:
     time: float
     """Unix seconds."""
     request: bytes
-    """Request line and headers."""
+    """Request line and headers; empty: no record of it."""
     response: bytes
     """Status line, headers, an empty line, the body."""
     truncated: str = ""
@@ -130,14 +130,15 @@ class WarcWriter:
                 {"WARC-Refers-To": f"<urn:uuid:{response_id}>"},
             )
             place = Place(place.file, place.offset, place.length + made.length)
-        self._record(
-            "request",
-            captured,
-            captured.request,
-            "application/http; msgtype=request",
-            uuid.uuid4(),
-            concurrent,
-        )
+        if captured.request:
+            self._record(
+                "request",
+                captured,
+                captured.request,
+                "application/http; msgtype=request",
+                uuid.uuid4(),
+                concurrent,
+            )
         self._last = (captured, concurrent)
         if len(self._waiting) > MOST_WAITING:
             self.sync()

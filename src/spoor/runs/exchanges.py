@@ -24,11 +24,12 @@ _FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Captured:
     """One exchange as the archive holds it: as a revisit record with these headers, without its
-    body."""
+    body. Of one that a 304 answered the record says whose validators were sent, and no record of
+    the request stands beside it."""
     return Captured(
         exchange.url,
         exchange.began,
-        _request(exchange),
+        b"" if revisit and exchange.status == 304 else _request(exchange),
         _response(exchange, body=revisit is None),
         _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
