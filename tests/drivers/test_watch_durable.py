@@ -17,6 +17,7 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from rolling import FRONT, lines_of, rolling, served
+from spoor.foragers import compaction
 from spoor.foragers import fleet as fleet_module
 from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
@@ -158,7 +159,11 @@ def test_nothing_is_lost_nor_told_twice(
 def test_a_compaction_ends_at_any_point_too(
     point: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is part of a call that the journal has, so that it comes again where it did."""
+    """Each slice of it is part of a call that the journal has, so that it comes again where it
+    did. The process ends in the middle of one."""
+    monkeypatch.setattr(compaction, "MOST_LEFT", 1)
+    monkeypatch.setattr(compaction, "MOST_LINKS", 5)
+    monkeypatch.setattr(fleet_module, "SLICED", 0.01)
     monkeypatch.setattr(fleet_module, "COMPACTED", 0.1)
     monkeypatch.setattr(fleet_module, "KEPT_FOR", 0.3)
     often = point.startswith("state")
@@ -166,7 +171,12 @@ def test_a_compaction_ends_at_any_point_too(
     monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
     times = 3 if often else 20
     copy, last, _ = killed(
-        port, tmp_path / "run", point, times, "change-rate", lambda fleet: len(fleet.known.left) > 0
+        port,
+        tmp_path / "run",
+        point,
+        times,
+        "change-rate",
+        lambda fleet: len(fleet.known.left) > 0 and fleet.known.compacts,
     )
     before = lines_of(copy)
     seen: list[tuple[str, int]] = []

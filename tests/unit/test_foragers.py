@@ -22,10 +22,11 @@ from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.forager import Forager, Frontier
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import NEVER, Known
+from spoor.foragers.known import Known
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
+from spoor.foragers.urls import NEVER
 from spoor.foragers.weblog import Weblog
 from spoor.learn.state import pack, unpack
 from spoor.replay_driver import Replay

@@ -18,11 +18,11 @@ from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import NEVER
 from spoor.foragers.request_budget import DAY, RequestBudget
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
+from spoor.foragers.urls import NEVER
 from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from spoor.foragers.forager import Forager
 from spoor.foragers.known import Known
-from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.types import State
 
@@ -47,9 +46,10 @@ class ReinforcingAgent:
         self.counts = Counts()
         self.discoveries: list[Discovery] = []
         """All relevant documents, in the order of their submission."""
-        self._seen: set[tuple[int, int]] = set()
-        self._unpaid: set[tuple[int, int]] = set()
-        """Documents that a watch found by itself and that no forager has come to."""
+        self._seen: dict[int, int] = {}
+        """URL → the newest version that is relevant, 0 where all are one document."""
+        self._unpaid: dict[int, int] = {}
+        """The same of documents that a watch found by itself and that no forager has come to."""
         self._settings = settings
 
     def receive(self, url: int, known: Known, now: float, by: int) -> bool:
@@ -60,23 +60,26 @@ class ReinforcingAgent:
         """
         self.counts.sent += 1
         version = known.version[url]
-        document = self._document(url, known)
-        date = known.date[url]
-        if document in self._seen or not known.fresh(url, now, self._settings.new_for):
+        document, date = self._document(url, known), known.date[url]
+        if self._seen.get(url) == document or not known.fresh(url, now, self._settings.new_for):
             return False
-        self._seen.add(document)
+        self._seen[url] = document
         self.discoveries.append(Discovery(url, version, date, now, by))
         self.counts.relevant += 1
         return True
 
-    def _document(self, url: int, known: Known) -> tuple[int, int]:
-        return url, known.version[url] if self._settings.identity == "version" else 0
+    def _document(self, url: int, known: Known) -> int:
+        return known.version[url] if self._settings.identity == "version" else 0
+
+    def found(self, url: int) -> bool:
+        """Whether it, or a version of it, is relevant."""
+        return url in self._seen
 
     def receive_unpaid(self, url: int, known: Known, now: float) -> bool:
         """As `receive`, of a document that no forager submits: the first that does is paid."""
         new = self.receive(url, known, now, NOBODY)
         if new:
-            self._unpaid.add(self._document(url, known))
+            self._unpaid[url] = self._document(url, known)
         return new
 
     def manage_url(self, url: int, known: Known, now: float, forager: Forager) -> float:
@@ -84,8 +87,8 @@ class ReinforcingAgent:
         settings = self._settings
         forager.score -= settings.sent_cost
         new = self.receive(url, known, now, forager.number)
-        if self._unpaid and (document := self._document(url, known)) in self._unpaid:
-            self._unpaid.remove(document)
+        if self._unpaid.get(url) == self._document(url, known):
+            del self._unpaid[url]
             new = True
         if not new:
             return settings.penalty
@@ -113,15 +116,13 @@ class ReinforcingAgent:
             return -1
         return 0
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; discoveries that have none are counted only."""
-        self._seen = {(moves[url], version) for url, version in self._seen if moves[url] >= 0}
-        self._unpaid = {(moves[url], one) for url, one in self._unpaid if moves[url] >= 0}
-        self.discoveries = [
-            entry._replace(url=moves[entry.url])
-            for entry in self.discoveries
-            if moves[entry.url] >= 0
-        ]
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more; discoveries of them are counted only."""
+        if any(url in self._seen for url in left):
+            self.discoveries = [entry for entry in self.discoveries if entry.url not in left]
+        for url in left:
+            self._seen.pop(url, None)
+            self._unpaid.pop(url, None)
 
     def save(self) -> State:
         columns = list(zip(*self.discoveries, strict=True)) or [(), (), (), (), ()]
@@ -129,7 +130,7 @@ class ReinforcingAgent:
         return {
             "sent": self.counts.sent,
             "relevant": self.counts.relevant,
-            "unpaid": [list(document) for document in sorted(self._unpaid)],
+            "unpaid": [list(document) for document in sorted(self._unpaid.items())],
             "found": {
                 name: np.array(column, dtype=kind)
                 for name, column, kind in zip(Discovery._fields, columns, kinds, strict=True)
@@ -140,6 +141,6 @@ class ReinforcingAgent:
         columns = [state["found"][name].tolist() for name in Discovery._fields]
         self.discoveries = [Discovery(*row) for row in zip(*columns, strict=True)]
         self.counts = Counts(state["sent"], state.get("relevant", len(self.discoveries)))
-        self._unpaid = {(url, version) for url, version in state.get("unpaid", ())}
+        self._unpaid = dict(state.get("unpaid", ()))
         by_version = self._settings.identity == "version"
-        self._seen = {(entry.url, entry.version if by_version else 0) for entry in self.discoveries}
+        self._seen = {entry.url: entry.version if by_version else 0 for entry in self.discoveries}

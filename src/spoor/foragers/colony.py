@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,6 @@ from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.forager import Forager, random_weight
 from spoor.foragers.known import Known
 from spoor.foragers.rates import Visits
-from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
@@ -158,14 +157,13 @@ class Colony(Saved):
         """Pages that it goes by."""
         return set(self._starts).union(*(forager.held() for forager in self.foragers))
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; those that are held have one."""
-        self._starts = moves.of(self._starts)
-        self.agent.move(moves)
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more, none of which is held."""
+        self.agent.leave(left)
         if self._visits is not None:
-            self._visits.move(moves)
+            self._visits.leave(left)
         for forager in self.foragers:
-            forager.move(moves)
+            forager.leave(left)
 
     # -- durable
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spoor.foragers.remembered import Moves
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
 
@@ -92,11 +91,6 @@ class Contents:
         """Signatures of the sentences of a page; those of one that is not kept are none."""
         seen = self._pages.get(url)
         return [] if seen is None else seen.keys
-
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; of those that have none nothing is kept."""
-        self._pages = moves.keys(self._pages)
-        self._texts = OrderedDict(moves.keys(self._texts))
 
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""

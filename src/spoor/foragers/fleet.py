@@ -7,7 +7,7 @@ downloads one page and the linked pages that its crew wants; the crew then says 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +15,6 @@ from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
-from spoor.foragers.remembered import Moves
 from spoor.types import (
     Choice,
     Deferred,
@@ -46,7 +45,9 @@ IDLE = 0.25
 
 
 COMPACTED = 86_400.0
-"""Seconds between two compactions of a watch."""
+"""Seconds between two compactions of a watch …"""
+SLICED = 0.25
+"""… and between two slices of one, none of which takes long."""
 
 KEPT_FOR = 30 * 86_400.0
 """Seconds for which a watch keeps all it knows of a URL about which nothing is new any more."""
@@ -78,8 +79,8 @@ class Crew(Protocol):
         """URLs that stay in a compaction."""
         ...
 
-    def move(self, moves: Moves) -> None:
-        """URLs have other numbers."""
+    def leave(self, left: Collection[int]) -> None:
+        """URLs are known no more; their numbers will be those of others."""
         ...
 
     def save(self) -> State: ...
@@ -132,12 +133,12 @@ class Counts:
 class Follower(Protocol):
     """It keeps something of its own by the numbers of a fleet's URLs."""
 
-    def told(self) -> set[int]:
+    def told(self) -> Container[int]:
         """URLs that are never to be told as new again."""
         ...
 
-    def move(self, moves: Moves) -> None:
-        """URLs have other numbers."""
+    def leave(self, left: Collection[int]) -> None:
+        """URLs are known no more; their numbers will be those of others."""
         ...
 
 
@@ -174,6 +175,8 @@ class Fleet:
         """Called with the URLs that a compaction leaves."""
         self._compacts_at = 0.0
         """When URLs are left next, in a watch; 0 before it begins."""
+        self._next_compaction = 0.0
+        """When the compaction after the one under way begins."""
 
     @property
     def agent(self) -> ReinforcingAgent:
@@ -187,7 +190,7 @@ class Fleet:
     def spent(self, now: float) -> bool:
         """Whether no host may be asked before long, since the requests of today are spent."""
         hosts = self.frontier
-        times = [hosts.free_at(name, now) for name in dict.fromkeys(self.known.hosts)]
+        times = [hosts.free_at(name, now) for name in self.known.names()]
         return all(time is not None and time > now + LONG for time in times)
 
     # -- the two calls of a driver
@@ -286,7 +289,7 @@ class Fleet:
         if url >= 0:
             self.counts.steps += 1
             return self._fetch(url, 0, None, now)
-        times = [hosts.free_at(name, now) for name in dict.fromkeys(known.hosts)]
+        times = [hosts.free_at(name, now) for name in known.names()]
         waits = [time for time in times if time is not None]
         if any(time <= now for time in waits):
             # Of a free host no page is worth it, or none yet; a reply may change that.
@@ -327,33 +330,38 @@ class Fleet:
     # -- inside
 
     def _compact(self, now: float) -> None:
-        """Once a day: leave what is at rest."""
-        begins, self._compacts_at = not self._compacts_at, now + COMPACTED
-        if begins:
-            return
-        if now - max(self.known.fetched) > self.kept_for / 2:
-            # It slept, or was not run: what it could not look at is not at rest.
-            self._compacts_at = now + self.kept_for
-            return
+        """Once a day: leave what is at rest, a slice at a call."""
+        known = self.known
+        if not known.compacts:
+            begins, self._compacts_at = not self._compacts_at, now + COMPACTED
+            if begins:
+                return
+            if now - max(known.fetched) > self.kept_for / 2:
+                # It slept, or was not run: what it could not look at is not at rest.
+                self._compacts_at = now + self.kept_for
+                return
+            if not known.begin_compaction(now - self.kept_for, now):
+                return
+            self._next_compaction = self._compacts_at
         held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
-        held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()} - {-1}
-        told = {entry.url for entry in self.agent.discoveries}
-        if self.follower is not None:
-            told |= self.follower.told()
-        before = self.known.urls
-        moves = self.known.compact(held, told, now - self.kept_for, now)
-        if moves is None:
-            return
-        self.on_left([before[url] for url in moves.left])
-        self._flights = {key: (moves[url], hops) for key, (url, hops) in self._flights.items()}
-        self._again = [(ticket, moves[url], hops) for ticket, url, hops in self._again]
-        self._queue = deque(moves.of(self._queue))
-        self._links, self._pages = moves.of(self._links), moves.of(self._pages)
-        if self._step >= 0:
-            self._step = moves[self._step]
-        self.crew.move(moves)
-        if self.follower is not None:
-            self.follower.move(moves)
+        held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()}
+        left = known.compact(held)
+        self._compacts_at = now + SLICED if known.compacts else self._next_compaction
+        if left:
+            self._leave(left, now)
+
+    def _leave(self, left: list[int], now: float) -> None:
+        known, found = self.known, self.agent.found
+        told = set(filter(found, left))
+        if (follower := self.follower) is not None:
+            of_follower = follower.told()
+            told.update(url for url in left if url in of_follower)
+        self.on_left([known.urls[url] for url in left])
+        known.leave(left, told, now)
+        gone = set(left)
+        self.crew.leave(gone)
+        if follower is not None:
+            follower.leave(gone)
 
     def _ask(self, now: float) -> NextStep:
         known, hosts = self.known, self.frontier
@@ -433,6 +441,7 @@ class Fleet:
             "flights": [[ticket, *flight] for ticket, flight in self._flights.items()],
             "stopped": self._stopped,
             "compacts_at": self._compacts_at,
+            "next_compaction": self._next_compaction,
             "known": self.known.save(),
             "crew": self.crew.save(),
             "hosts": self.frontier.save(),
@@ -451,7 +460,9 @@ class Fleet:
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
         self._stopped = state["stopped"]
-        self._compacts_at = state.get("compacts_at", 0.0)  # a version before this had none
+        # Versions before this had none.
+        self._compacts_at = state.get("compacts_at", 0.0)
+        self._next_compaction = state.get("next_compaction", 0.0)
         self.known.load(state["known"])
         self.crew.load(state["crew"])
         self.frontier.load(state["hosts"])
@@ -471,7 +482,7 @@ class Fleet:
             if not hosts.always_free:
                 hosts.settle(self.known.hosts[url], now)
             self._again.append((ticket, url, hops))
-        for host in dict.fromkeys(self.known.hosts):
+        for host in self.known.names():
             delay = hosts.delay(host)
             if delay:
                 hosts.hold(host, now + delay)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.known import Known
-from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.types import State
@@ -79,8 +78,8 @@ class Forager:
         self.visited: set[int] = set()
         self.path: list[int] = []
         self.rewards: list[float] = []
-        self.marked: set[tuple[int, int]] = set()
-        """previousPages of Algorithm 5: (URL, version)."""
+        self.marked: dict[int, int] = {}
+        """previousPages of Algorithm 5: URL → its newest version, 0 where all are one document."""
         self.last_step = -1
         """URL_n of Algorithm 4; −1 where no step of this path has ended."""
         self._settings = settings
@@ -122,9 +121,9 @@ class Forager:
         by_version = self._settings.identity == "version"
         relevant = []
         for page in recent:
-            document = (page, known.version[page] if by_version else 0)
-            if document not in marked:
-                marked.add(document)
+            version = known.version[page] if by_version else 0
+            if marked.get(page) != version:
+                marked[page] = version
                 relevant.append(page)
         return relevant
 
@@ -172,20 +171,16 @@ class Forager:
         """Pages that it goes by."""
         return {*self.weblog.values, *self.frontier.urls(), *self.path, self.last_step} - {-1}
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; those that are held have one."""
-        self.weblog.values = moves.keys(self.weblog.values)
-        self.frontier = Frontier(moves.of(self.frontier.urls()))
-        self.visited = set(moves.of(self.visited))
-        self.path = moves.of(self.path)
-        if self.last_step >= 0:
-            self.last_step = moves[self.last_step]
-        self.marked = {(moves[url], version) for url, version in self.marked if moves[url] >= 0}
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more, none of which is held."""
+        self.visited.difference_update(left)
+        for url in left:
+            self.marked.pop(url, None)
 
     # -- durable
 
     def save(self) -> State:
-        marked = np.array(sorted(self.marked), dtype=np.int64).reshape(-1, 2)
+        marked = np.array(sorted(self.marked.items()), dtype=np.int64).reshape(-1, 2)
         return {
             "number": self.number,
             "score": self.score,
@@ -215,7 +210,7 @@ class Forager:
         forager.visited = set(state["visited"].tolist())
         forager.path = list(state["path"])
         forager.rewards = list(state["rewards"])
-        forager.marked = {(page, version) for page, version in state["marked"].tolist()}
+        forager.marked = dict(map(tuple, state["marked"].tolist()))
         return forager
 
 

@@ -1,30 +1,26 @@
 """What a fleet knows of every URL it has seen: its state, its date, its content's digest.
 
-URLs are numbers here, from 0 in the order of discovery. The paper keeps states by forager; a fleet
-on one computer shares them, and each forager reads what was downloaded last.
+URLs are numbers here (`spoor.foragers.urls`). The paper keeps states by forager; a fleet on one
+computer shares them, and each forager reads what was downloaded last.
 """
 
 from __future__ import annotations
 
-import math
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.foragers.remembered import Memory, Moves
+from spoor.foragers.compaction import Compaction
 from spoor.foragers.states import Describe
+from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import Hints, Promises, Watching
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.revisits import hash_of
 from spoor.web.urls import host
-
-NEVER = -math.inf
-"""The date of what is not known to be new."""
 
 MOST_WAITING = 20_000
 """URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
@@ -50,12 +46,13 @@ def digest(page: Page) -> int:
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
-class Known:
+class Known(Urls):
     """Every URL that a fleet has seen."""
 
     def __init__(
         self, describe: Describe, admit: Admit | None = None, watching: Watching | None = None
     ) -> None:
+        super().__init__(watched=watching is not None)
         self.watching = watching
         """What is wanted and what counts as a change; None: everything, as in the paper."""
         self.hints = Hints()
@@ -64,21 +61,8 @@ class Known:
         """Feeds and sitemaps, in a watch."""
         self.sitemaps: set[int] = set()
         """URLs that are asked for as sitemaps."""
-        self.parent: list[int] = []
-        """The page on which each URL was seen first; -1 for seeds."""
-        self.waiting: dict[str, int] = {}
-        """Host → its URLs that were never asked for, in a watch."""
         self.left_out: dict[str, int] = {}
         """Host → links that were left out because too many wait."""
-        self.cited: list[int] = []
-        """Pages that link to each URL, itself left out, by their last downloads; in a watch."""
-        self.introduced: list[int] = []
-        """URLs that were learned from each page at its first look."""
-        self.depth: list[int] = []
-        """Parts of the path of each URL."""
-        self.brought: list[int] = []
-        """URLs that appeared on each page after its first look."""
-        self.urls: list[str] = []
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
         self.date: list[float] = []
@@ -87,24 +71,8 @@ class Known:
         """Of the content that was downloaded last; 0 before the first download."""
         self.version: list[int] = []
         """Contents so far; 0 before the first download."""
-        self.fetched: list[float] = []
-        """When it was downloaded last, or could not be."""
-        self.hosts: list[str] = []
-        self.alias: dict[int, int] = {}
-        """URLs that redirected to another one, the last time they were asked for."""
-        self.active: list[float] = []
-        """When anything about it was last new: its URL, its content, its links, what it brought."""
-        self.left = Memory()
-        """URLs that were left by a compaction."""
-        self.told_before: set[int] = set()
-        """Of those that came back, what was told before: it is never new again."""
-        self._old = 0
-        """URLs that were known before anything could leave; 0 until then."""
-        self._numbers: dict[str, int] = {}
-        self._host_names: dict[str, int] = {}
-        self._host_numbers: list[int] = []
-        self._born: list[float] = []
-        self._links: dict[int, tuple[int, int, list[int]]] = {}
+        self._first: set[int] | None = None
+        """URLs that stood there at the first look, before anything could leave."""
         self._unsettled: set[int] = set()
         self._keys: list[tuple[int, int]] = []
         """Hashes of the last content in this process: a string keeps its own once made, so that a
@@ -112,9 +80,15 @@ class Known:
         self._describe = describe
         self._admit = admit
 
-    def find(self, url: str) -> int | None:
-        """The number of a URL that is known."""
-        return self._numbers.get(url)
+    def _place(self) -> int:
+        number = super()._place()
+        if number >= len(self.states):
+            self.states = np.vstack([self.states, np.zeros_like(self.states)])
+        return number
+
+    def _columns(self) -> tuple[tuple[list[Any], Any], ...]:
+        own = (self.date, NEVER), (self.digests, 0), (self.version, 0), (self._keys, (0, 0))
+        return (*super()._columns(), *own)
 
     def fresh(self, url: int, now: float, new_for: float) -> bool:
         """Whether what was downloaded last is a new document that is wanted."""
@@ -122,39 +96,6 @@ class Known:
             return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
-
-    def number(self, url: str, born: float = NEVER, parent: int = -1, now: float = NEVER) -> int:
-        """The number of a URL, new ones entered. One that a compaction left is no new one: it was
-        asked for then, and says nothing of its age."""
-        number = self._numbers.get(url)
-        if number is None:
-            number = self._numbers[url] = len(self.urls)
-            self.urls.append(url)
-            self.hosts.append(host(url))
-            self.date.append(NEVER)
-            self.digests.append(0)
-            self.version.append(0)
-            before = self.left.find(hash_of(url)) if len(self.left) else None
-            if before is not None:
-                born = NEVER
-                if before.told:
-                    self.told_before.add(number)
-            self.fetched.append(NEVER if before is None else before.at)
-            self.active.append(now)
-            self.parent.append(parent)
-            self._born.append(born)
-            self._count(number)
-            if self.watching is not None and before is None:
-                self.waiting[self.hosts[-1]] = self.waiting.get(self.hosts[-1], 0) + 1
-            self._keys.append((0, 0))
-            if number >= len(self.states):
-                self.states = np.vstack([self.states, np.zeros_like(self.states)])
-        return number
-
-    def moved(self, url: int, location: str, now: float) -> int:
-        """The number of the URL to which one redirects: where it is new, the link to the one is
-        taken for its own, which pays the page on which it stood."""
-        return self.number(location, self._born[url], self.parent[url], now)
 
     def see(self, url: int, page: Page, now: float) -> bool:
         """Take in a download; True if its content is not that of the last one.
@@ -223,11 +164,6 @@ class Known:
         self.tried(url, now)
         self._unchanged(url)
 
-    def links_before(self, url: int) -> list[int]:
-        """Numbers of the links that it had at the last download."""
-        known = self._links.get(url)
-        return [] if known is None else known[2]
-
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""
         if self.watching is not None and self.fetched[url] == NEVER:
@@ -248,27 +184,12 @@ class Known:
             self._unsettled.add(url)
         self.states[url] = self._describe(page)
 
-    def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
-        """When each URL appeared on a known page; NEVER where it stood there at the first look."""
-        return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
-
-    def appeared(self, url: int) -> bool:
-        """Whether it was never asked for, and a link to it appeared on a page that was known."""
-        return self.fetched[url] == NEVER and self._born[url] > NEVER
-
     def superseded(self, url: int) -> bool:
         """Whether it differs in nothing but what says nothing from a URL that is known."""
         if self.watching is None or self.fetched[url] > NEVER:
             return False
         plain = self.watching.without_copies(self.urls[url], self.hosts[url])
         return plain != self.urls[url] and plain in self._numbers
-
-    def host_numbers(self) -> NDArray[np.int64]:
-        """A number of the host of each URL."""
-        numbers = self._host_numbers
-        for name in self.hosts[len(numbers) :]:
-            numbers.append(self._host_names.setdefault(name, len(self._host_names)))
-        return np.array(numbers, dtype=np.int64)
 
     def admits(self, url: str) -> bool:
         """Whether a redirect may lead to a URL, as a link may."""
@@ -284,13 +205,13 @@ class Known:
             return known[2]
         born = NEVER if known is None else now
         admitted = page.links if self._admit is None else self._admit(page, 0)
-        count_before = len(self.urls)
+        count_before = len(self)
         if self.watching is None:
             numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
         else:
             numbers = self._watched_links(url, page, admitted, born, now)
         links = [number for number in numbers if number != url]
-        if known is None or len(self.urls) > count_before:
+        if known is None or len(self) > count_before:
             self.active[url] = now
         self._links[url] = (content, count, links)
         if self.watching is not None:
@@ -316,7 +237,7 @@ class Known:
                 continue
             name = host(target)
             target = watching.without_copies(target, name)
-            number = self._numbers.get(target)
+            number = self._kept(target)
             if number is None:
                 left = self.left.find(hash_of(target)) if len(self.left) else None
                 if left is not None:
@@ -340,99 +261,61 @@ class Known:
 
     # -- for good
 
-    def compact(self, held: set[int], told: set[int], oldest: float, now: float) -> Moves | None:
-        """Leave URLs about which nothing was new since `oldest`. Hubs stay, what is `held`, and
-        what a hub links to, or a page about which something was new. So does what stood there at
-        the first look of a page in the beginning (the site itself), with what that links to now.
-        `told`: what is never to be told as new again. Returns the new numbers; None where nothing
-        leaves. O(links)."""
-        watching, count = self.watching, len(self.urls)
+    def begin_compaction(self, oldest: float, now: float) -> bool:
+        """Begin to leave URLs about which nothing was new since `oldest`; False where there can be
+        none yet."""
+        watching = self.watching
         assert watching is not None
-        active = np.array(self.active)
-        if not self._old:
-            if min((at for at in self.active if at > NEVER), default=now) >= oldest:
-                return None
-            self._old = count
-        keep = active >= oldest
-        keep[[url for url, parent in enumerate(self.parent) if parent < 0]] = True
-        keep[[*self.hubs, *self.sitemaps, *self.hints.open, *held]] = True
-        keep[: self._old] |= np.array(self._born[: self._old]) == NEVER
-        lists = keep.copy()
-        for url, (_, _, links) in self._links.items():
-            if lists[url]:
-                keep[links] = True
-        for _ in range(2):  # what a redirect leads to may lead on
-            for url, target in self.alias.items():
-                keep[target] |= keep[url]
-        if keep.all():
-            return None
-        moves = Moves(keep)
-        self.left.add(
-            [hash_of(self.urls[url]) for url in moves.left],
-            [url in told or url in self.told_before for url in moves.left],
-            now,
-        )
-        self._move(moves)
-        watching.compact(moves, now)
-        return moves
+        watching.age(now)
+        if self._first is None:
+            active = np.array(self.active)
+            if active.min(initial=now, where=active > NEVER) >= oldest:
+                return False
+            self._first = set(np.flatnonzero(np.array(self._born) == NEVER).tolist())
+        self._compaction = Compaction(len(self.urls), oldest)
+        return True
 
-    def _move(self, moves: Moves) -> None:
-        column = moves.column
-        rows = self.states[moves.kept]
-        self.states = np.vstack([rows, np.zeros((max(1024, len(rows)), rows.shape[1]), np.float32)])
-        # A page of which the parent has left pays itself.
-        parents = {url: moves[parent] for url, parent in enumerate(self.parent) if parent >= 0}
-        self.parent = [
-            -1 if self.parent[url] < 0 else parents[url] if parents[url] >= 0 else number
-            for number, url in enumerate(moves.kept)
-        ]
-        self.urls, self.hosts = column(self.urls), column(self.hosts)
-        self.date, self._born = column(self.date), column(self._born)
-        self.digests, self._keys = column(self.digests), column(self._keys)
-        self.version, self.fetched = column(self.version), column(self.fetched)
-        self.active = column(self.active)
-        self._old = sum(url < self._old for url in moves.kept)
-        self._numbers = {url: number for number, url in enumerate(self.urls)}
-        self._host_names, self._host_numbers = {}, []
-        self._links = {
-            url: (content, seen, moves.of(links))
-            for url, (content, seen, links) in moves.keys(self._links).items()
-        }
-        self.alias = {url: moves[target] for url, target in moves.keys(self.alias).items()}
-        self._unsettled = set(moves.of(self._unsettled))
-        self.hubs, self.sitemaps = set(moves.of(self.hubs)), set(moves.of(self.sitemaps))
-        self.told_before = set(moves.of(self.told_before))
-        self.hints.move(moves)
-        self.promises.move(moves)
-        self._count_waiting()
-        self._count_links()
+    @property
+    def compacts(self) -> bool:
+        """Whether one is under way."""
+        return self._compaction is not None
 
-    def _count(self, number: int) -> None:
-        """Take a URL, the next in order, into the counts of URLs."""
-        for counts in (self.cited, self.brought, self.introduced):
-            counts.append(0)
-        self.depth.append(_depth(self.urls[number]))
-        if (parent := self.parent[number]) >= 0:
-            (self.brought if self._born[number] > NEVER else self.introduced)[parent] += 1
+    def compact(self, held: Container[int]) -> list[int]:
+        """A slice of it: the URLs that are to `leave` now. Hubs stay, what is `held`, and what a
+        hub links to, or a page about which something was new. So does what stood there at the first
+        look of a page in the beginning (the site itself), with what that links to now."""
+        compaction, first = self._compaction, self._first
+        assert compaction is not None
+        assert first is not None
+        oldest, active, parent = compaction.oldest, self.active, self.parent
 
-    def _cite(self, links: Iterable[int], by: int = 1) -> None:
-        """Take the links of a page into the counts of URLs."""
-        for number in links:
-            self.cited[number] += by
+        def rests(url: int) -> bool:
+            return (
+                active[url] < oldest
+                and parent[url] >= 0
+                and url not in first
+                and url not in held
+                and url not in self.hubs
+                and url not in self.sitemaps
+                and url not in self.hints.open
+            )
 
-    def _count_links(self) -> None:
-        for counts in (self.cited, self.brought, self.introduced, self.depth):
-            counts.clear()
-        for number in range(len(self.urls)):
-            self._count(number)
-        if self.watching is not None:
-            for _, _, links in self._links.values():
-                self._cite(links)
+        left, over = compaction.slice(self, rests)
+        if over:
+            self._compaction = None
+        return left
 
-    def _count_waiting(self) -> None:
-        pairs = zip(self.hosts, self.fetched, strict=True)
-        self.waiting = dict.fromkeys(self.hosts, 0)
-        self.waiting |= Counter(name for name, at in pairs if at == NEVER)
+    def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:
+        """As `Urls.leave`, with all that is known of them."""
+        watching, gone = self.watching, set(left)
+        assert watching is not None
+        super().leave(left, told, now)
+        self.states[left] = 0.0
+        for known in (self._unsettled, self.hubs, self.sitemaps):
+            known -= gone
+        self.hints.leave(gone)
+        self.promises.leave(gone)
+        watching.leave(gone)
 
     def save(self) -> State:
         count = len(self.urls)
@@ -455,7 +338,9 @@ class Known:
             "active": np.array(self.active, dtype=np.float64),
             "left": self.left.save(),
             "told_before": sorted(self.told_before),
-            "old": self._old,
+            "free": list(self._free),
+            "first": None if self._first is None else sorted(self._first),
+            "compaction": None if self._compaction is None else self._compaction.save(),
             "hints": self.hints.save(),
             "promises": self.promises.save(),
             "watching": None if self.watching is None else self.watching.save(),
@@ -474,10 +359,10 @@ class Known:
     def load(self, state: State) -> None:
         self._describe.load(state["describe"])
         self.urls = list(state["urls"])
-        self.hosts = [host(url) for url in self.urls]
+        self.hosts = [host(url) if url else "" for url in self.urls]
         self._host_names, self._host_numbers = {}, []
         self.alias = {int(url): target for url, target in state["alias"].items()}
-        self._numbers = {url: number for number, url in enumerate(self.urls)}
+        self._numbers = {url: number for number, url in enumerate(self.urls) if url}
         rows = np.array(state["states"], dtype=np.float32)
         spare = max(1024, 2 * len(rows)) - len(rows)
         self.states = np.vstack([rows, np.zeros((spare, rows.shape[1]), dtype=np.float32)])
@@ -500,7 +385,16 @@ class Known:
         if "active" in state:  # a version before this had none
             self.active = state["active"].tolist()
             self.left.load(state["left"])
-            self.told_before, self._old = set(state["told_before"]), state["old"]
+            self.told_before = set(state["told_before"])
+        self._free, self._first, self._compaction = list(state.get("free", ())), None, None
+        if state.get("first") is not None:
+            self._first = set(state["first"])
+        elif old := state.get("old"):  # of a version before this: as many were known then
+            self._first = {url for url in range(old) if self._born[url] == NEVER}
+        if state.get("compaction") is not None:
+            self._compaction = Compaction.revive(state["compaction"])
+        if self.entered is not None:
+            self.entered = []
         self.hints.load(state["hints"])
         if "promises" in state:  # a version before this had none
             self.promises.load(state["promises"])
@@ -508,8 +402,3 @@ class Known:
             self.watching.load(state["watching"])
             self._count_waiting()
         self._count_links()
-
-
-def _depth(url: str) -> int:
-    """Parts of the path of a URL; a query is one more."""
-    return url.rstrip("/").count("/") + ("?" in url)

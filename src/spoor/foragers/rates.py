@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY
 from spoor.learn.saved import Saved, attributes, rows
 
@@ -85,6 +85,7 @@ class Visits(Saved):
         )
         return urls[int(np.argmax(refresh_worth(rates, [now - one.last for one in seen])))]
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; what has none is forgotten."""
-        self._seen = moves.keys(self._seen)
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more."""
+        for url in left:
+            self._seen.pop(url, None)

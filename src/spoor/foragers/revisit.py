@@ -6,7 +6,7 @@ They send new documents to the same reinforcing agent, so every figure means the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.known import Known
 from spoor.foragers.rates import change_rates, refresh_worth
-from spoor.foragers.remembered import Moves
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, PAIRS, PART, QUEUE, VALUE, Form, Saved, attributes
 from spoor.types import State
@@ -49,8 +48,8 @@ _COLUMNS = ("_visits", "_changes", "_versions", "_first", "_last", "_prior", "_a
 """What is known of each URL by `ChangeRate`."""
 
 MARKED = Form(
-    lambda marked: np.array(sorted(marked), dtype=np.int64).reshape(-1, 2),
-    lambda old, saved: {(page, version) for page, version in saved.tolist()},
+    lambda marked: np.array(sorted(marked.items()), dtype=np.int64).reshape(-1, 2),
+    lambda old, saved: dict(map(tuple, saved.tolist())),
 )
 
 
@@ -78,15 +77,16 @@ class _Submits(Saved):
         self._alone = agent is None
         self.agent = ReinforcingAgent(settings) if agent is None else agent
         self._known = known
-        self._marked: set[tuple[int, int]] = set()
+        self._marked: dict[int, int] = {}
+        """Page → the newest version that was sent, 0 where all are one document."""
 
     def _submit(self, pages: Sequence[int], now: float) -> None:
         known, settings = self._known, self.settings
         for page in pages:
             version = known.version[page] if settings.identity == "version" else 0
             fresh = known.fresh(page, now, settings.new_for)
-            if fresh and (page, version) not in self._marked:
-                self._marked.add((page, version))
+            if fresh and self._marked.get(page) != version:
+                self._marked[page] = version
                 if self._alone:
                     new = self.agent.receive(page, known, now, 0)
                 else:
@@ -101,12 +101,12 @@ class _Submits(Saved):
         """Pages that it goes by."""
         return set(self._asked)
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; those that are held have one."""
-        self._asked = moves.of(self._asked)
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more, none of which is held."""
         if self._alone:
-            self.agent.move(moves)
-        self._marked = {(moves[url], version) for url, version in self._marked if moves[url] >= 0}
+            self.agent.leave(left)
+        for url in left:
+            self._marked.pop(url, None)
 
 
 class RoundRobin(_Submits):
@@ -133,6 +133,8 @@ class RoundRobin(_Submits):
         latest = self.began if self.only_due else np.inf
         for ahead in range(1, total + 1):
             url = (self._at + ahead) % total
+            if not self._known.urls[url]:
+                continue
             if self._known.fetched[url] <= latest and free(url) and url not in busy:
                 self._at = url
                 return url
@@ -140,12 +142,10 @@ class RoundRobin(_Submits):
 
     def due(self, now: float) -> bool:
         """Whether a page was not asked for in this pass."""
-        return min(self._known.fetched) <= self.began
-
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers."""
-        super().move(moves)
-        self._at = sum(url <= self._at for url in moves.kept) - 1
+        known = self._known
+        return min(at for at, url in zip(known.fetched, known.urls, strict=True) if url) <= (
+            self.began
+        )
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._submit(pages, now)
@@ -220,6 +220,8 @@ class ChangeRate(_Submits):
         """In a watch: what pages of its kind bring in a day."""
         self._appeared: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """In a watch: URLs nobody knew to which a link appeared on it after its first look."""
+        if known.watching is not None:
+            known.entered = []
 
     def visit(self, now: float) -> int:
         if not self._queue:
@@ -264,6 +266,7 @@ class ChangeRate(_Submits):
         worth = expected * (now - self._last)
         self._next_new = len(worth)
         tried = np.array(known.fetched) > -np.inf
+        tried[known.free()] = True
         fresh = np.flatnonzero(~tried)
         # First those whose links appeared last: what stood there at the first look can wait. Of
         # that, first what a page links to that is new itself, then what is likely to be a list: it
@@ -274,12 +277,12 @@ class ChangeRate(_Submits):
         young = (parents >= 0) & (known.born(parents) > -np.inf)
         fresh = fresh[np.lexsort((-cited, depth, ~young, -known.born(fresh)))]
         may = self._changed(now) if self.only_due else tried
-        may[known.promises.kept_alone(now)] = False
+        may[[*known.promises.kept_alone(now), *known.free()]] = False
         seen = np.flatnonzero(may)
         seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
         # One of each in turn, at each host by itself: where a budget lets one request through at a
         # time, hosts are free in a fixed order, and one would always meet the same turn.
-        names = dict.fromkeys(known.hosts)
+        names = known.numbered_hosts()
         # A known page that brings hardly anything yet comes after several of them.
         in_a_row = np.array([self._after_new.get(name, 0) for name in names], dtype=np.int64)
         after_new = np.minimum(in_a_row, 1)
@@ -293,7 +296,7 @@ class ChangeRate(_Submits):
             ]
         )
         # Two of each host at least: one whose budget is spent keeps none out.
-        most = max(self._batch, 2 * len(names))
+        most = max(self._batch, 2 * len(known.names()))
         both = np.concatenate([fresh, seen])
         chosen: list[int] = both[np.argsort(turns, kind="stable")[:most]].tolist()
         return chosen
@@ -303,6 +306,7 @@ class ChangeRate(_Submits):
         its rate more likely than not."""
         self._grow()
         new = np.array(self._known.fetched) == -np.inf
+        new[self._known.free()] = False
         return bool(self._known.hints.open) or bool((new | self._changed(now)).any())
 
     def _changed(self, now: float) -> NDArray[np.bool_]:
@@ -311,6 +315,7 @@ class ChangeRate(_Submits):
         changed[self._known.promises.kept_alone(now)] = False
         seeds = np.array(self._known.parent) < 0
         tried = np.array(self._known.fetched) > -np.inf
+        tried[self._known.free()] = False
         both: NDArray[np.bool_] = tried & (changed | (seeds & (self._last <= self.began)))
         return both
 
@@ -384,34 +389,34 @@ class ChangeRate(_Submits):
         return worth
 
     def _grow(self) -> None:
-        before, known = len(self._visits), self._known
-        watched = known.watching is not None
-        more = len(known.urls) - before
+        known = self._known
+        more = len(known.urls) - len(self._visits)
         if more > 0:
             for name in _COLUMNS:
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros(more, dtype=old.dtype)]))
-            new = range(before, len(known.urls)) if watched else ()
-            for url, born in zip(new, known.born(np.array(new, dtype=np.int64)), strict=True):
-                if born > -np.inf and known.parent[url] >= 0:
+        if known.entered:
+            entered, known.entered = known.entered, []
+            born = known.born(np.array([url for url, _ in entered], dtype=np.int64)) > -np.inf
+            for (url, back), appeared in zip(entered, born, strict=True):
+                if appeared and known.parent[url] >= 0:
                     self._appeared[known.parent[url]] += 1
-            for url in range(before, len(known.urls)) if len(known.left) else ():
-                if known.fetched[url] > -np.inf:  # it came back: as if it had been here all along
+                if back > -np.inf:  # it came back: as if it had been here all along
                     kind = "wanted" if url in known.told_before else "other"
-                    self._first[url] = self._last[url] = known.fetched[url]
+                    self._first[url] = self._last[url] = back
                     self._prior[url] = PRIOR[kind]
 
-    def held(self) -> set[int]:
-        """Pages that it goes by; each has a place in its columns before it may move."""
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more, none of which is held."""
+        super().leave(left)
         self._grow()
-        return super().held()
-
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers."""
-        super().move(moves)
-        self._queue = deque(moves.of(self._queue))
+        self._queue = deque(url for url in self._queue if url not in left)
         for name in _COLUMNS:
-            setattr(self, name, getattr(self, name)[moves.kept])
+            getattr(self, name)[list(left)] = 0
+
+    def save(self) -> State:
+        self._grow()
+        return super().save()
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._grow()

@@ -4,13 +4,12 @@ changes."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
 from spoor.foragers.forager import Forager
 from spoor.foragers.known import Known
-from spoor.foragers.remembered import Moves
 from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
@@ -188,14 +187,10 @@ class Scouts(Saved):
         own = {*self._queue, *self._links, *self._pages, self._step} - {-1}
         return own | self.colony.held() | self.rates.held()
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers; those that are held have one."""
-        self.colony.move(moves)
-        self.rates.move(moves)
-        self._queue, self._links = moves.of(self._queue), moves.of(self._links)
-        self._pages = moves.of(self._pages)
-        if self._step >= 0:
-            self._step = moves[self._step]
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more, none of which is held."""
+        self.colony.leave(left)
+        self.rates.leave(left)
 
     # -- durable
 

@@ -4,14 +4,14 @@ there, and whether it is a copy of another document."""
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from spoor.foragers.contents import Change, Contents, identity_of
-from spoor.foragers.remembered import Memory, Moves
+from spoor.foragers.remembered import Memory
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.sentences import content, signature
@@ -63,9 +63,13 @@ class Watching:
         self.judgement: Judgement | None = None
         """The verdict on it."""
         self._same: dict[int, int] = {}
-        """Content → the page that had it first."""
+        """Content → the page that had it first, and has it or had no other since."""
+        self._newest: dict[int, int] = {}
+        """The page → that content."""
+        self._earlier: dict[int, None] = {}
+        """Contents of pages that have others now, of which 64 bits will be kept."""
         self._left = Memory()
-        """Contents of pages that were left by a compaction."""
+        """Such, and those of pages that were left by a compaction."""
         self._dates: dict[str, OrderedDict[int, int]] = {}
         """Host → second that is stated → pages that state it."""
         self._by_parameter: dict[str, dict[str, int]] = {}
@@ -98,12 +102,19 @@ class Watching:
             key = same ^ signature(host)
             other = self._same.get(key, url)
             if other == url:
-                if self._left.find(key) is not None:
+                if key in self._earlier or self._left.find(key) is not None:
                     other = -1
                 else:
-                    self._same[key] = url
+                    self._has(url, key)
             if first and other != url:
                 self.copy_of[url] = other
+
+    def _has(self, url: int, key: int) -> None:
+        before = self._newest.get(url, key)
+        self._same[key], self._newest[url] = url, key
+        if before != key:
+            del self._same[before]
+            self._earlier[before] = None
 
     def _judged(self, url: int, page: Page) -> Judgement | None:
         if page.flags & {"feed", "sitemap"}:
@@ -199,18 +210,24 @@ class Watching:
 
     # -- for good
 
-    def compact(self, moves: Moves, now: float) -> None:
-        """Pages have other numbers; of the contents of those that were left 64 bits stay."""
-        left = [key for key, url in self._same.items() if moves[url] < 0]
-        self._left.add(left, [False] * len(left), now)
-        self._same = {key: moves[url] for key, url in self._same.items() if moves[url] >= 0}
-        self.contents.move(moves)
-        self.wanted = set(moves.of(self.wanted))
-        self.verdicts = OrderedDict(moves.keys(self.verdicts))
-        self.copy_of = {
-            url: -1 if other < 0 else moves[other]
-            for url, other in moves.keys(self.copy_of).items()
-        }
+    def age(self, now: float) -> None:
+        """Of contents that pages had before, 64 bits stay."""
+        self._left.add(self._earlier, [False] * len(self._earlier), now)
+        self._earlier = {}
+
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more; of their contents 64 bits stay, once it ages."""
+        for url in left:
+            if (key := self._newest.pop(url, None)) is not None:
+                del self._same[key]
+                self._earlier[key] = None
+            self.contents.forget(url)
+            self.verdicts.pop(url, None)
+            self.copy_of.pop(url, None)
+        self.wanted.difference_update(left)
+        for url, other in self.copy_of.items():
+            if other in left:
+                self.copy_of[url] = -1
 
     # -- durable
 
@@ -224,6 +241,7 @@ class Watching:
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
             "copy_of": _pairs(self.copy_of.items()),
             "same": _pairs(self._same.items(), np.uint64),
+            "earlier": np.array(list(self._earlier), dtype=np.uint64),
             "left": self._left.save(),
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
             "by_parameter": {host: dict(counts) for host, counts in self._by_parameter.items()},
@@ -238,7 +256,10 @@ class Watching:
         self.wanted = set(state["wanted"].tolist())
         self.verdicts = OrderedDict((url, (score, why)) for url, score, why in state["verdicts"])
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
-        self._same = dict(map(tuple, state["same"].tolist()))
+        self._same, self._newest, self._earlier = {}, {}, {}
+        for key, url in state["same"].tolist():  # of versions before this several of a page
+            self._has(url, key)
+        self._earlier |= dict.fromkeys(state["earlier"].tolist() if "earlier" in state else ())
         if "left" in state:  # a version before this had none
             self._left.load(state["left"])
         self._dates = {
@@ -279,13 +300,14 @@ class Hints:
         if source is not None:
             (self._right if right else self._wrong)[source] += 1
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers."""
-        self.open = OrderedDict(
-            (url, moves[source]) for url, source in moves.keys(self.open).items()
-        )
-        self._right = Counter(moves.keys(self._right))
-        self._wrong = Counter(moves.keys(self._wrong))
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more."""
+        for url in left:
+            self.open.pop(url, None)
+            del self._right[url], self._wrong[url]
+        for url, source in self.open.items():
+            if source in left:
+                self.open[url] = -1
 
     def counts(self) -> dict[int, tuple[int, int]]:
         """Source → (right, wrong)."""
@@ -362,10 +384,12 @@ class Promises:
             del self._until[url]
         return list(self._until)
 
-    def move(self, moves: Moves) -> None:
-        """Pages have other numbers."""
-        self._until, self._tests = moves.keys(self._until), moves.keys(self._tests)
-        self._liars = set(moves.of(self._liars))
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more."""
+        for url in left:
+            self._until.pop(url, None)
+            self._tests.pop(url, None)
+        self._liars.difference_update(left)
 
     def next_over(self) -> float | None:
         """When the first page is no longer left alone; None where none is."""

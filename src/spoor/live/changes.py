@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
@@ -14,8 +14,7 @@ import numpy as np
 
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import NEVER
-from spoor.foragers.remembered import Moves
+from spoor.foragers.urls import NEVER
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
 from spoor.web.urls import host as host_of
@@ -211,15 +210,17 @@ class ChangeTracker:
             line["id"] = _id(line)
         return told <= MOST_TOLD
 
-    def told(self) -> set[int]:
+    def told(self) -> Container[int]:
         """What is not to be told as new again, as a fleet asks."""
-        return set(self._versions)
+        return self._versions.keys()
 
-    def move(self, moves: Moves) -> None:
-        """Pages of the fleet have other numbers; of those that have none nothing is kept."""
-        self._titles, self._pending = moves.keys(self._titles), moves.keys(self._pending)
-        self._versions, self._absent = moves.keys(self._versions), moves.keys(self._absent)
-        self._gone = set(moves.of(self._gone))
+    def leave(self, left: Collection[int]) -> None:
+        """Of these pages of the fleet nothing is kept."""
+        kept: tuple[dict[int, Any], ...] = self._titles, self._pending, self._versions, self._absent
+        for url in left:
+            for known in kept:
+                known.pop(url, None)
+        self._gone.difference_update(left)
         self._reported = len(self._fleet.agent.discoveries)
 
     def save(self) -> State:

@@ -270,7 +270,7 @@ class Watch:
             "fetched": counts.pages,
             "failed": counts.failed,
             "requests": counts.requests,
-            "known_urls": len(self.fleet.known.urls),
+            "known_urls": len(self.fleet.known),
             "sent": agent.sent,
             "found": agent.relevant,
             "lines": self.lines,

@@ -1,0 +1,249 @@
+"""The URLs that a fleet has seen: their numbers, the links between them, and what leaves.
+
+URLs are numbers here, from 0 in the order of discovery; in a watch one that leaves
+(`spoor.foragers.compaction`) gives its number to the next that comes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.foragers.compaction import Compaction
+from spoor.foragers.remembered import Memory
+from spoor.web.revisits import hash_of
+from spoor.web.urls import host
+
+NEVER = -math.inf
+"""The date of what is not known to be new."""
+
+
+class Urls:
+    """A table of URLs."""
+
+    def __init__(self, *, watched: bool) -> None:
+        self.watched = watched
+        self.urls: list[str] = []
+        """Empty where a number is free."""
+        self.hosts: list[str] = []
+        """Of each URL."""
+        self.fetched: list[float] = []
+        """When it was downloaded last, or could not be."""
+        self.active: list[float] = []
+        """When anything about it was last new: its URL, its content, its links, what it brought."""
+        self.parent: list[int] = []
+        """The page on which each URL was seen first; -1 for seeds."""
+        self.alias: dict[int, int] = {}
+        """URLs that redirected to another one, the last time they were asked for."""
+        self.cited: list[int] = []
+        """Pages that link to each URL, itself left out, by their last downloads; in a watch."""
+        self.introduced: list[int] = []
+        """URLs that were learned from each page at its first look."""
+        self.brought: list[int] = []
+        """URLs that appeared on each page after its first look."""
+        self.depth: list[int] = []
+        """Parts of the path of each URL."""
+        self.waiting: dict[str, int] = {}
+        """Host → its URLs that were never asked for, in a watch."""
+        self.left = Memory()
+        """URLs that were left by a compaction."""
+        self.told_before: set[int] = set()
+        """Of those that came back, what was told before: it is never new again."""
+        self.entered: list[tuple[int, float]] | None = None
+        """URLs that are new, and when one that comes back had left, for whom it concerns: who asks
+        begins and empties it."""
+        self._born: list[float] = []
+        """When each URL appeared on a known page; NEVER where it stood there at the first look."""
+        self._links: dict[int, tuple[int, int, list[int]]] = {}
+        """Page → digest of its content, of its links, and their numbers, by its last download."""
+        self._free: list[int] = []
+        """Numbers of URLs that left."""
+        self._compaction: Compaction | None = None
+        """The one that is under way."""
+        self._numbers: dict[str, int] = {}
+        self._host_names: dict[str, int] = {}
+        self._host_numbers: list[int] = []
+
+    def __len__(self) -> int:
+        """URLs that are known whole."""
+        return len(self._numbers)
+
+    def find(self, url: str) -> int | None:
+        """The number of a URL that is known."""
+        return self._numbers.get(url)
+
+    def _kept(self, url: str) -> int | None:
+        """The same, of one to which something new leads: it does not leave now."""
+        number = self._numbers.get(url)
+        if number is not None and self._compaction is not None:
+            self._compaction.keep(self, number)
+        return number
+
+    def names(self) -> list[str]:
+        """The hosts of all URLs, each once."""
+        return [name for name in dict.fromkeys(self.hosts) if name]
+
+    def number(self, url: str, born: float = NEVER, parent: int = -1, now: float = NEVER) -> int:
+        """The number of a URL, new ones entered. One that a compaction left is no new one: it was
+        asked for then, and says nothing of its age."""
+        number = self._kept(url)
+        if number is None:
+            number = self._numbers[url] = self._place()
+            before = self.left.find(hash_of(url)) if len(self.left) else None
+            if before is not None:
+                born = NEVER
+                self.fetched[number] = before.at
+                if before.told:
+                    self.told_before.add(number)
+            self.urls[number], self.hosts[number] = url, host(url)
+            self.active[number], self.parent[number] = now, parent
+            self.depth[number], self._born[number] = _depth(url), born
+            self._brought(parent, born, 1)
+            if self.watched and before is None:
+                name = self.hosts[number]
+                self.waiting[name] = self.waiting.get(name, 0) + 1
+            if self.entered is not None:
+                self.entered.append((number, NEVER if before is None else before.at))
+            if number < len(self._host_numbers):
+                self._host_numbers[number] = self._host_number(self.hosts[number])
+        return number
+
+    def _place(self) -> int:
+        """A number that is free, with nothing under it."""
+        if self._free:
+            number = self._free.pop()
+        else:
+            number = len(self.urls)
+            for column, nothing in self._columns():
+                column.append(nothing)
+        if self._compaction is not None:
+            self._compaction.enter(number)
+        return number
+
+    def _columns(self) -> tuple[tuple[list[Any], Any], ...]:
+        """What is kept by the number of a URL, and what a new one begins with."""
+        return (
+            (self.urls, ""),
+            (self.hosts, ""),
+            (self.fetched, NEVER),
+            (self.active, NEVER),
+            (self.parent, -1),
+            (self.cited, 0),
+            (self.depth, 0),
+            (self.brought, 0),
+            (self.introduced, 0),
+            (self._born, NEVER),
+        )
+
+    def moved(self, url: int, location: str, now: float) -> int:
+        """The number of the URL to which one redirects: where it is new, the link to the one is
+        taken for its own, which pays the page on which it stood."""
+        return self.number(location, self._born[url], self.parent[url], now)
+
+    def links_before(self, url: int) -> list[int]:
+        """Numbers of the links that it had at the last download."""
+        known = self._links.get(url)
+        return [] if known is None else known[2]
+
+    def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
+        """When each URL appeared on a known page; NEVER where it stood there at the first look."""
+        return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
+
+    def appeared(self, url: int) -> bool:
+        """Whether it was never asked for, and a link to it appeared on a page that was known."""
+        return self.fetched[url] == NEVER and self._born[url] > NEVER
+
+    def host_numbers(self) -> NDArray[np.int64]:
+        """A number of the host of each URL."""
+        numbers = self._host_numbers
+        numbers += map(self._host_number, self.hosts[len(numbers) :])
+        return np.array(numbers, dtype=np.int64)
+
+    def _host_number(self, name: str) -> int:
+        return self._host_names.setdefault(name, len(self._host_names))
+
+    def numbered_hosts(self) -> list[str]:
+        """Hosts by these numbers."""
+        return list(self._host_names)
+
+    def free(self) -> list[int]:
+        """Numbers without a URL."""
+        return self._free
+
+    # -- what leaves
+
+    def forget_links(self, url: int, stays: Sequence[int]) -> int:
+        """Of the links of a page, those to what does not stay; how many it had."""
+        known = self._links.get(url)
+        if known is None:
+            return 0
+        content, count, links = known
+        if not all(map(stays.__getitem__, links)):
+            for link in links:
+                self.cited[link] -= not stays[link]
+            self._links[url] = content, count, [link for link in links if stays[link]]
+        return len(links)
+
+    def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:
+        """Keep 64 bits of each of these URLs. `told`: what is never to be told as new again."""
+        self.left.add(
+            [hash_of(self.urls[url]) for url in left],
+            [url in told or url in self.told_before for url in left],
+            now,
+        )
+        gone, columns = set(left), self._columns()
+        for url in left:
+            del self._numbers[self.urls[url]]
+            if self.fetched[url] == NEVER:
+                self.waiting[self.hosts[url]] -= 1
+            self._cite(self.links_before(url), -1)
+            self._links.pop(url, None)
+            self._brought(self.parent[url], self._born[url], -1)
+        for url in left:
+            for column, nothing in columns:
+                column[url] = nothing
+        self.alias = {
+            url: target
+            for url, target in self.alias.items()
+            if url not in gone and target not in gone
+        }
+        self.told_before -= gone
+        self._free += left
+        # A page of which the parent has left pays itself.
+        orphans = np.isin(np.array(self.parent), left).nonzero()[0].tolist()
+        for url in orphans:
+            self.parent[url] = url
+            self._brought(url, self._born[url], 1)
+
+    def _brought(self, parent: int, born: float, count: int) -> None:
+        if parent >= 0:
+            (self.brought if born > NEVER else self.introduced)[parent] += count
+
+    def _count_links(self) -> None:
+        self.depth = list(map(_depth, self.urls))
+        self.brought, self.introduced = [0] * len(self.urls), [0] * len(self.urls)
+        for born, parent in zip(self._born, self.parent, strict=True):
+            self._brought(parent, born, 1)
+        self.cited = [0] * len(self.urls)
+        for _, _, links in self._links.values() if self.watched else ():
+            self._cite(links)
+
+    def _cite(self, links: Iterable[int], by: int = 1) -> None:
+        """Take the links of a page into the counts of URLs."""
+        for link in links:
+            self.cited[link] += by
+
+    def _count_waiting(self) -> None:
+        pairs = zip(self.hosts, self.fetched, strict=True)
+        self.waiting = dict.fromkeys(self.names(), 0)
+        self.waiting |= Counter(name for name, at in pairs if name and at == NEVER)
+
+
+def _depth(url: str) -> int:
+    """Parts of the path of a URL; a query is one more."""
+    return url.rstrip("/").count("/") + ("?" in url)
