@@ -150,7 +150,9 @@ class Traps:
         news = self._news(page, found_on) if known is None else known
         urls = urls_of(links)
         if news in (News.WORDS, _COPY):
-            self._listed.add("listed", [url for url in urls if self.outside(url, page)])
+            own = set(narrow(page.url))
+            outside = [url for url in urls if own.isdisjoint(narrow(url))] if own else urls
+            self._listed.add("listed", outside)
         elif urls:
             own_groups = set(groups(page.url))
             site = f"//{host(page.url)}/"
@@ -199,8 +201,7 @@ class Traps:
 
     def outside(self, url: str, page: Page) -> bool:
         """Whether a page is of another group than a URL that it links to."""
-        own = narrow(page.url)
-        return not own or set(own).isdisjoint(narrow(url))
+        return set(narrow(page.url)).isdisjoint(narrow(url))
 
     def hold(self, name: str, held: HeldLink) -> None:
         """Let a link wait until its group is tried again."""
