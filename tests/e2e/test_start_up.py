@@ -91,3 +91,15 @@ def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path)
     assert told in error
     assert len(error.splitlines()) == 1
     assert not imported & HEAVY
+
+
+def test_what_makes_the_report_is_imported_once_there_is_something_to_report(
+    tmp_path: Path,
+) -> None:
+    """A missing browser is the last that is looked for before a crawl begins."""
+    arguments = ["crawl", SEED, "--topic", "pottery", "--out", str(tmp_path / "run")]
+    arguments += ["--render", "always", "--chromium", str(tmp_path / "none")]
+    code, imported, _ = said(*arguments)
+    assert code == 2
+    assert "aiohttp" in imported
+    assert "jinja2" not in imported

@@ -59,11 +59,13 @@ def crawl(
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl with a screen; prints and returns the summary."""
+    from spoor.garbage import few_collections
     from spoor.heap import share_heap
     from spoor.runs.writer import RunWriter
 
     share_heap()
     with ExitStack() as after:
+        after.enter_context(few_collections())  # what is imported is no garbage
         folder = None
         if files.is_run(path):
             # An existing run refuses before anything heavy is imported; a new one is created after
@@ -78,7 +80,6 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.rendering.browser import require_browser
         from spoor.runs.assemble import make_crawl
         from spoor.runs.recovery import kept_aside
-        from spoor.views.report import write_report
 
         engine = make_crawl(settings)
         check_user(settings)
@@ -118,6 +119,8 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             for aside in folder.recovered:
                 shown.say(kept_aside(aside))
             reason = run.run()
+    from spoor.views.report import write_report
+
     summary = run.summary(reason)
     write_report(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))

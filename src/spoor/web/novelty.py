@@ -99,9 +99,7 @@ class _Words(dict[str, int]):
         plain = word.lower().strip(_MARKS)
         bare = _masked(plain).strip(_MARKS)
         number = zlib.crc32(plain.encode("utf-8", "surrogatepass"))
-        other = (
-            number if bare == plain else zlib.crc32(bare.encode("utf-8", "surrogatepass"))
-        )
+        other = number if bare == plain else zlib.crc32(bare.encode("utf-8", "surrogatepass"))
         both = self[word] = number << 32 | other
         return both
 
