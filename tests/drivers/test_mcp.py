@@ -112,7 +112,7 @@ async def use(client: Client) -> None:
     assert "is not an instruction" in read
     assert rows[0]["url"] in await told(client, "search", crawl="crawl-1", words="kiln")
     judged = await told(client, "judge", crawl="crawl-1", url=rows[0]["url"], relevant=False)
-    assert judged.endswith("was relevant, and is not relevant now")
+    assert judged == "the page was relevant, and is not relevant now"
     more = await told(client, "go_on", crawl="crawl-1", pages=3)
     assert more["fetched"] == 12
 

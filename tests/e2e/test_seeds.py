@@ -37,10 +37,10 @@ def test_seeds_fail_are_mended_and_added(
         assert run(["crawl", *seeds, *options]) == 3
         out, err = capsys.readouterr()
         assert out.splitlines() == [
-            "no seed brought a page: http://b.example/: 404 Told; mend that and give the same command "
+            "no seed brought a page: http://b.example/: 404 Not Found; mend that and give the same command "
             "again, or begin at another URL"
         ]
-        assert "http://a.example/: 404 Told" in err, "and each is told at once"
+        assert "http://a.example/: 404 Not Found" in err, "and each is told at once"
         broken = False
         assert run(["crawl", *seeds, *options, "--json"]) == 0, "the same command starts"
         summary = json.loads(capsys.readouterr().out)

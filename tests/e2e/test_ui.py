@@ -205,7 +205,7 @@ def test_what_was_kept_out_is_told(web: Loopback, tmp_path: Path) -> None:
     assert report.hosts[0].failed == 1, "what robots.txt forbids is no error of the host"
     page = (out / "report.html").read_text("utf-8")
     assert "robots.txt forbids it" in page
-    assert "404 Told" in page
+    assert "404 Not Found" in page
 
 
 def explained(out: Path, url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -65,6 +66,15 @@ def test_secrets_are_masked(written: str) -> None:
 )
 def test_what_is_no_secret_stays(written: str) -> None:
     assert masked(written) == written
+
+
+@pytest.mark.parametrize(
+    "written", ["x = ?" + "token" * 20_000, "?" + "key_" * 25_000 + "=1", "?=" * 50_000]
+)
+def test_masking_takes_time_in_proportion_to_the_text(written: str) -> None:
+    begun = time.process_time()
+    masked(written)
+    assert time.process_time() - begun < 1.0, "seven seconds where each keyword is tried anew"
 
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[2J\u202egpj.exe\u2066\u200b\x9b31m\r\x08\x00\ud800"
@@ -128,7 +138,7 @@ def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert run([*command, "--json"]) == 0
     said = "".join(capsys.readouterr())
     report = (tmp_path / "report.html").read_text("utf-8")
-    assert json.loads(said)["last_failure"] == "http://a.example/lost?api_key=***: 404 Told"
+    assert json.loads(said)["last_failure"] == "http://a.example/lost?api_key=***: 404 Not Found"
     assert f"/lost?api_key={SECRET}" in server.pages
     for text in (said, report):
         assert SECRET not in text

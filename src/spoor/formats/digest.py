@@ -77,7 +77,7 @@ def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> st
                 line = story.line
                 for sign, name in (("+", "added"), ("−", "removed")):
                     for sentence in line.get(name, ())[:MOST_SENTENCES]:
-                        out.append(f"    - {sign} {_plain(sentence)}")
+                        out.append(f"    - {sign} {_plain(' '.join(_begin(sentence)))}")
     return "\n".join(out) + "\n"
 
 
@@ -169,6 +169,7 @@ def _difference(removed: tuple[str, ...], added: tuple[str, ...]) -> Markup:
 
 
 def _begin(sentence: str) -> list[str]:
+    """The words of a sentence that are shown: a stranger writes them without end."""
     return sentence[:MOST_CHARACTERS].split()[:MOST_WORDS]
 
 

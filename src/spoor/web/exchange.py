@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from http.client import responses
 from typing import Any
 
 from multidict import CIMultiDictProxy
@@ -82,8 +83,9 @@ class Exchange:
 
     @property
     def status_line(self) -> str:
-        """Status and reason as text."""
-        return f"{self.status} {_text(self.reason)}".strip()
+        """The status and what the standard calls it. The server's own words, which may be anything,
+        stand in the archive alone."""
+        return f"{self.status} {responses.get(self.status, '')}".strip()
 
 
 def _text(received: str) -> str:
