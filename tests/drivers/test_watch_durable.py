@@ -24,6 +24,7 @@ from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
 from spoor.live.watch import Watch
+from spoor.runs import renders
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -243,7 +244,10 @@ def test_a_last_line_that_was_cut_is_written_again(port: int, tmp_path: Path) ->
     assert all(json.loads(line) for line in news.read_text("utf-8").splitlines())
 
 
-def test_validators_of_what_a_watch_leaves_are_not_kept(tmp_path: Path) -> None:
+def test_nothing_is_kept_in_the_folder_of_what_a_watch_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renders, "MOST_RENDERS", 3)
     with closing(
         RunWriter(tmp_path / "watch", Settings(command="watch", seeds=(FRONT,)))
     ) as folder:
@@ -251,8 +255,19 @@ def test_validators_of_what_a_watch_leaves_are_not_kept(tmp_path: Path) -> None:
             fetch = Fetch(0, f"{FRONT}{name}", "front.example", Choice(0), 1)
             headers = CIMultiDictProxy(CIMultiDict({"ETag": '"1"', "Cache-Control": "max-age=9"}))
             folder.record(fetch, Exchange(fetch.url, 200, "", (), headers, b"a", b"a", 1.0, 0.1))
+            folder.note_rendered(fetch.url)
+        for ticket in range(5):
+            folder.note_render(
+                renders.RenderRow(
+                    *(ticket, "front.example", "/", "text", "", 1, 9, True, True),
+                    *(0.5, 1.0, 2, 100, 0, ""),
+                )
+            )
         folder.commit(b"")
-        folder.forget_validators([f"{FRONT}left"])
+        assert [row.ticket for row in renders.all_renders(folder.path)] == [2, 3, 4]
+        folder.note_rendered(f"{FRONT}late")
+        folder.forget_urls([f"{FRONT}left", f"{FRONT}late"])
         folder.commit(b"")
+        assert folder.rendered() == [f"{FRONT}kept"]
         assert folder.validators(f"{FRONT}left") is None
         assert folder.validators(f"{FRONT}kept") is not None

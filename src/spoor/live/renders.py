@@ -158,6 +158,11 @@ class Renders:
         """Whether a page must be rendered: it is known as a browser makes it."""
         return self._visited is not None and url in self._visited
 
+    def forget_visits(self, urls: Iterable[str]) -> None:
+        """Pages are visited no more."""
+        if self._visited is not None:
+            self._visited.difference_update(urls)
+
     def keeps(self, plain: Page, rendered: Page) -> bool:
         """Whether a rendered document takes the place of the plain one. In a watch it does so only
         where it brought something, since it then does for good."""

@@ -222,9 +222,11 @@ class Watch:
         self._end_once()
 
     def _forget_left(self) -> None:
-        """Validators of URLs that are asked for no more would be kept for ever."""
+        """What is kept of URLs that are asked for no more would be kept for ever."""
         if self._tracked.left:
-            self.folder.forget_validators(self._tracked.left)
+            self.folder.forget_urls(self._tracked.left)
+            if self._renders is not None:
+                self._renders.forget_visits(self._tracked.left)
             self._tracked.left.clear()
 
     def _end_once(self) -> None:

@@ -33,7 +33,7 @@ class PendingRows:
     freshness: dict[str, float] = field(default_factory=dict)
     """URL → until when its newest document needs no new visit, by its own word."""
     forgotten: list[str] = field(default_factory=list)
-    """URLs of which neither is kept any more."""
+    """URLs of which nothing is kept any more."""
     superseded: set[int] = field(default_factory=set)
     """seq of rows of an earlier run whose pages are others now, or gone."""
     renders: list[RenderRow] = field(default_factory=list)
@@ -42,12 +42,14 @@ class PendingRows:
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
 
-    def forget_validators(self, urls: Iterable[str]) -> None:
-        """Keep none of these URLs."""
-        for url in urls:
+    def forget(self, urls: Iterable[str]) -> None:
+        """Keep nothing of these URLs, which a watch visits no more."""
+        self.forgotten += urls
+        for url in self.forgotten:
             self.validators.pop(url, None)
             self.freshness.pop(url, None)
-            self.forgotten.append(url)
+        left = set(self.forgotten)
+        self.rendered = [url for url in self.rendered if url not in left]
 
     @property
     def changes_results(self) -> bool:
@@ -88,7 +90,7 @@ class PendingRows:
             db.executemany(f"{update} ticket = ?", rows)
         if self.labels:
             db.executemany(f"{update} seq = ?", self.labels)
-        for table in ("validators", "freshness") if self.forgotten else ():
+        for table in ("validators", "freshness", "rendered") if self.forgotten else ():
             left = [(url,) for url in self.forgotten]
             db.executemany(f"DELETE FROM {table} WHERE url = ?", left)
         if self.validators:

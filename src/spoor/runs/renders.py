@@ -13,6 +13,9 @@ from spoor.errors import InputError
 from spoor.runs import files, shards
 from spoor.runs.rows import PageRow
 
+MOST_RENDERS = 20_000
+"""Rows that a watch keeps: what its next process goes by."""
+
 
 @dataclass(frozen=True, slots=True)
 class RenderRow:
@@ -110,6 +113,12 @@ class RenderTotals:
             f"{self.pages:,} pages{failed}: {self.links:,} links and {self.texts:,} texts, "
             f"{self.relevant:,} of them relevant, for {self.seconds:,.0f} s"
         )
+
+
+def forget_renders(db: sqlite3.Connection) -> None:
+    """Of a watch, whose requests have no end, keep the newest."""
+    query = "SELECT ticket FROM renders ORDER BY ticket DESC LIMIT 1 OFFSET ?"
+    db.execute(f"DELETE FROM renders WHERE ticket <= ({query})", (MOST_RENDERS,))
 
 
 def render_of(path: Path, page: PageRow) -> RenderRow | None:

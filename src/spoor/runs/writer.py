@@ -43,7 +43,7 @@ from spoor.runs.recovery import (
     telling,
     write_mark,
 )
-from spoor.runs.renders import RenderRow
+from spoor.runs.renders import RenderRow, forget_renders
 from spoor.runs.rows import FIRST_TICKET
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.runs.schema import (
@@ -403,9 +403,9 @@ class RunWriter:
         server gave none. 20 µs."""
         return validators_of(self._db, url)
 
-    def forget_validators(self, urls: Iterable[str]) -> None:
-        """Keep none of these URLs, from the next commit on."""
-        self._rows.forget_validators(urls)
+    def forget_urls(self, urls: Iterable[str]) -> None:
+        """Keep nothing of these URLs of a watch, from the next commit on."""
+        self._rows.forget(urls)
 
     def body(self, place: Place, size: int) -> bytes:
         """The body of an exchange that was archived without a cut (`read_body`)."""
@@ -530,6 +530,8 @@ class RunWriter:
             self.failpoint("warc synced")
             with db:
                 rows.write(db, ends)
+                if rows.renders and self.settings.command == "watch":
+                    forget_renders(db)
                 if self.settings.save_files:
                     damaged = follow_verdicts(self.path, rows.turned_pages(db))
                 if events:
