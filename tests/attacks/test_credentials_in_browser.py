@@ -47,6 +47,8 @@ read("closed", "http://own.example/closed.json");
 read("moved", "/moved/http://own.example/closed.json");
 read("inside", "/moved/http://inside.example/");
 read("act", "http://own.example/act/{host}");
+read("as the user", "http://own.example/act/{host}/as", {{credentials: "include"}});
+fetch("http://own.example/logout", {{credentials: "include", mode: "no-cors"}}).catch(() => 0);
 </script>"""
 OWN = """<title>Own</title><p>clay clay<div id=app></div>
 <script src="/whoami.js"></script><script>
@@ -140,6 +142,10 @@ def test_a_page_of_another_host_reads_nothing_by_the_users_name(
     own = {head.split()[1]: head for head in server.heads if "\r\nHost: own.example\r\n" in head}
     assert all(one in own["/closed.json?own"] for one in KNOWN_BY), "its own page is the user's"
     assert "/with/7" in own, "a subdomain that says so lets it read by the user's cookies"
-    assert not [one for one in KNOWN_BY if one in own["/act/evil.example"]]
+    acts = [head for head in server.heads if head.startswith("GET /act/")]
+    assert {head.split("/")[2].split()[0] for head in acts} == {"evil.example", "sub.own.example"}
+    for head in acts:
+        assert not [one for one in KNOWN_BY if one in head], "a stranger acts by nobody's name"
+    assert "/logout" not in own, "links that do something are left alone, by scripts too"
     assert environments
     assert not any(TOKEN.encode() in one for one in environments)

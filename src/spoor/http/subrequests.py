@@ -38,9 +38,11 @@ class Subrequests:
     request to a host, and says whether it may be sent. Replies are kept for the next page;
     in a watch, which looks for what is new, scripts for an hour and data not at all.
 
-    A page asks by the user's name (cookies, passwords) on its own site only, and reads data of
-    another origin only where that says so (CORS), also behind a redirect. The browser cannot see to
-    that, since it knows neither the user nor the redirects.
+    A page asks by the user's name (cookies, passwords) at its own origin; of another one of its site
+    only for data, and only once a reply to nobody in particular says that it may (CORS), since what
+    such a request does would be done before. It reads data of another origin only where that says
+    so, also behind a redirect. The browser cannot see to that, since it knows neither the user nor
+    the redirects.
     """
 
     def __init__(
@@ -74,27 +76,35 @@ class Subrequests:
         does."""
         first = canonical(url)
         asker = "" if kind == "script" else _origin(page)
-        key = first, asker, _origin(page) if self._is_users(first, kind, page) else ""
+        widest = _origin if kind == "script" else _site
+        key = first, asker, _origin(page) if self._is_users(first, page, widest) else ""
         known = self._kept.get(key)
         if known is not None and (not self._watched or self._wall() < known.began + _SCRIPTS_LAST):
             self._kept.move_to_end(key)
             return known
-        reply, by_user = await self._followed(first, kind, page, asker)
+        reply, by_user = await self._followed(first, kind, page, asker, _origin)
         if asker not in ("", _origin(reply.url)):
-            if by_user and not _is_open(reply, asker, by_user=True):
-                reply, by_user = await self._followed(first, kind, "", asker)
-            if not _is_open(reply, asker):
+            users_too = _is_open(reply, asker, by_user=True)
+            if by_user and not users_too:
+                reply, by_user = await self._followed(first, kind, "", asker, _origin)
+            elif key[2] and users_too and not by_user:
+                reply, by_user = await self._followed(first, kind, page, asker, _site)
+                users_too = _is_open(reply, asker, by_user=True)
+            if not (users_too if by_user else _is_open(reply, asker)):
                 raise HeldBackError(f"{host(reply.url)} does not let other origins read it")
         lasts = kind == "script" or not self._watched
         if reply.status == 200 and not reply.truncated and lasts:
-            self._keep((first, asker, _origin(page) if by_user else ""), reply)
+            self._keep((first, asker, _origin(page) if by_user else key[2]), reply)
         return reply
 
-    async def _followed(self, url: str, kind: str, page: str, asker: str) -> tuple[Exchange, bool]:
-        """The reply behind redirects, and whether any of it was asked for by the user's name."""
+    async def _followed(
+        self, url: str, kind: str, page: str, asker: str, part: Callable[[str], str]
+    ) -> tuple[Exchange, bool]:
+        """The reply behind redirects, and whether any of it was asked for by the user's name: what
+        is of the same `part` of the web as the page."""
         by_user = False
         for _ in range(_HOPS):
-            as_user = self._is_users(url, kind, page)
+            as_user = self._is_users(url, page, part)
             by_user = by_user or as_user
             reply = await self._get(url, kind, as_user, asker)
             if reply.status not in REDIRECTS or "Location" not in reply.headers:
@@ -102,10 +112,8 @@ class Subrequests:
             url = canonical(reply.header("Location"), url)
         return reply, by_user
 
-    def _is_users(self, url: str, kind: str, page: str) -> bool:
-        """Whether a page asks for a URL by the user's name: for a script of its own origin, since
-        whoever runs it reads it, and for data of its own site, which says who may read it."""
-        part = _origin if kind == "script" else _site
+    def _is_users(self, url: str, page: str, part: Callable[[str], str]) -> bool:
+        """Whether a URL is of the same `part` of the web as a page, and the user known there."""
         return bool(page) and part(url) == part(page) and self._client.knows_user(url)
 
     async def _get(self, url: str, kind: str, as_user: bool, asker: str) -> Exchange:

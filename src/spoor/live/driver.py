@@ -59,6 +59,7 @@ from spoor.types import (
     Sleep,
 )
 from spoor.web import sitemaps
+from spoor.web.actions import action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.scope import Scope
@@ -525,11 +526,18 @@ class HttpDriver:
 def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
     """Whether a part of a rendered page may be asked for, by its URL and kind: a script may come
     from any host, data from the scope only. A page may be alone in scope, but its parts lie beside
-    it. What the user excludes is asked for in no case."""
+    it. What the user excludes is asked for in no case, and what does something (`--actions`) no
+    more than its links: a script needs no click."""
     wider = {"page": "host", "directory": "host", "list": "anywhere"}
     scope = wider.get(settings.scope, settings.scope)
     known = Scope.of(settings.seeds, scope, exclude=settings.exclude)
-    return lambda url, kind: not known.excludes(url) and (kind == "script" or url in known)
+
+    def allows(url: str, kind: str) -> bool:
+        if known.excludes(url) or (action(url) and not settings.actions):
+            return False
+        return kind == "script" or url in known
+
+    return allows
 
 
 def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:
