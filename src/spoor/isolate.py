@@ -70,6 +70,9 @@ PAGE = Bounds()
 DOCUMENT = Bounds(8.0, 128 << 20, 8)
 """Of any other kind of document."""
 
+BRIEF = 1.0
+"""Seconds of processor time of a first look at a document."""
+
 SHORT = 1 << 12
 """Bytes of a text that is read here."""
 
@@ -99,6 +102,14 @@ class KilledError(GivenUpError):
     """A document whose helper was killed, by whomever."""
 
 
+class LateError(GivenUpError):
+    """A document that took more time than it may."""
+
+
+class TakesLongError(Exception):
+    """A document that took more time than a first look may; `parse_page` may be asked again."""
+
+
 def parse_page(
     body: bytes,
     url: str,
@@ -106,13 +117,15 @@ def parse_page(
     joiner: Joiner | None = None,
     again: bool = False,
     slow: bool = False,
+    brief: bool = False,
     **facts: Any,
 ) -> Page:
     """As `spoor.documents.page.page_of`, in bounded time and memory whatever the document holds.
 
     `facts` are that function's keywords. `again`: it was parsed before, and gets `AGAIN` times as
-    much of both. `slow`: the helper for sites whose documents take long is asked. Raises
-    UnreadableError, of which GivenUpError is one. Costs some ms more where a helper is asked.
+    much of both. `slow`: the helper for sites whose documents take long is asked. `brief`: a
+    document has `BRIEF` alone, beyond which TakesLongError is raised. Raises UnreadableError, of
+    which GivenUpError is one. Costs some ms more where a helper is asked.
     """
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     if parser is not None and facts.get("main"):
@@ -123,7 +136,15 @@ def parse_page(
         facts["content_type"] = as_html(body, facts.get("content_type", ""))
     told = {key: sorted(v) if isinstance(v, frozenset) else v for key, v in facts.items()}
     times = AGAIN if again else 1
-    row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds, slow=slow)
+    brief = brief and bounds is not PAGE
+    if brief:
+        bounds = bounds._replace(seconds=BRIEF)
+    try:
+        row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds, slow=slow)
+    except LateError as error:
+        if brief:
+            raise TakesLongError from error
+        raise
     if "unreadable" in row:
         raise UnreadableError(row["unreadable"])
     return revive_page(row)
@@ -240,7 +261,9 @@ class Helper:
             self.close()
             if ended and self._process.returncode == -signal.SIGKILL:
                 raise KilledError("the parser was killed, as where memory runs out") from None
-            raise GivenUpError(self._cause(times * bounds.seconds, room)) from None
+            late = self._process.returncode == -signal.SIGPROF
+            raised = LateError if late else GivenUpError
+            raise raised(self._cause(times * bounds.seconds, room)) from None
         if not answer:
             self.close()
             raise GivenUpError(f"parsing it takes over {room} MB")

@@ -8,6 +8,7 @@ import heapq
 import socket
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
@@ -27,6 +28,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.garbage import few_collections
 from spoor.http.names import Names
+from spoor.isolate import TakesLongError
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.helper_turns import (
@@ -36,6 +38,7 @@ from spoor.live.helper_turns import (
     UNKNOWN,
     CrowdedError,
     HelperTurns,
+    RiskyError,
     SiteTimes,
 )
 from spoor.live.live_crawl import LiveCrawl
@@ -518,18 +521,58 @@ def turns_of(sites: list[str], times: SiteTimes) -> list[str]:
 def test_documents_that_take_long_wait_for_those_that_do_not() -> None:
     times = SiteTimes(lambda: 0.0)
     times.took("good.example", 0.05)
-    times.took("bad.example", 8.0)
-    assert turns_of(["bad.example", "new.example", "other.example", "good.example"], times) == [
+    times.took("bad.example", 8.0, long=True)
+    sites = ["bad.example", "new.example", "other.example", "good.example"]
+    assert turns_of(sites, times) == [
         *("good.example", "new.example", "other.example", "bad.example")
     ]
     assert times.is_slow("bad.example")
     assert not times.is_slow("good.example")
     assert not times.is_slow("never-asked.example")
+    risky = [name for name in ("good", "bad", "never-asked") if times.is_risky(f"{name}.example")]
+    assert risky == ["never-asked"]
+
+
+def test_new_sites_are_sent_elsewhere_once_a_document_took_long() -> None:
+    times, begin = SiteTimes(lambda: 0.0), threading.Event()
+    times.took("good.example", 0.05)
+    done: list[str] = []
+
+    def long() -> None:
+        begin.wait(60)
+        raise TakesLongError
+
+    async def ask(turns: HelperTurns, site: str, call: Callable[[], Any]) -> None:
+        try:
+            await turns.read(site, call)
+            done.append(site)
+        except (RiskyError, TakesLongError) as error:
+            done.append(f"{site}: {type(error).__name__}")
+
+    async def go() -> None:
+        turns = HelperTurns(times, careful=True)
+        calls: dict[str, Callable[[], Any]] = {"bad": long, "new": list, "good": list}
+        asked = [
+            asyncio.create_task(ask(turns, f"{name}.example", call)) for name, call in calls.items()
+        ]
+        await asyncio.sleep(0)
+        begin.set()
+        await asyncio.gather(*asked)
+        await ask(turns, "newer.example", list)
+        turns.close()
+
+    asyncio.run(go())
+    assert sorted(done) == [
+        "bad.example: TakesLongError",
+        "good.example",
+        "new.example: RiskyError",
+        "newer.example: RiskyError",
+    ]
 
 
 def test_documents_of_a_site_that_takes_long_crowd_out_no_other() -> None:
     times = SiteTimes(lambda: 0.0)
-    times.took("bad.example", 8.0)
+    times.took("bad.example", 8.0, long=True)
     sites = ["bad.example"] * MOST_WAITING + ["good.example"] * 5
     done = turns_of(sites, times)
     assert done[:5] == ["good.example"] * 5
@@ -550,12 +593,9 @@ def test_what_a_site_took_is_forgotten() -> None:
     assert times.lately("bad.example") == UNKNOWN
 
 
-def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def read_of_one_document(text: bytes = json_text("kiln")) -> Outcome | Deferred:
+    """What came of a crawl of one page, which is a document that a helper reads."""
     isolate.close()
-    monkeypatch.setattr(SiteTimes, "is_slow", lambda times, site: True)
-    text = json_text("kiln")
     server = Loopback(lambda asked: reply(text, media="application/json"))
     ended: list[Outcome | Deferred] = []
 
@@ -573,8 +613,31 @@ def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
             await HttpDriver(crawl, settings, on_step=on_step).run()
 
     asyncio.run(go())
-    assert isinstance(ended[0], Outcome)
-    assert isinstance(ended[0].reply, Fetched)
+    return ended[0]
+
+
+def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SiteTimes, "is_slow", lambda times, site: True)
+    ended = read_of_one_document()
+    assert isinstance(ended, Outcome)
+    assert isinstance(ended.reply, Fetched)
     assert isolate._documents.helper is None
+    assert isolate._slow.helper is not None
+    isolate.close()
+
+
+def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twelve new sites with one document of eight seconds each left good hosts a fifth of their
+    rate."""
+    monkeypatch.setattr(isolate, "BRIEF", 0.001)
+    ended = read_of_one_document(json_text("kiln " * 100_000))
+    assert isinstance(ended, Outcome)
+    assert isinstance(ended.reply, Fetched)
+    assert isolate._documents.helper is not None
+    assert not isolate._documents.helper.alive
     assert isolate._slow.helper is not None
     isolate.close()

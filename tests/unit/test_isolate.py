@@ -223,7 +223,7 @@ def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) 
     """14 documents, each of other elements, filled libxml2's list of names: every document of any
     host was damaged from then on."""
     lane = isolate._Lane()
-    asked = leaves, b"x" * size, {}, 1, isolate.DOCUMENT
-    processes = [lane.ask(*asked) for _ in range(documents + 1)]
+    body = b"x" * size
+    processes = [lane.ask(leaves, body, {}, 1, isolate.DOCUMENT) for _ in range(documents + 1)]
     lane.close()
     assert processes[0] == processes[1] != processes[-1]

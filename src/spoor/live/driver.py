@@ -30,9 +30,9 @@ from spoor.http.replies import helper_for, may_take_long, reply_of, without_refu
 from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher, is_allowed
 from spoor.http.subrequests import Subrequests
-from spoor.isolate import parse_page
+from spoor.isolate import TakesLongError, parse_page
 from spoor.live.clock import CrawlClock
-from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, SiteTimes
+from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError, SiteTimes
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.renders import Renders
@@ -221,7 +221,8 @@ class HttpDriver:
         )
         self._address_guard = address_guard
         self._site_times = times = SiteTimes(self._time)
-        self._helpers = {name: HelperTurns(times) for name in ("pages", "documents", "slow")}
+        self._helpers = {name: HelperTurns(times) for name in ("pages", "slow")}
+        self._helpers["documents"] = HelperTurns(times, careful=True)
         self._queues = HostQueues(limits, address_guard.address_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
@@ -414,10 +415,17 @@ class HttpDriver:
         reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
         if helper := helper_for(exchange):
             site = registrable_domain(fetch.host)
-            if self._site_times.is_slow(site):
-                helper, reply = "slow", partial(reply, parse=partial(parse_page, slow=True))
+            slow = self._helpers["slow"]
             try:
-                return await self._helpers[helper].read(site, reply)
+                if not self._site_times.is_slow(site):
+                    with contextlib.suppress(TakesLongError):
+                        with contextlib.suppress(RiskyError):
+                            brief = partial(reply, parse=partial(parse_page, brief=True))
+                            return await self._helpers[helper].read(site, brief)
+                        brief = partial(reply, parse=partial(parse_page, brief=True, slow=True))
+                        return await slow.read(site, brief)
+                    await asyncio.sleep(0)  # those that were sent away there come first
+                return await slow.read(site, partial(reply, parse=partial(parse_page, slow=True)))
             except CrowdedError:
                 reason = "the documents of its site take long, and others wait"
                 status = exchange.status

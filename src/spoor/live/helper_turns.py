@@ -3,15 +3,20 @@
 A document that is made to cost takes seconds of a helper. So documents that wait for it stand in no
 line: the next is of the site that took least lately, and one of a site of which nothing is known
 yet comes after those that are known to take little. Sites whose documents take long have a helper
-of their own. A site is a domain, since any name below one may be a host with a pace of its own.
+of their own, and documents that a first look (`spoor.isolate.BRIEF`) did not end are read there,
+too; as long as there are such, also the first document of each site. A site is a domain, since any
+name below one may be a host with a pace of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
+
+from spoor.isolate import TakesLongError
 
 T = TypeVar("T")
 
@@ -22,7 +27,10 @@ UNKNOWN = 1.0
 """Seconds that a site counts as having taken of which no document was read."""
 
 LONG = 0.5
-"""Seconds a document that are long."""
+"""Seconds of a document that are long, where it is not given up before."""
+
+OFTEN = 0.1
+"""Share of documents that took long, beyond which those of a site do."""
 
 MOST_WAITING = 32
 """Documents at one helper; beyond, one of a site whose documents take long is given up."""
@@ -38,9 +46,16 @@ class CrowdedError(Exception):
     """A document that is not read now, since others wait."""
 
 
+class RiskyError(Exception):
+    """A document that is to be read by another helper, since its site may be one of those whose
+    documents take long."""
+
+
 class _Lately(NamedTuple):
     seconds: float
     documents: float
+    long: float
+    """Of these."""
     counted: float
 
 
@@ -50,13 +65,17 @@ class SiteTimes:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._sites: dict[str, _Lately] = {}
+        self._long_at = -math.inf
+        """When a document ended last that took long."""
 
-    def took(self, site: str, seconds: float) -> None:
-        """A document of a site took so many seconds."""
-        now, before = self._clock(), self._sites.pop(site, None)
-        share = 0.0 if before is None else _left(now - before.counted)
-        past, documents = (0.0, 0.0) if before is None else before[:2]
-        self._sites[site] = _Lately(share * past + seconds, share * documents + 1, now)
+    def took(self, site: str, seconds: float, *, long: bool = False) -> None:
+        """A document of a site took so many seconds; `long`: too many for those that wait."""
+        now = self._clock()
+        self._long_at = now if long else self._long_at
+        past = self._sites.pop(site, _Lately(0.0, 0.0, 0.0, now))
+        share = _left(now - past.counted)
+        counts = share * past.documents + 1, share * past.long + long
+        self._sites[site] = _Lately(share * past.seconds + seconds, *counts, now)
         if len(self._sites) > MOST_SITES:
             del self._sites[next(iter(self._sites))]
 
@@ -67,10 +86,14 @@ class SiteTimes:
             return UNKNOWN
         return _left(self._clock() - found.counted) * found.seconds
 
+    def is_risky(self, site: str) -> bool:
+        """Whether no document of a site was read, and some of others took long lately."""
+        return site not in self._sites and self._clock() < self._long_at + LATELY
+
     def is_slow(self, site: str) -> bool:
         """Whether its documents take long."""
         found = self._sites.get(site)
-        return found is not None and found.seconds > LONG * found.documents
+        return found is not None and found.long > OFTEN * found.documents
 
 
 def _left(seconds: float) -> float:
@@ -84,31 +107,41 @@ class _Waiting(NamedTuple):
 
 class HelperTurns:
     """Turns at one helper, each in the same thread, beside the event loop that runs when this is
-    made."""
+    made. `careful`: it reads nothing of risky sites."""
 
-    def __init__(self, times: SiteTimes) -> None:
+    def __init__(self, times: SiteTimes, *, careful: bool = False) -> None:
         self._times = times
+        self._careful = careful
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "helper")
         self._busy = False
         self._waiting: list[_Waiting] = []
 
     async def read(self, site: str, call: Callable[[], T]) -> T:
-        """What the call returns, once it is the site's turn. Raises CrowdedError, and what the call
-        raises."""
+        """What the call returns, once it is the site's turn. Raises CrowdedError, RiskyError, and
+        what the call raises."""
         await self._turn(site)
-        began = self._loop.time()
+        began, slow, long = self._loop.time(), self._times.is_slow(site), False
         try:
             return await self._loop.run_in_executor(self._thread, call)
+        except TakesLongError:
+            long = True
+            raise
         finally:
-            self._times.took(site, self._loop.time() - began)
+            seconds = self._loop.time() - began
+            self._times.took(site, seconds, long=long or (slow and seconds > LONG))
             self._next()
 
     def close(self) -> None:
         """Nothing more is read."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def _refuses(self, site: str) -> bool:
+        return self._careful and self._times.is_risky(site)
+
     async def _turn(self, site: str) -> None:
+        if self._refuses(site):
+            raise RiskyError
         if not self._busy:
             self._busy = True
             return
@@ -132,6 +165,10 @@ class HelperTurns:
             last.begin.set_exception(CrowdedError)
 
     def _next(self) -> None:
+        for one in [one for one in self._waiting if self._refuses(one.site)]:
+            self._waiting.remove(one)
+            if not one.begin.done():
+                one.begin.set_exception(RiskyError)
         waiting = [one for one in self._waiting if not one.begin.done()]
         if not waiting:
             self._busy = False
