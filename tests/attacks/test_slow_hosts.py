@@ -53,6 +53,7 @@ from spoor.types import (
     Failed,
     Fetch,
     Fetched,
+    Finished,
     Judgement,
     Link,
     Outcome,
@@ -641,3 +642,49 @@ def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
     assert not isolate._documents.helper.alive
     assert isolate._slow.helper is not None
     isolate.close()
+
+
+# ---------------------------------------------------------------- hosts that ask to be left alone
+
+
+def test_hosts_that_ask_to_be_left_alone_take_no_page_of_the_budget() -> None:
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    learned: list[Outcome] = []
+    policy.learn = learned.append  # type: ignore[assignment, method-assign]
+    crawl = Crawl(policy, Keywords(["k"]), MemoryFrontier(), pages=5)
+    crawl.seed([f"http://{BAD}{n}.example/" for n in range(5)])
+    crawl.seed([f"http://good.example/{n}" for n in range(9)])
+    now, got = 0.0, list[str]()
+    while not isinstance(step := crawl.next(now), Finished):
+        if isinstance(step, Sleep):
+            now = step.until
+            continue
+        assert isinstance(step, Fetch)
+        if step.host.startswith(BAD):
+            crawl.receive(Failed(step.ticket, "http", transient=True, retry_after=86_400.0), now)
+        else:
+            crawl.receive(Fetched(step.ticket, Page(step.url)), now)
+            got.append(step.url)
+        state = crawl.save()
+        crawl.load(state)
+    assert (len(got), now < 100.0) == (5, True)
+    assert sorted(one.reply.ticket for one in learned) == [*range(10)], "each was learned from once"
+
+
+@pytest.mark.server
+def test_a_crawl_does_not_wait_a_day_for_a_host_that_asks_to_be_left_alone() -> None:
+    server = Loopback(lambda asked: reply("", 503, Retry_After="86400"))
+
+    async def go() -> Finished:
+        async with server.serving(), asyncio.timeout(60.0):
+            policy = BreadthFirst(Task(np.random.default_rng(0)))
+            engine = Crawl(policy, Keywords(["k"]), MemoryFrontier(delay=1.0, per_host=1))
+            engine.seed(["http://a.example/", "http://a.example/b"])
+            one = Settings(connect_to=f"{ADDRESS}:{server.port}", robots=False)
+            return await HttpDriver(engine, one).run()
+
+    assert asyncio.run(go()).reason == (
+        "only hosts are left that ask to be left alone, a.example for 24 hours; give the same "
+        "command to go on then"
+    )
+    assert server.pages == ["/"]

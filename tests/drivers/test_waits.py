@@ -52,7 +52,12 @@ def day(when: float) -> str:
     [
         (MISSING, silence, 30.0, r"asked at [\d:]{8}, no answer yet; it is given up then"),
         (silence, silence, 30.0, r"asked at [\d:]{8}, no answer yet; it is given up then"),
-        (MISSING, reply("", 503, Retry_After="600"), 600.0, "503 Told; then it is asked again"),
+        (
+            MISSING,
+            reply("", 503, Retry_After="600"),
+            600.0,
+            "503 Service Unavailable; then it is asked again",
+        ),
         (
             reply("", 500),
             silence,

@@ -66,6 +66,9 @@ from spoor.types import (
 FORMAT = 4
 """Format number of a saved crawl; it covers the policy's state too."""
 
+LONG_WAIT = 60.0
+"""Seconds beyond which a page of the budget does not wait for a host that asks to be left alone."""
+
 _SKIPS = 256
 """Links that one call of `next` may skip, so that no call takes long."""
 
@@ -113,6 +116,8 @@ class Crawl:
         self._shard_links = None if outbox is None else ShardLinks(outbox, frontier)
         self._flights: dict[int, Flight] = {}
         self._by_link: dict[LinkId, int] = {}
+        self._away = 0
+        """Flights that wait long."""
         self._next_ticket = 0
         self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
@@ -159,10 +164,16 @@ class Crawl:
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
+            if self._away and self._away == len(self._flights) and self._budget_used():
+                self._leave(next(iter(self._by_link)), now)
+                continue
             if self._is_over() and not self._release(over=True):
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
+                if self._flights[self._by_link[link]].away and self._budget_used():
+                    self._leave(link, now)
+                    continue
                 return self._request_again(link, now)
             if self._stopped is not None or self._budget_used():
                 return self._wait(now, may_choose=False)
@@ -381,6 +392,7 @@ class Crawl:
         }
         self._flights = {row["ticket"]: Flight.of(row) for row in state["flights"]}
         self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
+        self._away = sum(flight.away for flight in self._flights.values())
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
@@ -430,7 +442,9 @@ class Crawl:
         return not self.frontier.open_count and not self._held
 
     def _budget_used(self) -> bool:
-        return self.pages is not None and self.counts.pages + len(self._flights) >= self.pages
+        return self.pages is not None and (
+            self.counts.pages + len(self._flights) - self._away >= self.pages
+        )
 
     def _finish(self) -> Finished:
         if self.outbox is None:  # a shard may go on whenever another one sends links
@@ -446,9 +460,19 @@ class Crawl:
         until = self.frontier.next_ready(now) if may_choose else self.frontier.next_due(now)
         return Starved() if until is None else Sleep(until)
 
+    def _leave(self, link: LinkId, now: float) -> None:
+        """End a flight that waits long, since the budget is used."""
+        ticket = self._by_link[link]
+        self.frontier.take(link, now)
+        self.frontier.settle(link, now)
+        reason = "its host asked to be left alone, and the budget of pages was used meanwhile"
+        self._end_without_page(Failed(ticket, "cancelled", reason), self._flights[ticket])
+
     def _request_again(self, link: LinkId, now: float) -> Fetch:
         ticket = self._by_link[link]
         flight = self._flights[ticket]
+        self._away -= flight.away
+        flight.away = False
         url, host = self.frontier.take(link, now)
         flight.flying = True
         flight.attempt += 1
@@ -485,6 +509,8 @@ class Crawl:
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
             self._park(flight)
+            flight.away = self.outbox is None and until > now + LONG_WAIT
+            self._away += flight.away
             return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
         self.frontier.settle(flight.link, now)
         return self._end_without_page(reply, flight)
@@ -498,6 +524,7 @@ class Crawl:
         flight.flying = False
 
     def _end_flight(self, ticket: int, flight: Flight) -> None:
+        self._away -= flight.away
         del self._flights[ticket], self._by_link[flight.link]
 
     def _enter(self, page: Page, parent: LinkId, score: float) -> None:

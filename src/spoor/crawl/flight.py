@@ -38,6 +38,8 @@ class Flight:
     hops: int = 0
     flying: bool = True
     """False while it waits in the frontier for its next request."""
+    away: bool = False
+    """Whether it waits so long that the budget has no page for it meanwhile."""
 
     def row(self, ticket: int) -> Mapping[str, Any]:
         """The flight as a saved crawl has it."""
@@ -49,6 +51,7 @@ class Flight:
             "attempt": self.attempt,
             "hops": self.hops,
             "flying": self.flying,
+            **({"away": True} if self.away else {}),
         }
 
     @classmethod
@@ -56,4 +59,5 @@ class Flight:
         """The flight of a row."""
         why = tuple((str(feature), float(share)) for feature, share in row["why"])
         choice = Choice(row["link"], row["probability"], why)
-        return cls(row["link"], choice, row["attempt"], row["hops"], row["flying"])
+        state = row["attempt"], row["hops"], row["flying"], row.get("away", False)
+        return cls(row["link"], choice, *state)

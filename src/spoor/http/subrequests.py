@@ -38,11 +38,11 @@ class Subrequests:
     request to a host, and says whether it may be sent. Replies are kept for the next page;
     in a watch, which looks for what is new, scripts for an hour and data not at all.
 
-    A page asks by the user's name (cookies, passwords) at its own origin; of another one of its site
-    only for data, and only once a reply to nobody in particular says that it may (CORS), since what
-    such a request does would be done before. It reads data of another origin only where that says
-    so, also behind a redirect. The browser cannot see to that, since it knows neither the user nor
-    the redirects.
+    A page asks by the user's name (cookies, passwords) at its own origin; of another one of its
+    site only for data, and only once a reply to nobody in particular says that it may (CORS), since
+    what such a request does would be done before. It reads data of another origin only where that
+    says so, also behind a redirect. The browser cannot see to that, since it knows neither the user
+    nor the redirects.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import signal
 import threading
 from collections import deque
@@ -19,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from spoor.display import in_time
 from spoor.documents.kinds import Types
 from spoor.documents.page import page_of
 from spoor.garbage import few_collections
@@ -75,6 +77,8 @@ fetched …"""
 UNREACHED_WAIT = 30.0
 """… and one that has done with all other hosts: a link to a machine that is gone is no reason to
 wait."""
+LONGEST_PAUSE = 900.0
+"""Seconds that it waits for hosts that ask to be left alone."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -290,7 +294,7 @@ class HttpDriver:
                 over = answer
             elif answer is not None:
                 until = answer.until if isinstance(answer, Sleep) else None
-                over = over or self._unreachable(until)
+                over = over or self._unreachable(until) or self._left_alone(until)
             if over:
                 return over
             self._turn_at = self._time() + self._gather
@@ -344,6 +348,22 @@ class HttpDriver:
         others = f" and of {len(gone) - 1} others" if gone[1:] else ""
         return Finished(
             f"only hosts are left that cannot be reached: robots.txt of {gone[-1]}{others}"
+        )
+
+    def _left_alone(self, until: float | None) -> Finished | None:
+        """The end, where only hosts are left that ask to be left alone for long."""
+        now, hosts = self._clock(), self.crawl.frontier
+        if self._tasks or self._arrived or until is None or until < now + LONGEST_PAUSE:
+            return None
+        if self.settings.command == "watch" or not isinstance(hosts, ListsHosts):
+            return None
+        free = [(at, name) for name, _, _, at in hosts.hosts() if until <= at < math.inf]
+        if not free or self._hosts.delay(min(free)[1]) >= LONGEST_PAUSE:
+            return None
+        at, name = min(free)
+        return Finished(
+            f"only hosts are left that ask to be left alone, {name} for {in_time(at - now)}; give "
+            "the same command to go on then"
         )
 
     def _done_but_for(self, gone: Sequence[str], now: float) -> bool:
