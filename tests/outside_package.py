@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forked import run_spoor
+
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 
 
@@ -60,7 +62,7 @@ class OutsidePackage:
 
     def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """A command of Spoor, which ends with `code`."""
-        done = self.python("-m", "spoor", *arguments)
+        done = run_spoor(self.folder, self.folder / "site", *arguments)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
