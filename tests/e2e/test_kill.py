@@ -20,6 +20,7 @@ import pytest
 
 import kills as killed_runs
 from kills import CountedWeb, check_run, open_run, served
+from spoor.cli.main import run as spoor
 from spoor.crawl import Crawl
 from spoor.errors import PausedError
 from spoor.runs.schema import FORMAT
@@ -252,7 +253,9 @@ def _no_database(folder: RunWriter) -> None:
     folder._db.execute("PRAGMA query_only=ON")
 
 
-def test_refusals_are_told_at_once(web: CountedWeb, tmp_path: Path) -> None:
+def test_refusals_are_told_at_once(
+    web: CountedWeb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run"
     run = open_run(path, web.root, web.port, pages=20)
     run.run()
@@ -269,7 +272,7 @@ def test_refusals_are_told_at_once(web: CountedWeb, tmp_path: Path) -> None:
             (path / "spoor.toml").write_text(
                 toml.replace(f"format = {FORMAT}\n", f"format = {harm}\n")
             )
-        done = subprocess.run(web.command(path, *more), check=False, capture_output=True, text=True)
-        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-        assert said in done.stderr
+        assert spoor(web.command(path, *more)[3:]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
     assert asked(web) == before, "nothing was asked of anybody"

@@ -566,22 +566,22 @@ def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1200, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_fit_to_be_read(browser: Any, stopped: Path, width: int, scheme: str) -> None:
+def test_the_pages_are_fit_to_be_read(browser: Any, stopped: Path) -> None:
     with shown(stopped) as live:
         for url in ((stopped / "report.html").as_uri(), live.url):
-            size = {"width": width, "height": 800}
-            tab = Tab(browser, url, viewport=size, color_scheme=scheme)
+            tab = Tab(browser, url)
             tab.page.wait_for_selector("#settings")
-            assert tab.js("document.documentElement.scrollWidth <= innerWidth"), (
-                "no sideways scroll"
-            )
-            paper = tab.js("getComputedStyle(document.body).backgroundColor")
-            assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
-            contrast = tab.js(CONTRAST)
-            assert len(contrast) > 20
-            assert {name: ratio for name, ratio in contrast.items() if ratio < 4.5} == {}
+            for width, scheme in ((1200, "light"), (400, "dark")):
+                tab.page.set_viewport_size({"width": width, "height": 800})
+                tab.page.emulate_media(color_scheme=scheme)
+                assert tab.js("document.documentElement.scrollWidth <= innerWidth"), (
+                    "no sideways scroll"
+                )
+                paper = tab.js("getComputedStyle(document.body).backgroundColor")
+                assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+                contrast = tab.js(CONTRAST)
+                assert len(contrast) > 20
+                assert {name: ratio for name, ratio in contrast.items() if ratio < 4.5} == {}
             assert tab.wrong == []
             assert [asked for asked in tab.asked if not asked.startswith((url, "data:"))] == []
             tab.page.close()

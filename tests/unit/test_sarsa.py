@@ -317,8 +317,10 @@ def test_other_updates_choose_in_another_order() -> None:
     assert len({frozenset(order) for order in orders}) == 1
 
 
-@pytest.mark.parametrize("update", ["synchronous", "asynchronous", "moderated"])
-@pytest.mark.parametrize("within", ["oldest", "nearest"])
+@pytest.mark.parametrize(
+    ("update", "within"),
+    [("synchronous", "oldest"), ("asynchronous", "nearest"), ("moderated", "oldest")],
+)
 @pytest.mark.long
 def test_the_laws_hold_with_vectors(update: str, within: str) -> None:
     check_policy(Sarsa, update=update, within=within, vectors=vectors())
