@@ -234,7 +234,8 @@ def revisit_headers(uri: str, date: str, record: str, payload: bytes | None) -> 
 @lru_cache(maxsize=1)  # the records of one exchange have one
 def warc_date(time: float) -> str:
     """A moment as records state it."""
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = datetime.fromtimestamp(time, UTC).replace(tzinfo=None)
+    return f"{moment.isoformat(timespec='microseconds')}Z"  # strftime takes five times as long
 
 
 def response_at(folder: Path, place: Place) -> tuple[str, bytes]:

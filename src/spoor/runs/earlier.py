@@ -8,12 +8,11 @@ one stays what it was.
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -91,7 +90,12 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     document there: what is damaged would be carried on from run to run."""
     earlier = Path(settings.refresh)
     with reading(earlier) as old:
-        rows = list(_newest(map(PageRow.of, old.execute("SELECT * FROM pages ORDER BY seq"))))
+        newest = dict[str, tuple[PageRow, sqlite3.Row]]()
+        for raw in old.execute("SELECT * FROM pages ORDER BY seq"):
+            row = PageRow.of(raw)
+            if "sitemap" not in row.flags:  # lists of pages are no pages
+                newest[row.url] = row, raw
+        rows = [row for row, _ in newest.values()]
         fresh = _freshness(earlier, rows, now)
         asked = [url for (url,) in old.execute("SELECT url FROM failures")]
     asked += [row.path[-1] for row in rows if row.path]
@@ -114,10 +118,8 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     ends, names = _copy_archives(earlier, path)
     columns = [one.name for one in fields(PageRow)][:19]
     marks = ", ".join("?" * len(columns))
-    db.executemany(
-        f"INSERT INTO pages VALUES ({marks})",
-        (_values(row, seq, names, columns) for seq, row in enumerate(rows, 1)),
-    )
+    values = (_values(*one, seq, names, columns) for seq, one in enumerate(newest.values(), 1))
+    db.executemany(f"INSERT INTO pages VALUES ({marks})", values)
     for part in files.shards(earlier) or [earlier]:
         with reading(part) as old:
             for table, width in (("validators", 3), ("freshness", 2)):
@@ -248,12 +250,6 @@ def revisited(path: Path, url: str) -> str:
     return f"not asked for again: {why}" if why else ""
 
 
-def _newest(rows: Iterable[PageRow]) -> Iterator[PageRow]:
-    """The newest row of each page, without lists of pages."""
-    newest = {row.url: row for row in rows if "sitemap" not in row.flags}
-    return iter(newest.values())
-
-
 def _hubs(rows: Sequence[PageRow]) -> list[int]:
     """Pages that led to two others or more, those that led to most first."""
     numbers = {row.url: number for number, row in enumerate(rows)}
@@ -316,11 +312,12 @@ def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str,
     return ends, names
 
 
-def _values(row: PageRow, seq: int, names: dict[str, str], columns: list[str]) -> list[Any]:
-    values = {name: getattr(row, name) for name in columns}
-    values |= {"seq": seq, "ticket": FIRST_TICKET + seq, "relevant": int(row.relevant)}
+def _values(
+    row: PageRow, raw: sqlite3.Row, seq: int, names: dict[str, str], columns: list[str]
+) -> list[Any]:
+    """A row as it was read, with a number and an archive of this run."""
+    values = {name: raw[name] for name in columns}
+    values |= {"seq": seq, "ticket": FIRST_TICKET + seq}
     values["warc_file"] = None if row.warc_file is None else names.get(row.warc_file)
     values["flags"] = " ".join(flag for flag in row.flags if flag != "changed")
-    for name in ("path", "why", "choice_why"):
-        values[name] = json.dumps(values[name]) if values[name] else "[]"
     return list(values.values())
