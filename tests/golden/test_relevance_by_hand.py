@@ -10,6 +10,7 @@ import pytest
 from spoor.judges.feedback import (
     LINKS,
     PLACES,
+    Among,
     Frequencies,
     KeptPage,
     matrix,
@@ -365,3 +366,26 @@ def test_a_feedback_is_not_made_again_of_the_same_pages(monkeypatch: pytest.Monk
     score(judge, "new", title="The kiln")
     judge.revise()
     assert made == [again, judge, judge]
+
+
+def test_the_best_pages_among_one_another() -> None:
+    """0.99 + 0.01 · (value / best value + words / best words) / 2."""
+    among = Among([1.5, 1.2, 0.2], [0.1, 0.8, 0.3])
+    assert among.score(1.5, 0.2) == pytest.approx(0.99 + 0.01 * (1 + 0.25) / 2, abs=6e-5)
+    assert among.score(1.2, 0.8) == pytest.approx(0.99 + 0.01 * (0.8 + 1) / 2, abs=6e-5)
+    assert Among([], []).score(0.0, 0.0) == 0.99
+    assert Among([1.5], [0.0]).score(1.5, 0.0) == 0.995
+
+
+def test_the_best_pages_of_a_crawl_are_told_apart() -> None:
+    """Ten or more had 1 before, and the one that was fetched first led."""
+    judge = Relevance(parse("kiln glaze"))
+    for at in range(40):
+        wanted = at < 30 and at % 2
+        text = "kiln, glaze and clay. " * (1 + at % 7) if wanted else "ship and harbour "
+        title = f"Kiln {at}" if wanted else f"Ship {at}"
+        judge.judge(Page(f"{SITE}{at}", title=title, text=text + f"word{at} " * (60 - at)))
+    said = dict(judge.revise())
+    best = {url: one.score for url, one in said.items() if one.score > 0.99}
+    assert len(best) > 4
+    assert len({*best.values()}) > 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ from spoor.judges.similarity import TfIdf, VectorCosine, content_stems
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
 from spoor.protocols import Judge, Stateful
-from spoor.types import Judgement, Page
+from spoor.runs.assemble import judge_and_topic
+from spoor.settings import Settings
+from spoor.types import Anchor, Judgement, Link, Page
 from spoor.web.text import DocumentFrequencies, Vectors
 
 
@@ -441,3 +444,21 @@ def test_bad_specifications(specs: list[str], message: str) -> None:
 def test_words_of_specifications() -> None:
     assert words_of(["label:faculty", "url:x", "text: home page "]) == "faculty home page"
     assert words_of(["type:image/*"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("types", "counts"), [(("html", "pdf"), False), (("html", "image/*"), True)]
+)
+def test_a_picture_is_about_a_topic_where_pictures_are_taken(
+    types: tuple[str, ...], counts: bool
+) -> None:
+    """Of one that is not taken nothing is kept but its URL, and what leads to it."""
+    judge, _ = judge_and_topic(Settings(topic="LTE handover", types=types))
+    url = "http://a.example/lte-handover.png"
+    links = (Link(url, Anchor("LTE handover")),)
+    judge.judge(Page("http://a.example/", title="LTE handover", text="LTE handover", links=links))
+    picture = Page(url, content_type="image/png", flags=frozenset({"not-html"}))
+    assert judge.judge(picture).relevant is counts
+    assert judge.judge(replace(picture, title="LTE handover")).relevant, "that has words"
+    page = replace(picture, content_type="text/html", flags=frozenset())
+    assert judge.judge(page).relevant, "a page whose scripts bring its words"

@@ -39,6 +39,8 @@ STRETCH = 2.0
 come: the others on them are not stretched."""
 KEPT = 3_000
 """Pages that are kept at most: the best, and the rest as a uniform sample."""
+BEST = 0.99
+"""Least score of the best pages: their order is for people, and changes little for a crawl."""
 VOCABULARY = 150_000
 """Terms, links and parts of places whose number of pages is known at most."""
 
@@ -303,6 +305,21 @@ def numbered(ids: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.in
     place = np.empty(len(ids), np.int32)
     place[order] = number
     return different, place
+
+
+class Among:
+    """The scores of the best pages beside one another, once all are known: those whose value is
+    the mean of the ten best or more. Else all of them would have 1, and the whole manual and the
+    list of its pages, which a crawl sees first, would lead."""
+
+    def __init__(self, values: Sequence[float], words: Sequence[float]) -> None:
+        self._most = max(values, default=0.0) or 1.0
+        self._best = float(max(words, default=0.0)) or 1.0
+
+    def score(self, value: float, words: float) -> float:
+        """Of one of the best, by its value and, as much, by what it says itself."""
+        said = 0.5 * (min(1.0, value / self._most) + words / self._best)
+        return round(BEST + (1.0 - BEST) * said, 4)
 
 
 def otsu(values: Floats, counts: Floats) -> float:

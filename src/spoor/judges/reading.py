@@ -48,6 +48,12 @@ _NO_NAME = frozenset({"html", "htm", "php", "index"})
 _BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
 
+def has_words(page: Page) -> bool:
+    """Whether there is anything to read on a page: a document that is no HTML may have no word."""
+    written = page.text or page.title or page.headings or page.description
+    return bool(written) or "not-html" not in page.flags
+
+
 class Reader:
     """Reads pages in the order of the crawl: it learns how frequent terms and links are, and which
     anchors lead to pages that come later."""

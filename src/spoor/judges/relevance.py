@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from spoor.errors import InputError
 from spoor.judges.feedback import (
     KEPT,
+    Among,
     Floats,
     KeptPage,
     Model,
@@ -36,7 +37,7 @@ from spoor.judges.feedback import (
 )
 from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
-from spoor.judges.reading import Reader
+from spoor.judges.reading import Reader, has_words
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
@@ -100,13 +101,14 @@ FEW, MANY = 0.1, 0.2
 
 
 class Relevance:
-    """Score: 0.5 at the cut, 1 for the best pages of the crawl; relevant from 0.5 on.
+    """Score: 0.5 at the cut, 1 for the best of the crawl (`Among`); relevant from 0.5 on.
 
     `beta` says how much more recall counts than precision (as in F-beta): the cut is divided by its
     root. Memory is bounded: `KEPT` pages of at most 1.2 kB each.
     """
 
     threshold = 0.5
+    takes_wordless = False  # a picture or an archive, by its URL and by what leads to it
 
     def __init__(
         self,
@@ -147,9 +149,10 @@ class Relevance:
     # ---------------------------------------------------------------- one page
 
     def judge(self, page: Page) -> Judgement:
+        if not (self.takes_wordless or has_words(page)):
+            return Judgement(0.0, False, 0.0)
         kept, reasons, counts = self._reader.read(page)
-        before = self._pages.get(page.url)
-        kept.label = before.label if before else 0
+        kept.label = before.label if (before := self._pages.get(page.url)) else 0
         self._pages[page.url] = kept
         words, evidence, led = self._told_of(kept, counts)
         self._surer += evidence > self._model.seed_words
@@ -373,10 +376,7 @@ class Relevance:
         if self._reader.frequencies.pages < FIRST and not self._examples and not self._labelled:
             return []
         # The same pages with the same labels teach the same again.
-        if self._labelled or self._learned_of != (
-            self._reader.frequencies.pages,
-            len(self._pages),
-        ):
+        if self._labelled or self._learned_of != (self._reader.frequencies.pages, len(self._pages)):
             self._learn()
         self._labelled = False
         kept = [*self._pages.values()]
@@ -384,10 +384,13 @@ class Relevance:
         evidence = self._evidence(kept)
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
+        among = Among(self._counted, evidence.tolist())
         for page, words, around, likeness in zip(
             kept, evidence.tolist(), linked, likenesses, strict=True
         ):
             score, relevant = self._told(page, page.rank, words, self._model.cut)
+            if score >= 1.0 and not page.label:
+                score = among.score(page.rank, words)
             if (score, relevant) == page.told:
                 continue
             page.told = score, relevant
@@ -407,8 +410,7 @@ class Relevance:
         return revised
 
     def label(self, url: str, relevant: bool) -> None:
-        page = self._pages.get(url)
-        if page is not None:
+        if (page := self._pages.get(url)) is not None:
             page.label = 1 if relevant else -1
             self._labelled = True
 

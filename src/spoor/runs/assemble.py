@@ -11,10 +11,11 @@ import numpy as np
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.documents.kinds import need_reader
+from spoor.documents.kinds import Types, need_reader
 from spoor.errors import InputError, PluginError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges import named, spec
+from spoor.judges.relevance import Relevance
 from spoor.judges.topic import (
     SUFFIXES,
     TopicFile,
@@ -24,6 +25,7 @@ from spoor.judges.topic import (
 )
 from spoor.learn.state import read
 from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
+from spoor.setting import WITH_TEXT
 from spoor.settings import Settings
 from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
@@ -43,6 +45,8 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     if found is None:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
     judge, subject = found
+    if isinstance(judge, Relevance):
+        judge.takes_wordless = not {*Types.of(settings).taken} <= {*WITH_TEXT}
     for wanted in located(settings).want:
         kind, _, value = wanted.partition(":")
         if kind == "type":
