@@ -291,7 +291,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "an unknown pairing": (["compare", "mine", "--pairs", "host"], "--pairs is crawl, site or"),
     "no results": (["report", "empty"], "holds no results of an experiment"),
-    "damaged results": (["report", "damaged"], "is damaged"),
+    "damaged results": (["report", "damaged"], "cannot be used"),
 }
 
 

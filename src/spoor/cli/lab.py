@@ -137,19 +137,20 @@ def compare(
                 f"{option} is {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r}"
             )
     how: dict[str, str] = {"measure": measure, "by": pairs, "correct": correct}
-    if other is None:
-        table = compared.matrix(list(results.read_all(Path(one))), **how)
-        comparisons = [item for (a, b), item in table.items() if (b, a) not in table or a < b]
-    elif within is not None:
-        comparisons = compared.contenders(list(results.read_all(within)), one, other, **how)
-    elif Path(one).is_dir() and Path(other).is_dir():
-        ours, theirs = (list(results.read_all(Path(name))) for name in (one, other))
-        comparisons = compared.folders(ours, theirs, **how)
-    else:
-        raise InputError(
-            f"{one!r} and {other!r} are no two folders; for two policies name the folder of their "
-            "experiment: --in lab-out/NAME"
-        )
+    with results.taking_in_results(within or Path(one)):
+        if other is None:
+            table = compared.matrix(list(results.read_all(Path(one))), **how)
+            comparisons = [item for (a, b), item in table.items() if (b, a) not in table or a < b]
+        elif within is not None:
+            comparisons = compared.contenders(list(results.read_all(within)), one, other, **how)
+        elif Path(one).is_dir() and Path(other).is_dir():
+            ours, theirs = (list(results.read_all(Path(name))) for name in (one, other))
+            comparisons = compared.folders(ours, theirs, **how)
+        else:
+            raise InputError(
+                f"{one!r} and {other!r} are no two folders; for two policies name the folder of "
+                "their experiment: --in lab-out/NAME"
+            )
     if as_json:
         rows = [{**asdict(item), "verdict": item.verdict} for item in comparisons]
         typer.echo(json.dumps({"comparisons": rows}))

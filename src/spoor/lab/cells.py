@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from spoor.errors import InputError
+from spoor.errors import DAMAGED, InputError
 from spoor.files import write_whole
 from spoor.lab.digests import code_digest, digest
 from spoor.lab.experiment import Experiment
@@ -147,7 +147,7 @@ def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
 def _stored(file: Path) -> Any:
     try:
         return json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, *DAMAGED):
         return None
 
 

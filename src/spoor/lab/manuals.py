@@ -25,6 +25,7 @@ from spoor.web.encoding import decode
 from spoor.worlds.import_web import record
 
 SECTIONS = "div.section, section, div.sect1, div.sect2, div.sect3"
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}")
 LEAST = 200
 """Characters of a section that becomes a page; a shorter one stays in the page above it."""
 LEVELS = 2
@@ -52,11 +53,19 @@ def manual_of(table: Mapping[str, Any], where: str) -> Manual:
             f"{where}: a manual has `package`, `files`, perhaps `cut` and `skip`: {table}"
         )
     return Manual(
-        str(table["package"]),
+        package_name(table["package"], where),
         str(table["files"]),
         bool(table.get("cut", False)),
         str(table.get("skip", "")),
     )
+
+
+def package_name(text: Any, where: str) -> str:
+    """The name of a Debian package, which a stranger's file may hold: nothing that a program takes
+    for an option, and no path. Raises InputError."""
+    if not isinstance(text, str) or not _PACKAGE.fullmatch(text):
+        raise InputError(f"{where}: {text!r} is no name of a Debian package")
+    return text
 
 
 def make(manuals: Sequence[Manual], name: str, cache: Path, folder: Path) -> None:
@@ -79,7 +88,7 @@ def unpacked(package: str, cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     try:
         if not list(cache.glob(f"{package}_*.deb")):
-            _command(["apt-get", "download", "-q", package], cache)
+            _command(["apt-get", "download", "-q", "--", package], cache)
         file = sorted(cache.glob(f"{package}_*.deb"))[-1]
         part = cache / f"{package}.part"
         _command(["dpkg-deb", "-x", file.name, part.name], cache)

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup, escape
 
 from spoor.display import printable
+from spoor.files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,10 @@ def inline(text: str) -> Markup:
 def write(page: Page, folder: Path) -> Path:
     """Write `report.html`, `report.md` and the pictures of a page; returns the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "report.md").write_text(markdown(page), encoding="utf-8")
+    write_whole(folder / "report.md", markdown(page))
     _write_pictures(page, folder, "")
     target = folder / "report.html"
-    target.write_text(html(page), encoding="utf-8")
+    write_whole(target, html(page))
     return target
 
 
@@ -131,7 +132,7 @@ def write_docs(page: Page, folder: Path, name: str) -> Path:
     for old in folder.glob(f"{name}-*.svg"):
         old.unlink()
     target = folder / f"{name}.md"
-    target.write_text(markdown(page, f"{name}-"), encoding="utf-8")
+    write_whole(target, markdown(page, f"{name}-"))
     _write_pictures(page, folder, f"{name}-")
     return target
 
@@ -139,7 +140,7 @@ def write_docs(page: Page, folder: Path, name: str) -> Path:
 def _write_pictures(page: Page, folder: Path, prefix: str) -> None:
     for block in page.blocks:
         if isinstance(block, Picture):
-            (folder / f"{prefix}{block.name}.svg").write_text(block.svg + "\n", encoding="utf-8")
+            write_whole(folder / f"{prefix}{block.name}.svg", block.svg + "\n")
 
 
 def slug(text: str) -> str:

@@ -81,12 +81,13 @@ def page_of(folder: Path) -> Page:
     """The page of a folder of results: an experiment's report, or, of a folder with several, a
     paper's page or a joint report. Raises InputError where there are none."""
     experiments = list(results.read_all(folder))
-    if (folder / results.FILE).exists():
-        return page_of_results(experiments[0])
-    content = read(folder)
-    if content is None or not content.get("claims"):
-        return joint(folder, experiments, content or {})
-    return page(content, experiments)
+    content = None if (folder / results.FILE).exists() else read(folder)
+    with results.taking_in_results(folder):
+        if (folder / results.FILE).exists():
+            return page_of_results(experiments[0])
+        if content is None or not content.get("claims"):
+            return joint(folder, experiments, content or {})
+        return page(content, experiments)
 
 
 def read(folder: Path) -> Table | None:

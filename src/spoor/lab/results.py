@@ -4,21 +4,26 @@ one a cell, in `cells.csv` and, where the extra `parquet` is installed, `cells.p
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from spoor.distribution import VERSION, import_extra
-from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.errors import InputError, taking_in
+from spoor.files import read_plain, write_whole
+from spoor.lab.cells import KINDS
 from spoor.lab.digests import code_digest
 from spoor.lab.experiment import Experiment
 
 FORMAT = 1
 FILE = "results.json"
+MOST_BYTES = 1 << 29
+"""Of that file."""
 
 Cells = Sequence[Mapping[str, Any]]
 
@@ -99,15 +104,30 @@ def read(folder: Path) -> Results:
     """The results in an experiment's folder. Raises InputError where there are none."""
     file = folder / FILE
     try:
-        content = json.loads(file.read_text("utf-8"))
-        names = ("name", "kind", "title", "about", "rows", "made", "settings")
-        return Results(**{name: content[name] for name in names}, more=content.get("more", {}))
+        data = read_plain(file, MOST_BYTES)
     except OSError as error:
+        why = f"no {FILE}" if isinstance(error, FileNotFoundError) else f"{FILE}: {error.strerror}"
         raise InputError(
-            f"{folder} holds no results of an experiment (no {FILE}); `spoor lab run` makes them"
+            f"{folder} holds no results of an experiment ({why}); `spoor lab run` makes them"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is damaged ({error}); run the experiment again") from error
+    with taking_in_results(folder):
+        content = json.loads(data)
+        names = {"name": str, "kind": str, "title": str, "about": str, "rows": list}
+        for name, kind in {**names, "made": dict, "settings": dict, "more": dict}.items():
+            if not isinstance(content.setdefault(name, {}), kind):
+                raise TypeError(f"{name} is a {type(content[name]).__name__}")
+        if content["kind"] not in KINDS or not all(
+            isinstance(row, dict) for row in content["rows"]
+        ):
+            raise ValueError(f"an unknown kind {content['kind']!r}, or rows that are no objects")
+        known = Results.__dataclass_fields__
+        return Results(**{name: content[name] for name in known if name in content})
+
+
+def taking_in_results(folder: Path) -> AbstractContextManager[None]:
+    """Raises InputError for what goes wrong within it, which goes wrong for the results in a
+    folder: they may come from a stranger."""
+    return taking_in(str(folder / FILE), "run the experiment again")
 
 
 def read_all(folder: Path) -> Iterator[Results]:
@@ -126,10 +146,11 @@ def read_all(folder: Path) -> Iterator[Results]:
 def write_csv(path: Path, rows: Cells) -> None:
     """One row a cell, one column a figure; curves stay in `results.json`."""
     flat = [_flat(row) for row in rows]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, _names(flat))
-        writer.writeheader()
-        writer.writerows(flat)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _names(flat))
+    writer.writeheader()
+    writer.writerows(flat)
+    write_whole(path, text.getvalue())
 
 
 def write_parquet(path: Path, rows: Cells) -> None:
@@ -137,6 +158,7 @@ def write_parquet(path: Path, rows: Cells) -> None:
     arrow, parquet = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     flat = [_flat(row) for row in rows]
     columns = {name: [row.get(name) for row in flat] for name in _names(flat)}
+    path.unlink(missing_ok=True)  # it may be a link
     parquet.write_table(arrow.table(columns), path)
 
 

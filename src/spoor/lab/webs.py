@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.files import safe_name
 from spoor.lab import manuals
 from spoor.lab.digests import digest, part_digest
 from spoor.lab.experiment import WebSpec, data_folder
@@ -61,7 +62,7 @@ def web_folder(web: WebSpec, out: Path) -> Path:
 
 def _made(web: WebSpec, out: Path, source: object, make: Callable[[Path], object]) -> Path:
     """The folder named by a digest of the web's source; written completely or not at all."""
-    folder = out / "webs" / f"{web.name}-{digest(source, 12)}"
+    folder = out / "webs" / f"{safe_name(web.name, 80, 'web')}-{digest(source, 12)}"
     if not folder.exists():
         part = folder.with_suffix(".part")
         if part.exists():

@@ -6,19 +6,22 @@ What each key means stands in docs/guides/duel-data.md. `qrels.txt` is TREC's fo
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.lab.experiment import check_keys
+from spoor.lab.manuals import package_name
 from spoor.registry import nearest
 from spoor.web.urls import canonical
 
 TASKS, QRELS = "tasks.toml", "qrels.txt"
 FORMAT = 1
+_NAME = re.compile(r"[a-z0-9-]{1,60}")
 HALVES = ("reported", "development")
 KINDS = ("ordinary", "gold", "pdf", "language", "hosts")
 BUDGETS = (12, 30, 100, 300, 1000)
@@ -98,8 +101,10 @@ def read(folder: Path, *, truths: bool = True) -> Dataset:
     if table.get("format") != FORMAT:
         raise InputError(f"{file}: format is {FORMAT} here, not {table.get('format')!r}")
     right = read_qrels(folder) if truths else {}
-    sites = {name: _site(name, item, file) for name, item in dict(table.get("site", {})).items()}
-    tasks = [_task(item, number, sites, right, file) for number, item in _list(table, file)]
+    with taking_in(str(file), "mend its tables"):
+        named = dict(table.get("site", {}))
+        sites = {name: _site(name, item, file) for name, item in named.items()}
+        tasks = [_task(item, number, sites, right, file) for number, item in _list(table, file)]
     names = {task.name for task in tasks}
     if len(names) < len(tasks):
         raise InputError(f"{file}: two tasks have one name")
@@ -134,6 +139,12 @@ def _site(name: str, item: Any, file: Path) -> Site:
     for key in ("base", "folder"):
         if not values.get(key):
             raise InputError(f"{where} has no {key}")
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{where}: a name is of small letters, digits and hyphens")
+    if values["folder"].startswith("/") or ".." in values["folder"].split("/"):
+        raise InputError(f"{where}: folder {values['folder']!r} leads out of its package")
+    if values.get("package"):
+        package_name(values["package"], where)
     return Site(name, **values)
 
 
