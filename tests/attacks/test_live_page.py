@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import webbrowser
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
+from spoor.cli.ui import open_in_browser
 from spoor.http.world_server import serving
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -49,3 +53,16 @@ def test_what_is_no_http_is_refused_without_a_word(
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(ask()).endswith(b" 400")
     assert not caplog.records
+
+
+def test_the_key_is_in_no_list_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any user of the machine sees what a browser is started with."""
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    open_in_browser("http://127.0.0.1:1/the-key/", tmp_path)
+    (started_with,) = opened
+    assert "the-key" not in started_with
+    page = Path(urlsplit(started_with).path).read_text()
+    assert 'url=http://127.0.0.1:1/the-key/">' in page

@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import signal
 import sys
+import tempfile
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,10 +63,19 @@ async def _show(page: Ui, port: int, seconds: float | None, browser: bool) -> No
             "keep it to yourself. Ctrl-C ends it."
         )
         sys.stdout.flush()
-        if browser and sys.stdout.isatty():
-            import webbrowser
+        with tempfile.TemporaryDirectory() as folder:
+            if browser and sys.stdout.isatty():
+                await asyncio.to_thread(open_in_browser, page.url, Path(folder))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await over.wait()
 
-            await asyncio.to_thread(webbrowser.open, page.url)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await over.wait()
+
+def open_in_browser(url: str, folder: Path) -> None:
+    """Open an address that nobody else may know: by a file that leads there, in a folder that only
+    the user can read, since any user of the machine sees what a browser is started with."""
+    import webbrowser
+
+    file = folder / "open.html"
+    file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(url)}">')
+    webbrowser.open(file.as_uri())
