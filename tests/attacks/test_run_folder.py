@@ -615,6 +615,34 @@ def test_a_shard_in_the_place_of_another_is_named(path: Path, tmp_path: Path) ->
         Run(second).pages()
 
 
+@pytest.mark.parametrize("line", [b"x", b"{}", b"[" * 100_000, b"\xff", b'{"score": []}'])
+def test_results_of_a_shard_that_are_damaged_are_told_in_one_line(
+    sharded: Path, line: bytes
+) -> None:
+    file = files.shard(sharded, 1) / files.RELEVANT
+    file.write_bytes(line + b"\n")
+    with pytest.raises(InputError, match=r"shard-1/relevant\.jsonl cannot be used"):
+        shards.write_results(sharded)
+
+
+def test_results_of_a_shard_are_a_plain_file(sharded: Path, outside: Path) -> None:
+    file = files.shard(sharded, 1) / files.RELEVANT
+    for make in (os.mkfifo, lambda path: path.symlink_to(outside)):
+        file.unlink()
+        make(file)
+        with pytest.raises(InputError, match="not a plain file"):
+            shards.write_results(sharded)
+
+
+def test_results_of_shards_may_hold_any_mark(sharded: Path) -> None:
+    for number, title in enumerate(("a\u2028b\x0c", "c\x85d")):
+        file = files.shard(sharded, number) / files.RELEVANT
+        file.write_text(json.dumps({"score": number, "title": title}, ensure_ascii=False) + "\n")
+    shards.write_results(sharded)
+    rows = (sharded / files.RELEVANT).read_text("utf-8").split("\n")
+    assert [json.loads(row)["title"] for row in rows[:-1]] == ["c\x85d", "a\u2028b\x0c"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "[1]", "[" * 100_000, '{"at": 1e400, "shards": [], "exchange": {}}', '{"at": "x"}']
 )

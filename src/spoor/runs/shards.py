@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
@@ -191,14 +191,20 @@ def as_merged(row: sqlite3.Row, folder: Path) -> dict[str, Any]:
 
 
 def write_results(path: Path) -> None:
-    """Write the relevant pages of all shards into the run's folder, best first."""
+    """Write the relevant pages of all shards into the run's folder, best first. Raises InputError
+    where those of a shard are damaged."""
     lines: list[tuple[float, str]] = []
     for folder in files.shards(path):
+        files.refuse_links(folder)
         file = folder / files.RELEVANT
-        if file.exists():
-            rows = file.read_text("utf-8").splitlines()
-            lines += [(-float(json.loads(row)["score"]), row) for row in rows]
-    write_whole(path / files.RELEVANT, "".join(f"{line}\n" for _, line in sorted(lines)))
+        with taking_in(str(file), "delete it; it is written anew when the run goes on"):
+            if file.exists():
+                # A title may hold what `splitlines` takes for the end of a line.
+                with open(
+                    files.open_own(file, os.O_RDONLY), encoding="utf-8", newline="\n"
+                ) as rows:
+                    lines += [(-float(json.loads(row)["score"]), row) for row in rows]
+    write_whole(path / files.RELEVANT, "".join(line for _, line in sorted(lines)))
 
 
 def write_status(path: Path, status: Mapping[str, Any]) -> None:

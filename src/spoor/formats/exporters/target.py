@@ -130,7 +130,8 @@ def remove_files(folder: Path, urls: Collection[str]) -> int:
     gone: list[str] = []
     if (folder / LIST).is_symlink():
         raise ValueError(f"{LIST} is a link")
-    for line in (folder / LIST).read_text("utf-8").splitlines():
+    # A title may hold what `splitlines` takes for the end of a line.
+    for line in filter(None, (folder / LIST).read_text("utf-8").split("\n")):
         row = json.loads(line)
         if row["url"] in urls:
             gone.append(row["file"])
