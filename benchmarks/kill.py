@@ -93,7 +93,7 @@ run.folder.close()
 SCRAPY = """
 import sys
 import scrapy
-from ada_url import URL
+from can_ada import parse as parse_url
 from scrapy.crawler import AsyncCrawlerProcess
 from selectolax.lexbor import LexborHTMLParser
 folder, start = sys.argv[1:]
@@ -102,8 +102,9 @@ class Spider(scrapy.Spider):
     name = "bare"
     start_urls = [start]
     def parse(self, response):
+        here = parse_url(response.url)
         for node in LexborHTMLParser(response.body).css("a[href]"):
-            url = URL(node.attributes["href"] or "", base=response.url)
+            url = here + (node.attributes["href"] or "")
             if url.protocol in ("http:", "https:") and url.host == host:
                 url.hash = ""
                 yield scrapy.Request(url.href)
@@ -116,7 +117,7 @@ process.start()
 
 CRAWLEE = """
 import asyncio, logging, sys
-from ada_url import URL
+from can_ada import parse as parse_url
 from crawlee import ConcurrencySettings
 from crawlee.configuration import Configuration
 from crawlee.crawlers import HttpCrawler
@@ -132,9 +133,9 @@ async def main():
     logging.disable(logging.CRITICAL)
     @crawler.router.default_handler
     async def handle(context):
-        found = {}
+        found, here = {}, parse_url(context.request.url)
         for node in LexborHTMLParser(await context.http_response.read()).css("a[href]"):
-            url = URL(node.attributes["href"] or "", base=context.request.url)
+            url = here + (node.attributes["href"] or "")
             if url.protocol in ("http:", "https:") and url.host == host:
                 url.hash = ""
                 found[url.href] = None
@@ -355,7 +356,7 @@ def peers(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]
     parts = [float(rng.uniform(0.05, 0.8)) for _ in range(times)]
     if not (PEERS / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "ada-url"]
+        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
         subprocess.run(pip, check=True)
     results: dict[str, Any] = {}
     with served(pages, latency=0.005, plain=True) as web:

@@ -6,27 +6,34 @@ serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/htm
 loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
 host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
 (text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
-all on, state, journal and WARC files on the disk, with the default judge of a topic, as the command
-has it. All have one heap for all threads, as the command has. The crawl in memory has the judge
+all on, the guard against traps, state, journal and WARC files on the disk, with the default judge
+of a topic, as the command has it; `of_its_processes` is what its helpers and its browser took
+beside. All have one heap for all threads, as the command has. The crawl in memory has the judge
 `keywords`; `--judges` adds one in memory with the default judge, and a durable one with `keywords`.
 Each crawl runs in a process of its own, start-up left out, in turn, so often as `--runs` says;
 medians. `--peers` makes an environment for Crawlee in `build/peers` first (it wants other versions
 than we do); without it Crawlee is left out. `--alone` leaves out both peers. Prints one JSON
 object.
 
+`--size 250000` crawls 400 pages of that many bytes instead, each made of FOLDER's one after the
+other, with as many links as these have, each to one of the 400.
+
 `--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
 last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web; and
 beside it, as `cpu.svg`, a flame graph of one more durable crawl (`flame.py`).
 
 Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB; durable ≤ 3.5 ms a page
-and ≤ 1.25 × the same in memory.
+and ≤ 1.25 × the same in memory; ≤ 12 ms for a page of 250,000 bytes, durable.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import random
+import re
 import shutil
 import socket
 import statistics
@@ -35,11 +42,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+SIZED = 400
+"""Pages of one size."""
 PEERS = ROOT / "build" / "peers"
 NGINX = """
 worker_processes 1;
@@ -59,14 +68,18 @@ http {{
 """
 
 MEASURE = """
-import json, resource, time
+import json, resource, sys, time
 def measure(work):
     wall, cpu = time.perf_counter(), time.process_time()
     pages = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    if "spoor.isolate" in sys.modules:
+        sys.modules["spoor.isolate"].close()
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     urls = sorted(set(pages))
     print("RESULT " + json.dumps({"pages": len(urls), "wall": wall, "cpu": cpu, "mb": peak,
+        "children": ended.ru_utime + ended.ru_stime,
         "set": __import__("hashlib").sha256("\\n".join(urls).encode()).hexdigest()[:12]}))
 """
 
@@ -144,7 +157,7 @@ start, policy, judge = sys.argv[1:]
 share_heap()
 place = tempfile.TemporaryDirectory()
 settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
-    traps=True, delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",),
+    delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",),
     want=("text:iterator",) if judge == "keywords" else ())
 folder = RunWriter(Path(place.name) / "run", settings)
 run = LiveCrawl(folder, make_crawl(settings))
@@ -186,7 +199,7 @@ measure(work)
 SCRAPY = """
 import sys
 import scrapy
-from ada_url import URL
+from can_ada import parse as parse_url
 from scrapy.crawler import AsyncCrawlerProcess
 from selectolax.lexbor import LexborHTMLParser
 start = sys.argv[1]
@@ -199,9 +212,10 @@ class Spider(scrapy.Spider):
         if b"html" not in (response.headers.get("Content-Type") or b""):
             return
         pages.append(response.url)
+        here = parse_url(response.url)
         for node in LexborHTMLParser(response.body).css("a[href]"):
             try:
-                url = URL(node.attributes["href"] or "", base=response.url)
+                url = here + (node.attributes["href"] or "")
             except ValueError:
                 continue
             if url.protocol in ("http:", "https:") and url.host == host:
@@ -220,7 +234,7 @@ measure(work)
 CRAWLEE = """
 import asyncio, logging, sys
 from datetime import timedelta
-from ada_url import URL
+from can_ada import parse as parse_url
 from crawlee import ConcurrencySettings, Request
 from crawlee.crawlers import HttpCrawler
 from selectolax.lexbor import LexborHTMLParser
@@ -241,9 +255,10 @@ async def main():
         pages.append(context.request.url)
         body = await response.read()
         found = {}
+        here = parse_url(context.request.url)
         for node in LexborHTMLParser(body).css("a[href]"):
             try:
-                url = URL(node.attributes["href"] or "", base=context.request.url)
+                url = here + (node.attributes["href"] or "")
             except ValueError:
                 continue
             if url.protocol in ("http:", "https:") and url.host == host:
@@ -265,8 +280,8 @@ waiting does not count, and a stage inside another one counts for itself. Writte
 `benchmarks/live.py FOLDER --profile docs/cpu.md --web WEB`; what the watch takes is taken out
 (`benchmarks/stages.py` says which functions are a stage). The live crawls are of Debian's
 `cppreference-doc-en-html`, with nginx on another core, in memory with the judge `keywords`, and
-durable with the default judge, state, journal and archive; the replay is of the same site,
-recorded, with the judge `keywords`.
+durable with the default judge, the guard against traps, state, journal and archive; the replay is
+of the same site, recorded, with the judge `keywords`.
 
 {table}
 
@@ -306,6 +321,27 @@ def nginx(folder: str, core: int) -> Iterator[int]:
             server.wait(10)
 
 
+@contextmanager
+def of_size(folder: str, size: int) -> Iterator[str]:
+    """A folder of pages of `size` bytes each, made of those of another; the first is `0.html`."""
+    parts = [path.read_bytes() for path in sorted(Path(folder).rglob("*.html"))]
+    bodies = itertools.cycle(part.partition(b"<body")[2].partition(b">")[2] for part in parts)
+    rng = random.Random(0)
+
+    def link(found: re.Match[bytes]) -> bytes:
+        return b'href="%d.html"' % rng.randrange(SIZED)
+
+    with tempfile.TemporaryDirectory() as place:
+        for number in range(SIZED):
+            page = b'<!doctype html><meta charset="utf-8"><title>Page %d</title>' % number
+            page += b'<a href="%d.html">next</a>' % ((number + 1) % SIZED)
+            while len(page) < size:
+                page += re.sub(rb'href="[^"]*"', link, next(bodies).partition(b"</body")[0])
+            (Path(place) / f"{number}.html").write_bytes(page[:size].rpartition(b"<")[0])
+        Path(place).chmod(0o755)
+        yield place
+
+
 def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[str, Any]:
     """One crawl in a process of its own."""
     command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
@@ -329,6 +365,7 @@ def main() -> None:
     )
     parser.add_argument("folder")
     parser.add_argument("--start", default="en/index.html")
+    parser.add_argument("--size", type=int, help="bytes of a page, of pages made for it")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--policies", nargs="+", default=["best-first", "trail"])
     parser.add_argument("--peers", action="store_true")
@@ -341,7 +378,7 @@ def main() -> None:
         raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
     if told.peers and not (PEERS / "bin" / "python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "ada-url"]
+        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
         subprocess.run(pip, check=True)
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
@@ -362,7 +399,11 @@ def main() -> None:
     if not told.alone and (PEERS / "bin" / "python").exists():
         contenders["crawlee + selectolax"] = (PEERS / "bin" / "python", CRAWLEE, [])
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
-    with nginx(told.folder, cores[-1]) as port:
+    with ExitStack() as until:
+        folder = told.folder
+        if told.size:
+            folder, told.start = until.enter_context(of_size(folder, told.size)), "0.html"
+        port = until.enter_context(nginx(folder, cores[-1]))
         start = f"http://127.0.0.1:{port}/{told.start}"
         if told.profile is not None:
             columns = {
@@ -416,6 +457,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "pages": rows[0]["pages"],
         "set": sorted({row["set"] for row in rows}),
         "cpu_ms_a_page": statistics.median(1000 * row["cpu"] / row["pages"] for row in rows),
+        "of_its_processes": statistics.median(
+            1000 * row["children"] / row["pages"] for row in rows
+        ),
         "pages_a_second": statistics.median(row["pages"] / row["wall"] for row in rows),
         "peak_mb": statistics.median(row["mb"] for row in rows),
     }
