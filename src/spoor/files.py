@@ -34,6 +34,20 @@ def plain(path: Path) -> Path:
     return path
 
 
+_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+
+
+def names_a_file(path: Path) -> bool:
+    """Whether a rollback journal of SQLite names another file, as those of transactions over two
+    databases do: who opens the database of such a one deletes that file, whatever it is. Raises
+    OSError."""
+    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(opened, "rb") as file:
+        size = os.fstat(opened).st_size
+        file.seek(max(0, size - len(_JOURNAL)))
+        return file.read(len(_JOURNAL)) == _JOURNAL
+
+
 def read_plain(path: Path, most: int) -> bytes:
     """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
     device, a pipe, and a file of more than `most` bytes."""

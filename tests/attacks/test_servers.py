@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
 from typing import Any
 
 import aiohttp
@@ -27,7 +28,17 @@ from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.types import (
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Outcome,
+    Page,
+    Redirected,
+    Sleep,
+    Task,
+)
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
 from spoor.web.scope import Scope
@@ -318,6 +329,71 @@ def test_a_retry_after_far_away_is_cut_and_the_failure_says_so(value: str) -> No
     assert isinstance(reply_of_seed, Failed)
     assert reply_of_seed.retry_after == 24 * 3600.0
     assert "asked again after a day" in reply_of_seed.reason
+
+
+# ---------------------------------------------------------------- chains of redirects
+
+
+def led(answer: Callable[[str], str | int], seed: str, **more: Any) -> tuple[list[str], Outcome]:
+    """URLs that a crawl of one link asks for, and what came of it; `answer` gives where a URL leads
+    to, or a status."""
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), **more)
+    crawl.seed([seed])
+    asked, now = list[str](), 0.0
+    while True:
+        step = crawl.next(now)
+        if isinstance(step, Sleep):
+            now = step.until
+            continue
+        assert isinstance(step, Fetch)
+        asked.append(step.url)
+        told = answer(step.url)
+        if isinstance(told, str):
+            came = crawl.receive(Redirected(step.ticket, told, 302), now)
+        elif told == 200:
+            came = crawl.receive(Fetched(step.ticket, Page(step.url)), now)
+        else:
+            came = crawl.receive(Failed(step.ticket, "http", transient=True), now)
+        crawl.load(crawl.save())
+        if isinstance(came, Outcome):
+            return asked, came
+
+
+def test_a_chain_of_redirects_leaves_the_pages_of_others_as_they_were() -> None:
+    """Nine redirects on one host, and then one to a page of another that is moved."""
+
+    def answer(url: str) -> str | int:
+        if url.startswith("http://good.example/old"):
+            return "http://good.example/new"
+        if url.startswith("http://good.example/"):
+            return 200
+        number = int(url.rpartition("/")[2])
+        return f"http://evil.example/{number + 1}" if number < 10 else "http://good.example/old"
+
+    asked, came = led(answer, "http://evil.example/0")
+    assert isinstance(came.reply, Fetched)
+    assert (asked[-1], len(asked)) == ("http://good.example/new", 13)
+
+
+def test_failures_of_one_host_are_no_attempts_at_another() -> None:
+    replies: Iterator[str | int] = iter([503, 503, "http://good.example/", 503, 503, 200])
+    asked, came = led(lambda url: next(replies), "http://evil.example/0")
+    assert isinstance(came.reply, Fetched)
+    assert asked == [*["http://evil.example/0"] * 3, *["http://good.example/"] * 3]
+
+
+def test_redirects_from_domain_to_domain_end() -> None:
+    number = count()
+
+    def answer(url: str) -> str:
+        at = next(number)
+        return f"http://evil{at // 8}.example/{at}"
+
+    asked, came = led(answer, "http://evil.example/0")
+    assert isinstance(came.reply, Failed)
+    assert came.reply.reason == "more than 3 redirects to another domain"
+    assert len(asked) <= 3 * 8 + 1
 
 
 # ---------------------------------------------------------------- bytes without end

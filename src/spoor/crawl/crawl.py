@@ -62,12 +62,17 @@ from spoor.types import (
     Starved,
     State,
 )
+from spoor.web.urls import host, registrable_domain
 
 FORMAT = 4
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0
 """Seconds beyond which a page of the budget does not wait for a host that asks to be left alone."""
+
+_CROSSINGS = 3
+"""Redirects of a link from one domain to another, or a third of all that it may have. On each
+domain it has as many as any link there, so that none fails at a host for what others did."""
 
 _SKIPS = 256
 """Links that one call of `next` may skip, so that no call takes long."""
@@ -481,7 +486,15 @@ class Crawl:
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         flight.hops += 1
-        if flight.hops > self._max_hops:
+        if _domain(reply.location) != _domain(self.frontier.url(flight.link)):
+            flight.hops, flight.before = 0, flight.attempt
+            flight.crossed += 1
+        if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
+            self.frontier.settle(flight.link, now)
+            failed = Failed(
+                reply.ticket, "redirect", f"more than {most} redirects to another domain"
+            )
+        elif flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
         elif why := self._skip_reason(flight.link, reply.location):
@@ -504,8 +517,8 @@ class Crawl:
         url = self.frontier.url(flight.link)
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
             self.frontier.no_answer(flight.link)
-        if reply.transient and flight.attempt - flight.hops < self._attempts and not self._stopped:
-            wait = self._backoff * 2.0 ** (flight.attempt - flight.hops - 1)
+        if reply.transient and flight.tries < self._attempts and not self._stopped:
+            wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
             self._park(flight)
@@ -589,6 +602,10 @@ class Crawl:
 
     def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
         return call_plugin(self.policy, name, method, *arguments)
+
+
+def _domain(url: str) -> str:
+    return registrable_domain(host(url))
 
 
 def _together(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:

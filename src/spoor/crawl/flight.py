@@ -36,6 +36,11 @@ class Flight:
     choice: Choice
     attempt: int = 1
     hops: int = 0
+    """Redirects on the domain where it is."""
+    crossed: int = 0
+    """Redirects from one domain to another."""
+    before: int = 0
+    """Requests before it came to the domain where it is."""
     flying: bool = True
     """False while it waits in the frontier for its next request."""
     away: bool = False
@@ -52,6 +57,7 @@ class Flight:
             "hops": self.hops,
             "flying": self.flying,
             **({"away": True} if self.away else {}),
+            **({"crossed": [self.crossed, self.before]} if self.crossed else {}),
         }
 
     @classmethod
@@ -59,5 +65,11 @@ class Flight:
         """The flight of a row."""
         why = tuple((str(feature), float(share)) for feature, share in row["why"])
         choice = Choice(row["link"], row["probability"], why)
-        state = row["attempt"], row["hops"], row["flying"], row.get("away", False)
-        return cls(row["link"], choice, *state)
+        crossed, before = row.get("crossed", (0, 0))
+        hops = row["attempt"], row["hops"], crossed, before
+        return cls(row["link"], choice, *hops, row["flying"], row.get("away", False))
+
+    @property
+    def tries(self) -> int:
+        """Requests of the URL where it is."""
+        return self.attempt - self.before - self.hops

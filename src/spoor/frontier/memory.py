@@ -486,7 +486,10 @@ class MemoryFrontier:
         self._ids = {url: link for link, url in enumerate(self._urls)}
         self._ids |= dict(state["aliases"])
         self._state = bytearray(state["state"].tobytes())
-        self._parent = array("q", state["parent"].tolist())
+        parents = state["parent"]
+        if ((parents < NO_PARENT) | (parents >= np.arange(len(parents)))).any():
+            raise ValueError("a link that was found on a later one")
+        self._parent = array("q", parents.tolist())
         self._depth = array("i", state["depth"].tolist())
         self._hosts = {}
         for (name, delay, in_flight, free_at), links, waiting in zip(

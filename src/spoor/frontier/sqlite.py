@@ -268,6 +268,8 @@ class SqliteFrontier(MemoryFrontier):
     def path(self, link: LinkId) -> Sequence[LinkId]:
         steps = [link]
         while (parent := self._link_row(steps[-1])[1]) != NO_PARENT:
+            if not 0 <= parent < steps[-1]:
+                raise self._file.damaged("a link was found on a later one")
             steps.append(parent)
         return steps[::-1]
 

@@ -33,10 +33,11 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         else:
             raise InputError(f"{path} is no run: it has no {files.DATABASE}")
         try:
-            if file.exists() and (known := db.execute("PRAGMA user_version").fetchone()[0]):
-                check_format(file, known)
+            if file.exists():
                 refuse_programs(file, db)
-                refuse_loss(path, mark, db)
+                if known := db.execute("PRAGMA user_version").fetchone()[0]:
+                    check_format(file, known)
+                    refuse_loss(path, mark, db)
             yield db
         finally:
             db.close()

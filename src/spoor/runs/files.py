@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from spoor.errors import InputError, SpoorError
+from spoor.files import names_a_file
 
 SETTINGS = "spoor.toml"
 """The settings that the run was begun with, for people and programs to read."""
@@ -142,6 +143,10 @@ def _refuse_link(entry: os.DirEntry[str], is_folder: bool) -> None:
         raise InputError(
             f"{entry.path} is not a plain {kind}; a run keeps its files inside its folder and "
             f"follows no link out of it: put the {kind} itself there, or choose another --out"
+        )
+    if entry.name.endswith("-journal") and names_a_file(Path(entry.path)):
+        raise InputError(
+            f"{entry.path} would have another file deleted, and is none that a run makes; delete it"
         )
 
 

@@ -25,8 +25,8 @@ class PendingRows:
     """Ticket of a page → (score, relevant, why), as its judge judged it anew."""
     turned: set[int] = field(default_factory=set)
     """Tickets of pages that are relevant by a newer verdict and were not before, or the reverse."""
-    labels: list[tuple[float, int, str, int]] = field(default_factory=list)
-    """(score, relevant, why, seq) of pages that a person judged."""
+    labels: dict[int, tuple[float, int, str]] = field(default_factory=dict)
+    """seq of a page that a person judged → (score, relevant, why)."""
     notes: dict[str, str] = field(default_factory=dict)
     validators: dict[str, tuple[str, str]] = field(default_factory=dict)
     """URL → (ETag, Last-Modified) of its newest document."""
@@ -89,7 +89,8 @@ class PendingRows:
             rows = [(*verdict, ticket) for ticket, verdict in self.revisions.items()]
             db.executemany(f"{update} ticket = ?", rows)
         if self.labels:
-            db.executemany(f"{update} seq = ?", self.labels)
+            rows = [(*verdict, seq) for seq, verdict in self.labels.items()]
+            db.executemany(f"{update} seq = ?", rows)
         for table in ("validators", "freshness", "rendered") if self.forgotten else ():
             left = [(url,) for url in self.forgotten]
             db.executemany(f"DELETE FROM {table} WHERE url = ?", left)
@@ -113,7 +114,7 @@ class PendingRows:
     def turned_pages(self, db: sqlite3.Connection) -> Iterator[PageRow]:
         """The pages that newer verdicts made relevant or not, and those that a person judged."""
         keys = [("ticket", ticket) for ticket in sorted(self.turned)]
-        keys += [("seq", label[-1]) for label in self.labels]
+        keys += [("seq", seq) for seq in self.labels]
         for column, key in keys:
             found = db.execute(f"SELECT * FROM pages WHERE {column} = ?", (key,))
             names = [column[0] for column in found.description]

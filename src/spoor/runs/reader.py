@@ -28,7 +28,7 @@ from spoor.runs.labels import Label, read_labels, write_label
 from spoor.runs.lock import BusyError, is_running
 from spoor.runs.near_copies import near_copies
 from spoor.runs.passages import PassageScores
-from spoor.runs.recovery import telling
+from spoor.runs.recovery import damaged, telling
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.schema import read_settings
 from spoor.runs.search import Found, search
@@ -328,8 +328,11 @@ class Run:
                     rows = opened.execute(query, (after, last, *values)).fetchall()
                 if not rows:
                     return
-                yield from rows
-                after = rows[-1]["seq"]
+                for row in rows:
+                    if row["seq"] <= after:  # a tree that leads round in a ring
+                        raise damaged(self.path, "its rows are in no order")
+                    after = row["seq"]
+                    yield row
 
     # -- what the run notes beside its rows
 

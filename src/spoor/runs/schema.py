@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import tomllib
 from dataclasses import replace
@@ -52,6 +53,9 @@ CREATE TABLE IF NOT EXISTS rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 """Tables that runs of this format may lack: they are made when one is opened to go on."""
 
+_PLAIN_TABLE = re.compile(r"CREATE TABLE \w+ ?\([^()]*\)( WITHOUT ROWID)?")
+"""Without an expression, which stands in parentheses anywhere in a definition."""
+
 
 def as_kept(path: Path, settings: Settings) -> Settings:
     """Settings as the run folder `path` keeps them: the working folder as seen from there, so that
@@ -93,11 +97,11 @@ def from_tables(path: Path, tables: dict[str, Any]) -> Settings:
 
 
 def refuse_programs(file: Path, db: sqlite3.Connection) -> None:
-    """Raises InputError where a database holds more than tables: triggers and views are programs of
-    whoever made it."""
-    kinds = "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
-    if (found := db.execute(kinds).fetchone()) is not None:
-        raise InputError(f"{file} is damaged: it holds {found[0]!r}, which no run makes")
+    """Raises InputError where a database holds more than plain tables: triggers, views, checks and
+    computed columns are programs of whoever made it."""
+    for name, sql in db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        if not isinstance(sql, str) or not _PLAIN_TABLE.fullmatch(sql):
+            raise InputError(f"{file} is damaged: it holds {name!r}, which no run makes")
 
 
 def check_format(path: Path, known: object) -> None:

@@ -152,9 +152,14 @@ def _is_ours(db: sqlite3.Connection) -> bool:
     """Whether its tables are those of `_TABLES`, and FTS5 finds no fault in them."""
     if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
         return False
-    made = {row[0] for row in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-    own = {sql for sql in made if not re.match(r"CREATE TABLE 'words_\w+'\(", sql)}
-    return own == {*_TABLES} and db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    made = "SELECT sql FROM sqlite_master ORDER BY name"
+    with closing(sqlite3.connect(":memory:")) as like:
+        for statement in _TABLES:
+            like.execute(statement)
+        own = like.execute(made).fetchall()
+    if db.execute(made).fetchall() != own:  # computed columns and checks are programs, too
+        return False
+    return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
 
 
 def _add(run: Run, db: sqlite3.Connection) -> None:

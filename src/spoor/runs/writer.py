@@ -345,9 +345,7 @@ class RunWriter:
         if row is None:
             return None
         seq, score, was, why = row
-        for new in self._rows.labels:
-            if new[-1] == seq:
-                score, was, why, _ = new
+        score, was, why = self._rows.labels.get(seq, (score, was, why))
         after = Judgement(float(relevant), relevant, float(relevant))
         reasons = json.loads(why)
         said = any(reason[0] == _PERSON for reason in reasons)
@@ -356,7 +354,7 @@ class RunWriter:
         before = Judgement(score, bool(was), float(was))
         reasons = [reason for reason in reasons if reason[0] != _PERSON]
         reasons.insert(0, [_PERSON, round(after.score - score, 4)])
-        self._rows.labels.append((after.score, int(relevant), json.dumps(reasons), seq))
+        self._rows.labels[seq] = after.score, int(relevant), json.dumps(reasons)
         return before, after
 
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:

@@ -1,0 +1,170 @@
+"""Databases in a stranger's run: nothing that they hold is executed, and none deletes a file."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import struct
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kills import open_run, served
+from spoor.cli.main import run
+from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
+from spoor.runs import files
+from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
+from spoor.types import Link
+
+pytestmark = pytest.mark.server
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few pages."""
+    path = tmp_path_factory.mktemp("made") / "run"
+    with served(20, hosts=2) as web:
+        started = open_run(path, web.root, web.port, pages=6)
+        started.run()
+        started.folder.close()
+    return path
+
+
+def naming(file: Path) -> bytes:
+    """A rollback journal that changes nothing, and names a file as the journal of a transaction
+    over two databases does."""
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(file).encode()
+    head = magic + struct.pack(">IIIII", 0, 1, 0, 512, 4096)
+    tail = struct.pack(">I", 0x40000000 // 4096 + 1) + name
+    return head.ljust(512, b"\0") + tail + struct.pack(">II", len(name), sum(name)) + magic
+
+
+@pytest.mark.parametrize("database", [files.DATABASE, files.SEARCH, files.FRONTIER])
+def test_no_journal_deletes_a_file_outside(
+    made: Path, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    url = next(page.url for page in Run(path).pages())
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    assert run(["search", str(path), "the"]) == 0
+    journal = path / f"{database}-journal"
+    journal.write_bytes(naming(outside))
+    capsys.readouterr()
+    for command in (
+        ["search", str(path), "the"],
+        ["forget", str(path), url],
+        ["show", str(path), url],
+    ):
+        assert run(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{journal.name} would have another file deleted" in line
+    assert outside.read_text() == "mine"
+    journal.write_bytes(b"")
+    assert run(["show", str(path), url]) == 0
+
+
+def changed(name: str, change: Callable[[str], str]) -> Callable[[sqlite3.Connection], None]:
+    def alter(db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA writable_schema=ON")
+        sql = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()[0]
+        values = change(sql), name
+        assert values[0] != sql
+        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", values)
+
+    return alter
+
+
+PROGRAMS = {
+    "a computed column": changed("pages", lambda sql: sql.replace("title TEXT", "title AS (url)")),
+    "a check": changed("meta", lambda sql: f"{sql[:-1]}, CHECK (length(value)))"),
+    "an index of an expression": lambda db: db.execute("CREATE INDEX i ON pages (upper(url))"),
+    "a part of an index": lambda db: db.execute("CREATE INDEX i ON pages (url) WHERE seq"),
+    "a view": lambda db: db.execute("CREATE VIEW v AS SELECT 1"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("version", [None, 0])
+def test_a_database_holds_no_program(
+    made: Path,
+    program: Callable[[sqlite3.Connection], object],
+    version: int | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
+        program(db)
+        if version is not None:
+            db.execute(f"PRAGMA user_version={version}")
+    assert run(["show", str(path), "http://a.example/"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "which no run makes" in line
+
+
+def test_an_index_that_holds_a_program_is_made_anew(made: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    assert run(["search", str(path), "the"]) == 0
+    file = path / files.SEARCH
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        changed("words_content", lambda sql: f"{sql[:-1]}, CHECK (length(c0) < 9))")(db)
+    assert run(["search", str(path), "the"]) == 0
+    with closing(sqlite3.connect(file)) as db:
+        assert "CHECK" not in str(db.execute("SELECT sql FROM sqlite_master").fetchall())
+
+
+def test_rows_in_a_ring_end() -> None:
+    """A tree whose pages are the same page again and again has rows without end."""
+    rows = [{"seq": 1}, {"seq": 2}, {"seq": 1}]
+
+    class Ring:
+        def execute(self, *query: object) -> Ring:
+            return self
+
+        def fetchall(self) -> list[dict[str, int]]:
+            return rows
+
+    looked_at = Run.__new__(Run)
+    looked_at.path, looked_at._db = Path("run"), Ring()  # type: ignore[assignment]
+    with pytest.raises(InputError, match="its rows are in no order"):
+        list(looked_at._chunks("", 0, 1000, ()))
+
+
+@pytest.mark.parametrize("parents", [[0, 1, 2], [-1, 2, 1], [-1, 0, -3]])
+def test_links_that_are_found_on_later_ones_are_refused(parents: list[int], tmp_path: Path) -> None:
+    frontier = MemoryFrontier()
+    frontier.add([Link(f"http://a.example/{n}") for n in range(3)], -1, 0.0, 0)
+    state = frontier.save()
+    disk = SqliteFrontier(tmp_path / "frontier.db")
+    disk.load(state)
+    saved = disk.save()
+    disk.close()
+    with pytest.raises(ValueError, match="found on a later one"):
+        MemoryFrontier().load({**state, "parent": np.array(parents, dtype=np.int64)})
+    with closing(sqlite3.connect(tmp_path / "frontier.db")) as db:
+        db.executemany(
+            "UPDATE links SET parent = ? WHERE link = ?", zip(parents, range(3), strict=True)
+        )
+        db.commit()
+    disk = SqliteFrontier(tmp_path / "frontier.db")
+    disk.load(saved)
+    with pytest.raises(InputError, match="found on a later one"):
+        list(map(disk.path, range(3)))
+    disk.close()
+
+
+def test_labels_of_one_page_are_one_row(made: Path, tmp_path: Path) -> None:
+    """Each label looked through all others that were not committed yet."""
+    path = shutil.copytree(made, tmp_path / "run")
+    url = next(page.url for page in Run(path).pages())
+    with closing(RunWriter(path, Run(path).settings)) as folder:
+        for turn in range(6):
+            assert folder.relabel(url, relevant=bool(turn % 2)) is not None or turn == 0
+        assert len(folder._rows.labels) == 1
