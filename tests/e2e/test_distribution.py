@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from spoor.distribution import NAME, VERSION
+from spoor.documents.kinds import _READERS
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -110,7 +111,8 @@ def test_all_is_every_extra(metadata: Distribution) -> None:
 
 def test_messages_name_extras_that_exist() -> None:
     source = "".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
-    named = re.findall(r'(?<!def )\bimport_extra\(\s*"?([^",)]+)', source)
+    named = re.findall(r'\b(?:import|need)_extra\(\s*"([^"]+)"', source)
+    named += [extra for _, extra, _ in _READERS.values()]
     assert set(named) <= set(EXTRAS)
     own_driver = {"scrapy", "crawlee", "langchain", "llama-index"}  # imported with its extra
     assert set(EXTRAS) - set(named) <= own_driver | {"all"}

@@ -86,6 +86,21 @@ def test_a_warning_says_why_nothing_is_found() -> None:
     assert advised("kiln wheel", [0.2], pages=5, none_after=5).warning
 
 
+def test_a_crawl_that_ended_with_nothing_is_told_so_however_short_it_was() -> None:
+    advisor = Advisor(parse("potery, klin"))
+    rows = [(f"http://pots.example/{at}", "", 0.1 * at, False) for at in range(5)]
+    for (url, *_), text in zip(rows, 2 * TEXTS, strict=False):
+        advisor.see(Page(url, text=text))
+    assert not advisor.advice(rows).warning, "it goes on"
+    advice = advisor.advice(rows, over=True)
+    assert advice.warning.startswith("none of 5 pages is relevant: they have no word of the topic")
+    assert advice.best is not None
+    assert advice.best.url.endswith("/4")
+    assert "pottery" in advice.site_words
+    assert not advisor.advice([], over=True).warning, "no page came"
+    assert not advisor.advice([*rows, ("http://pots.example/5", "", 0.9, True)], over=True).warning
+
+
 def test_a_warning_where_nearly_all_is_relevant() -> None:
     advice = advised("the, page", [0.9])
     assert advice.warning.startswith("80 of 80 pages are relevant, nearly all: *the* and *page*")

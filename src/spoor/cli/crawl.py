@@ -181,7 +181,7 @@ def advice_of(path: Path, settings: Settings) -> Advice:
         rows.append((row.url, row.title, row.score, row.relevant))
         if number < VOCABULARY_PAGES:
             advisor.see(Page(row.url, title=row.title, text=run.text(row)))
-    return advisor.advice(rows)
+    return advisor.advice(rows, over=True)
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:

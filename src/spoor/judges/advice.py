@@ -183,14 +183,17 @@ class Advisor:
         *,
         none_after: int = NONE_AFTER,
         nearly_all_after: int = NEARLY_ALL_AFTER,
+        over: bool = False,
     ) -> Advice:
-        """What to tell, with the newest verdict on each page: (URL, title, score, relevant)."""
+        """What to tell, with the newest verdict on each page: (URL, title, score, relevant).
+        `over`: the crawl has ended, and what it did not find it will not."""
         rows = [NearPage(*row) for row in judged]
         relevant = sum(row.relevant for row in rows)
         known = [word for word in self._forms if self._having[word]]
         unknown = {word: self._nearest(word) for word in self._forms if not self._having[word]}
         warning = ""
         nothing = len(rows) >= none_after and relevant <= 1
+        nothing |= over and bool(rows) and not relevant
         if nothing:
             some = f"only 1 of {len(rows)}" if relevant else f"none of {len(rows)}"
             warning = f"{some} pages is relevant: {self._why_none(known, unknown)}"

@@ -349,7 +349,7 @@ class LiveCrawl:
                 self._take_labels()
             self.journal.revise(self.now())
             self.journal.commit()
-            self._advise()
+            self._advise(over=True)
         self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
         if reason != "aborted":
             if self._refreshed:
@@ -474,12 +474,12 @@ class LiveCrawl:
             for fetch, step in steps:
                 self.on_step(fetch, step)
 
-    def _advise(self) -> None:
+    def _advise(self, *, over: bool = False) -> None:
         """Note what a user should know of the topic, by all that is committed."""
         self._advised_at = max(self._advised_at, self.crawl.counts.pages)
         if self._advisor is None:
             return
-        before, self._advice = self._advice, self._advisor.advice(self.folder.judged())
+        before, self._advice = self._advice, self._advisor.advice(self.folder.judged(), over=over)
         lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
         if isinstance(judge, KeepsAnswers):
             lines.append(f"judge    {answers_in_words(judge.costs())}")
