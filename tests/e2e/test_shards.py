@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -300,6 +301,8 @@ def look_and_label(
 
 def test_a_ray_that_does_not_start_is_told_in_one_line() -> None:
     class Slow:
+        job_config = SimpleNamespace(JobConfig=SimpleNamespace)
+
         def init(self, **told: object) -> None:
             # Ray's own kind, and its words.
             raise Exception("The current node timed out during startup. This could happen")
@@ -313,6 +316,8 @@ def test_a_ray_that_does_not_start_is_told_in_one_line() -> None:
 
 def test_a_cluster_that_wants_a_token_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ray:
+        job_config = SimpleNamespace(JobConfig=SimpleNamespace)
+
         def init(self, **settings: object) -> None:
             raise ConnectionError(f"Failed to connect to Ray cluster at {settings['address']}")
 
