@@ -7,6 +7,7 @@ import gc
 import heapq
 import socket
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from protego import Protego
 
 from document_makers import json_text
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
@@ -688,3 +690,42 @@ def test_a_crawl_does_not_wait_a_day_for_a_host_that_asks_to_be_left_alone() -> 
         "command to go on then"
     )
     assert server.pages == ["/"]
+
+
+# ---------------------------------------------------------------- long robots.txt
+
+
+@pytest.mark.server
+def test_whoever_waits_holds_no_long_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 24 hosts at once; each held 7 MB until its page had come."""
+    rules = "User-agent: *\n" + "".join(f"Disallow: /{n}\n" for n in range(9_000))
+    kept, most = weakref.WeakSet[object](), list[int]()
+    parse = Protego.parse
+
+    def parsed(text: str) -> object:
+        kept.add(found := parse(text))
+        return found
+
+    monkeypatch.setattr(Protego, "parse", parsed)
+    monkeypatch.setattr(politeness, "MOST_MEMORY", 1 << 20)
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return reply(rules, media="text/plain")
+        most.append(len(kept))
+        return page()
+
+    hosts = [f"http://h{n}.example/" for n in range(24)]
+    server = Loopback(answer)
+
+    async def go() -> None:
+        async with server.serving(), asyncio.timeout(60.0):
+            policy = BreadthFirst(Task(np.random.default_rng(0)))
+            engine = Crawl(policy, Keywords(["k"]), MemoryFrontier())
+            engine.seed(hosts)
+            one = Settings(connect_to=f"{ADDRESS}:{server.port}", in_flight=24)
+            await HttpDriver(engine, one).run()
+
+    asyncio.run(go())
+    assert len(most) == len(hosts)
+    assert max(most) <= 4, "those of two turns, and what the cache keeps"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from functools import partial
 
 import aiohttp
@@ -12,7 +13,7 @@ from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.politeness import RobotsCache, RobotsFetch, origin_of
+from spoor.politeness import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules
@@ -20,6 +21,8 @@ from spoor.web.urls import host, plain
 
 _LONG = 8 << 10
 """Bytes of a robots.txt from which on it is parsed in a thread."""
+_AT_A_TIME = 2
+"""Of these, which take some 20 MB each meanwhile."""
 _MANY = 200
 """Lines of one from which on it is asked in a thread."""
 
@@ -54,35 +57,40 @@ class RobotsFetcher:
         self._agent = agent
         self._clock = clock
         self._locks: dict[str, asyncio.Lock] = {}
+        self._turns = asyncio.Semaphore(_AT_A_TIME)
 
-    async def rules(self, fetch: Fetch) -> Rules:
-        """The rules of the URL's origin: fetched once, by whoever needs them first.
+    async def ask(self, fetch: Fetch) -> tuple[Rules, bool]:
+        """What the rules of the URL's origin say beside their patterns, and whether they allow the
+        URL: fetched once, by whoever needs them first. Whoever waits holds no rules, which may be
+        long.
 
         With one request a host at a time nobody else can need them meanwhile; with more, each
         waits for the same answer. The host's delay passes before the page itself is asked for.
         """
         origin, now = origin_of(fetch.url), self._clock()
-        known = self._cache.rules(origin, now)
-        if known is not None:
-            return known
+        if (known := self._cache.rules(origin, now)) is not None:
+            return known.head, await is_allowed(known, fetch.url)
         async with self._locks.setdefault(origin, asyncio.Lock()):
-            known = self._cache.rules(origin, now)
-            if known is not None:
-                return known
-            fetched = await self._fetch(origin, fetch.ticket)
-            assert fetched.rules is not None
-            rules = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
+            if (known := self._cache.rules(origin, now)) is not None:
+                return known.head, await is_allowed(known, fetch.url)
+            async with AsyncExitStack() as turn:
+                fetched = await self._fetch(origin, fetch.ticket, turn)
+                assert fetched.rules is not None
+                known = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
+                told = known.head, await is_allowed(known, fetch.url)
+                del known, fetched
         self._locks.pop(origin, None)
         hosts = self._hosts
-        crawl_delay = self._cache.crawl_delay(rules)
+        crawl_delay = self._cache.crawl_delay(told[0])
         if crawl_delay is not None:
             hosts.pace(fetch.host, max(crawl_delay, hosts.delay(fetch.host)))
         if delay := hosts.delay(fetch.host):
             await asyncio.sleep(delay)
-        return rules
+        return told
 
-    async def _fetch(self, origin: str, ticket: int) -> RobotsFetch:
-        """Raises BlockedAddressError: what may not be connected to has no rules to wait for."""
+    async def _fetch(self, origin: str, ticket: int, turn: AsyncExitStack) -> RobotsFetch:
+        """One that is long is parsed once it has its `turn`. Raises BlockedAddressError: what may
+        not be connected to has no rules to wait for."""
         fetch = RobotsFetch(origin, self._agent)
         while fetch.rules is None:
             self.requests += 1
@@ -103,7 +111,8 @@ class RobotsFetcher:
                     location=exchange.header("Location"),
                     broken=exchange.truncated not in ("", "length"),
                 )
-                if len(exchange.body) > _LONG:
+                if len(exchange.body) > _LONG and exchange.status not in REDIRECTS:
+                    await turn.enter_async_context(self._turns)
                     await asyncio.to_thread(reply)
                 else:
                     reply()

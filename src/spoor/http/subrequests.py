@@ -8,7 +8,7 @@ from itertools import count
 
 from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
-from spoor.http.robots import RobotsFetcher, is_allowed
+from spoor.http.robots import RobotsFetcher
 from spoor.politeness import REDIRECTS
 from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
@@ -121,8 +121,8 @@ class Subrequests:
             raise HeldBackError(f"{host(url)} is out of scope")
         fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
         if self._robots is not None:
-            rules = await self._robots.rules(fetch)
-            if not await is_allowed(rules, url):
+            _, allowed = await self._robots.ask(fetch)
+            if not allowed:
                 raise HeldBackError(FORBIDDEN)
         if not self._spend(fetch.host):
             raise HeldBackError("the requests of today are spent")

@@ -30,7 +30,7 @@ from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.http.replies import helper_for, may_take_long, reply_of, without_refusal
 from spoor.http.reservations import ReservationFetcher, is_reserved
-from spoor.http.robots import RobotsFetcher, is_allowed
+from spoor.http.robots import RobotsFetcher
 from spoor.http.subrequests import Subrequests
 from spoor.isolate import TakesLongError, parse_page
 from spoor.live.clock import CrawlClock
@@ -486,7 +486,9 @@ class HttpDriver:
         headers = self._conditions.pop(fetch.ticket, ())
         try:
             await self._look_up(fetch)
-            rules = ALLOW_ALL if self._fetcher is None else await self._fetcher.rules(fetch)
+            rules, allowed = ALLOW_ALL, True
+            if self._fetcher is not None:
+                rules, allowed = await self._fetcher.ask(fetch)
             if rules is DISALLOW_ALL:
                 origin = origin_of(fetch.url)
                 reason = self._robots.reason(origin)
@@ -497,7 +499,7 @@ class HttpDriver:
                     transient=True,
                     retry_after=self._robots.wait(origin, self._clock()),
                 )
-            elif not await is_allowed(rules, fetch.url):
+            elif not allowed:
                 reply = Failed(fetch.ticket, "robots", FORBIDDEN)
             elif reason := self._robots.too_slow(rules):
                 reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")

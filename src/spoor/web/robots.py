@@ -11,7 +11,7 @@ import codecs
 import contextlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from protego import Protego
@@ -61,6 +61,11 @@ class Rules:
     memory: int = 0
     """Bytes that it takes, about."""
     _patterns: Protego | None = None
+
+    @property
+    def head(self) -> Rules:
+        """What they say beside their patterns, which may be long."""
+        return self if self._patterns is None else replace(self, _patterns=None)
 
     def allowed(self, url: str) -> bool:
         """Whether this agent may fetch the URL. robots.txt itself always may be."""
