@@ -16,9 +16,11 @@ import pytest
 
 from loopback import beside
 from spoor.http.world_server import serving
+from spoor.rendering.browser import NAMES
 from spoor.views.server import Ui
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+CHROMIUM = next(filter(None, map(shutil.which, (*NAMES, "chrome"))), None)
+"""The smallest that is here first."""
 
 _FOUND = find_spec("axe_playwright_python")
 AXE = Path((_FOUND.submodule_search_locations or [""])[0] if _FOUND else "", "axe.min.js")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browsing import CHROMIUM
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
 from spoor.orderer import Orderer
@@ -202,8 +202,6 @@ def test_a_browser_does_too(site: Loopback) -> None:
     seen = asyncio.run(fetch(site, crawler, 25))
     assert found(seen) > 2
 
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 BROWSER: dict[str, Any] = {
     **OPTIONS,

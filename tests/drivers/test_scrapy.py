@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import tempfile
 import textwrap
 import threading
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from browsing import CHROMIUM
 from forked import run_script
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -570,9 +570,6 @@ class Mine(Walk):
         ]
     assert told["reason"] == "finished"
     assert "Traceback" not in told["log"]
-
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 
 @pytest.mark.browser

@@ -71,7 +71,7 @@ def asked(web: CountedWeb) -> int:
 @pytest.mark.parametrize("frontier", ["memory", "disk"])
 def test_kill_9(frontier: str, web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
     command = web.command(tmp_path / "run", *IN_FLIGHT, "--frontier", frontier)
-    kills = 3
+    kills = 2
     rng = np.random.default_rng(5)
     web.asked.clear()
     for _ in range(kills):
