@@ -243,6 +243,20 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
     assert sorted(relevant(out)) == sorted(["/", *NAMES])
 
 
+def test_what_was_not_there_is_news_once_a_changed_page_links_to_it(tmp_path: Path) -> None:
+    """Whoever links to pages before they exist does not keep them out of every refresh."""
+    site, out = Site(), tmp_path / "2"
+    site.gone = {"/plain7"}
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        assert "/plain7" in site.pages
+        site.gone, site.versions["/"] = set(), 1
+        again = {"refresh": str(tmp_path / "1"), "hints": False, "progress": False, **told}
+        spoor.run((), out=out, **again)
+    assert "/plain7" in {page.url.removeprefix(SITE) for page in Run(out).pages()}
+
+
 def test_an_original_that_is_damaged_is_told_and_replaced(tmp_path: Path) -> None:
     """Its bytes, or its head: whether the page changed, nobody can tell."""
     site, out, said = Site(), tmp_path / "2", list[str]()

@@ -182,3 +182,19 @@ def test_a_host_is_left_once_enough_was_found_there() -> None:
     assert within.skip(9, "http://a.example/9") == "", "its judge took one back"
     within.judged_anew("http://a.example/1", relevant=True)
     assert within.skip(11, "http://a.example/11")
+
+
+def test_a_sitemap_dates_pages_of_its_own_host_only() -> None:
+    from spoor.web.revisits import Revisits
+
+    names = ("a.example", "b.example", "c.example")
+    urls = [f"http://{name}/{number}" for name in names for number in range(40)]
+    within = CrawlFilter(Scope())
+    within.revisits = Revisits(urls, [100.0] * len(urls), [0.0] * len(urls), began=200.0)
+    within.revisits.first()
+    dated = tuple((url, 50.0) for url in urls)
+    sitemap = Page("http://a.example/map.xml", flags=frozenset({"sitemap"}), dated=dated)
+    within.admit(sitemap, 1, found_on=lambda: "http://b.example/")
+    asked = [held.link.url for held in within.revisits.rest()]
+    assert {url.split("/")[2] for url in asked} == {"c.example"}
+    assert len(asked) == 35

@@ -46,6 +46,10 @@ _LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "m
 MOST_SHARED = 8
 """Runs, each of which visited the one before again, whose policies are learned from."""
 
+_MAY_COME = ("absent", "http", "timeout", "connection")
+"""Failures of URLs that are news where a page links to them that is another now: who links to what
+is not there yet does not keep it out for ever."""
+
 _OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""
 
@@ -97,7 +101,11 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
                 newest[row.url] = row, raw
         rows = [row for row, _ in newest.values()]
         fresh = _freshness(earlier, rows, now)
-        asked = [url for (url,) in old.execute("SELECT url FROM failures")]
+        asked = [
+            url
+            for url, kind in old.execute("SELECT url, kind FROM failures")
+            if kind not in _MAY_COME
+        ]
     asked += [row.path[-1] for row in rows if row.path]
     open_urls = snapshot.open_urls(earlier) or frozenset[str]()
     revisits = Revisits(

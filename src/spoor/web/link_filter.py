@@ -98,7 +98,9 @@ class CrawlFilter:
         if self.revisits is not None:
             listed = "sitemap" in page.flags
             if listed:
-                self.revisits.read(page.dated)
+                # Of its own host, and of the host whose robots.txt named it.
+                whose = {host(page.url), host(found_on() or page.url)}
+                self.revisits.read(one for one in page.dated if host(one[0]) in whose)
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
         traps = self._traps
         if traps is None:
