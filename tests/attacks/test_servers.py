@@ -23,6 +23,7 @@ from spoor.http import world_server
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
+from spoor.http.robots import MOST_FOR_OTHERS
 from spoor.judges.keywords import Keywords
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver
@@ -115,6 +116,24 @@ def test_each_hop_obeys_robots_txt() -> None:
     server, ended = crawled(answer, SEED, robots=True)
     assert [asked.url for asked in server.asked if asked.path != "/robots.txt"] == [SEED]
     assert failed(ended["http://b.example/x"])[0] == "robots"
+
+
+def test_robots_files_that_redirect_take_no_turns_of_another_host() -> None:
+    """Names without end below one domain, each of which leads its robots.txt to another host."""
+
+    def answer(asked: Asked) -> bytes:
+        if asked.host == "good.example":
+            return page(*(f"/{number}" for number in range(20))) if asked.path == "/" else page()
+        if asked.path == "/robots.txt":
+            return reply("", 302, Location=f"http://good.example/search?{asked.host}")
+        return page()
+
+    seeds = [f"http://{name}.evil.example/" for name in range(30)]
+    server, ended = crawled(answer, "http://good.example/", *seeds, robots=True, delay=0.0)
+    searches = [path for path in server.pages if path.startswith("/search")]
+    assert len(searches) == MOST_FOR_OTHERS
+    kinds = [reply.kind for url, reply in ended.items() if isinstance(reply, Failed)]
+    assert kinds == ["robots"] * (30 - MOST_FOR_OTHERS)
 
 
 def test_a_redirect_of_a_watch_does_not_leave_the_scope() -> None:

@@ -140,3 +140,15 @@ def test_sources_and_old_versions_of_pages_are_left() -> None:
     assert asked["source?n"] + asked["version?n"] <= 40, "of 280"
     assert sum(links for _, links, _ in left_out.held) >= 40
     assert {name for name, _, _ in left_out.held} >= {"a.example/version?n&v"}
+
+
+def test_a_sitemap_speaks_for_its_own_host() -> None:
+    """A stranger's would have the crawl log its user out."""
+    acts = [f"{HOME}logout", f"{HOME}delete?id=7", "http://www.a.example/?op=new&id=5"]
+    links = [Link(url, Anchor(text="x")) for url in acts]
+    seen = {}
+    for sitemap in ("http://b.example/sitemap.xml", "http://a.example/sitemap.xml"):
+        guard = CrawlFilter(Scope(), traps=Traps())
+        page = Page(sitemap, links=links, flags=frozenset({"sitemap"}))
+        seen[sitemap] = [link.url for link in guard.admit(page, 1)]
+    assert list(seen.values()) == [[], acts]

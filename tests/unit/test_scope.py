@@ -167,6 +167,20 @@ def test_kinds_of_links_obey_and_a_sitemap_may_lie_above_the_folder() -> None:
     assert not within.admit(links("http://b.example/sitemap.xml", kind="sitemap"), 1)
 
 
+def test_a_page_leads_to_no_port_of_another_service() -> None:
+    anywhere, domain = Scope.of(["http://a.example:9999/"], "anywhere"), Scope()
+    domain = Scope.of(["http://a.example:9999/", "http://a.example:23/"], "domain")
+    for port in (21, 25, 6379):
+        url = f"http://b.a.example:{port}/"
+        assert anywhere.why_not(url) == domain.why_not(url) == "a port of another service"
+    assert domain.why_not("http://a.example:23/") == "", "the user names it"
+    for port in (8080, 9999):
+        assert domain.why_not(f"http://b.a.example:{port}/x") == ""
+    assert domain.why_not("http://b.a.example/x:21") == ""
+    assert domain.why_not("http://a.example:10100/") == "--scope domain", "no scan of all ports"
+    assert anywhere.why_not("http://[::1]:10100/") == ""
+
+
 def test_a_host_is_left_once_enough_was_found_there() -> None:
     from spoor.types import Choice, Fetched, Judgement, Outcome
 

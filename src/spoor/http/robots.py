@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -17,12 +18,15 @@ from spoor.politeness import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules
-from spoor.web.urls import host, plain
+from spoor.web.urls import host, plain, registrable_domain
 
 _LONG = 8 << 10
 """Bytes of a robots.txt from which on it is parsed in a thread."""
 _AT_A_TIME = 2
 """Of these, which take some 20 MB each meanwhile."""
+MOST_FOR_OTHERS = 8
+"""Requests to a host for robots.txt files of other domains that redirect to it. Who has names
+without end would else take its turns; all is forbidden at the others, as where none can be had."""
 _MANY = 200
 """Lines of one from which on it is asked in a thread."""
 
@@ -58,6 +62,8 @@ class RobotsFetcher:
         self._clock = clock
         self._locks: dict[str, asyncio.Lock] = {}
         self._turns = asyncio.Semaphore(_AT_A_TIME)
+        self._for_others: Counter[str] = Counter()
+        """By host, requests since a robots.txt of another domain leads there."""
 
     async def ask(self, fetch: Fetch) -> tuple[Rules, bool]:
         """What the rules of the URL's origin say beside their patterns, and whether they allow the
@@ -93,8 +99,13 @@ class RobotsFetcher:
         not be connected to has no rules to wait for."""
         fetch = RobotsFetch(origin, self._agent)
         while fetch.rules is None:
-            self.requests += 1
             name = host(fetch.url)
+            if registrable_domain(name) != registrable_domain(host(origin)):
+                self._for_others[name] += 1
+                if self._for_others[name] > MOST_FOR_OTHERS:
+                    fetch.fail(f"it leads to {name}, as those of other domains do")
+                    break
+            self.requests += 1
             try:
                 async with self._queues.turn(ticket, name, self._hosts.delay(name)):
                     # One byte more, so that a file that was cut is known to be.

@@ -140,7 +140,8 @@ class CrawlFilter:
             plain, why = known
             if why.startswith(_DOES) and trials is not None:
                 link = links[index]._replace(url=plain)
-                if trials.offer(HeldLink(link, parent, score, depth, False), listed=listed):
+                its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
+                if trials.offer(HeldLink(link, parent, score, depth, False), listed=its):
                     self._left_out.get(why, set()).discard(_hash(url))
                     allowed.append(index)
                     urls.append(plain)
@@ -314,6 +315,10 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
+
+
+def _name(url: str) -> str:
+    return host(url).removeprefix("www.")
 
 
 def _sitemaps(links: Sequence[Link]) -> Sequence[int]:

@@ -10,6 +10,19 @@ from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.url_patterns import UrlPatterns
 from spoor.web.urls import host, registrable_domain
 
+WEB_PORTS = ("", "80", "443", "8000", "8008", "8080", "8081", "8443", "8888")
+"""Ports of web servers: with `--scope domain` a page leads to no other, but for those of seeds. Who
+links all ports of a host would else have it scanned, each port at the pace of a host."""
+
+OTHER_SERVICES = frozenset(
+    "1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 "
+    "113 115 117 119 123 135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 "
+    "548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049 3306 3389 3659 4045 4190 5060 "
+    "5061 5432 6000 6379 6566 6665 6666 6667 6668 6669 6679 6697 10080 11211".split()
+)
+"""Ports to which no browser sends HTTP (Fetch standard, port blocking), and those of databases. No
+page leads there, whatever the scope."""
+
 _MEMO = 16_384
 """URLs whose verdict is cached: navigation repeats the same ones on every page."""
 
@@ -42,6 +55,8 @@ class Scope:
         self._seeds: dict[str, None] = {}
         self._places: set[str] = set()
         """Of the seeds: hosts, domains, folders or pages."""
+        self._ports = set(WEB_PORTS)
+        """Those of `--scope domain`."""
         self._memo: dict[str, str] = {}
 
     @classmethod
@@ -77,6 +92,7 @@ class Scope:
         for url in urls:
             self._seeds[url] = None
             self._places.add(self._place(url))
+            self._ports.add(_port(url))
         self._memo.clear()
 
     def forget_seeds(self) -> None:
@@ -122,6 +138,8 @@ class Scope:
     def _why_not(self, url: str) -> str:
         if url in self._seeds:
             return ""
+        if _port(url) in OTHER_SERVICES:
+            return "a port of another service"
         if self.scope not in ("anywhere", "list") and not self._holds(url):
             return f"--scope {self.scope}"
         if len(self._include) and not self._include.fitting(url, undecided=False):
@@ -130,6 +148,8 @@ class Scope:
         return f"--exclude {pattern}" if pattern else ""
 
     def _holds(self, url: str) -> bool:
+        if self.scope == "domain" and _port(url) not in self._ports:
+            return False
         if self.scope != "directory":
             return self._place(url) in self._places
         folder = self._place(url)
@@ -149,3 +169,11 @@ class Scope:
         if self.scope == "directory":
             return f"{name}/{rest.partition('?')[0].rpartition('/')[0]}".rstrip("/") + "/"
         return name if self.scope == "host" else f"{name}/{rest}".rstrip("/")
+
+
+def _port(url: str) -> str:
+    """The port of a canonical URL, where it is not its scheme's own."""
+    if url.find(":", 8) < 0:
+        return ""
+    name = host(url)
+    return name.rpartition(":")[2] if ":" in name.rpartition("]")[2] else ""
