@@ -178,7 +178,7 @@ def _read(body: LexborNode, reader: _Reader) -> None:
             if len(chain) == 1:
                 break
             node = chain.pop()
-            _leave(node, node.tag or "", reader)
+            _leave(node.tag or "", reader)
             node = node.next
             continue
         tag = node.tag or ""
@@ -189,7 +189,7 @@ def _read(body: LexborNode, reader: _Reader) -> None:
                 chain.append(node)
                 node = node.child
                 continue
-            _leave(node, tag, reader)
+            _leave(tag, reader)
         node = node.next
     _flush(reader)
 
@@ -230,7 +230,7 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
     return True
 
 
-def _leave(node: LexborNode, tag: str, reader: _Reader) -> None:
+def _leave(tag: str, reader: _Reader) -> None:
     if tag in _MARKUP:
         if reader.markup and reader.markup[-1][0] == tag:
             _, begin, target = reader.markup.pop()

@@ -2,7 +2,8 @@
 can tell this crawler from others that call themselves by its name.
 
 A request says where the public key is (`Signature-Agent`), and is signed for one host and five
-minutes. `directory` gives what stands there, under `DIRECTORY`.
+minutes. `directory` gives what stands there, under
+`/.well-known/http-message-signatures-directory`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from yarl import URL
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 
-DIRECTORY = "/.well-known/http-message-signatures-directory"
-"""Where a site's public keys are, as `application/http-message-signatures-directory+json`."""
 TAG = "web-bot-auth"
 LIFETIME = 300.0
 """Seconds that a signature is valid."""
@@ -124,8 +123,8 @@ def thumbprint(key: Any) -> str:
 
 
 def directory(file: str | Path) -> str:
-    """The JSON to be served at `DIRECTORY` of the site that `--sign-agent` names. Raises InputError
-    as `read_key` does."""
+    """The JSON that the site which `--sign-agent` names serves, as
+    `application/http-message-signatures-directory+json`. Raises InputError as `read_key` does."""
     key = read_key(Path(file))
     return json.dumps({"keys": [{**public_jwk(key), "kid": thumbprint(key), "use": "sig"}]})
 

@@ -94,10 +94,10 @@ def recordings(sites: Iterable[CompanySite], seed: int) -> Iterator[Recording]:
         yield from _Site(site, rng).recordings()
 
 
-def write(folder: Path, sites: Iterable[CompanySite], seed: int, *, replace: bool = False) -> None:
+def write(folder: Path, sites: Iterable[CompanySite], seed: int) -> None:
     """A recorded web of these sites, their front pages its roots. Raises InputError as a `Writer`
     does, and for a site that cannot be."""
-    with Writer(folder, replace=replace) as writer:
+    with Writer(folder) as writer:
         for recording in recordings(sites, seed):
             writer.add(pack(recording))
 
