@@ -107,8 +107,7 @@ def test_trail_finds_pdfs_by_their_words_with_half_the_requests_of_breadth_first
         for policy in ("breadth-first", "trail"):
             out = tmp_path / policy
             more = ("--topic", "kiln, glaze", "--policy", policy, "--in-flight", "1")
-            more += ("--found", str(len(targets)))
-            crawl(server, out, len(web), *more)
+            crawl(server, out, len(web), *more, "--found", str(len(targets)))
             found = [url for (url,) in rows(out, "SELECT url FROM pages ORDER BY seq")]
             places = [place for place, url in enumerate(found, 1) if url in targets]
             assert len(places) == len(targets)
