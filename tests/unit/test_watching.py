@@ -190,6 +190,27 @@ def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     assert rates[0] > 3 * rates[fleet.known.find(f"{SITE}a")]
 
 
+@pytest.mark.parametrize("listed", [0, 6])
+def test_who_links_to_documents_before_they_exist_does_not_make_them_old(listed: int) -> None:
+    """At the first look another host links to the addresses of news to come."""
+    begin, other = 1e9, "http://evil.example/"
+    names = [f"n{number}" for number in range(6)]
+    to_come = tuple(f"{SITE}{name}" for name in names[:listed])
+    versions = [
+        version(begin - 5, "", ["Front."]),
+        Version(begin - 5, other, "E", "List.", to_come),
+    ]
+    for number, name in enumerate(names):
+        at = begin + 1_000 + 600 * number
+        versions.append(version(at - 10, name, article(number)))
+        versions.append(version(at, "", [f"Front {name}."], *names[: number + 1]))
+    world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
+    fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
+    lines = run(fleet, world, begin + 20_000, ChangeTracker(fleet))
+    told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
+    assert told == {*names}
+
+
 def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
     begin, other = 1e9, "http://quiet.example/"
     flood = tuple(f"{SITE}n{number}" for number in range(1_500))

@@ -315,6 +315,8 @@ class Fleet:
         else:
             self.counts.failed += 1
             known.tried(url, now)
+            if reply.kind == "absent":
+                known.absent(url, now)
         crew.end_step(url, [], pages, now)
         return Outcome(Choice(url), reply, self._judgement(reply), 0.0)
 

@@ -63,6 +63,8 @@ class Known(Urls):
         """URLs that are asked for as sitemaps."""
         self.left_out: dict[str, int] = {}
         """Host → links that were left out because too many wait."""
+        self._absent: dict[int, float] = {}
+        """URL at which nothing ever was, in a watch → when it was asked for last."""
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
         self.date: list[float] = []
@@ -114,7 +116,10 @@ class Known(Urls):
             if url in self._unsettled:
                 self._store(url, page)
             return self._unchanged(url)
-        first, born, watching = not self.digests[url], self._born[url], self.watching
+        first, watching = not self.digests[url], self.watching
+        if (since := self._absent.pop(url, None)) is not None and self._born[url] == NEVER:
+            self._appears(url, url, since)
+        born = self._born[url]
         self.digests[url] = content
         self._store(url, page)
         if watching is None:
@@ -163,6 +168,11 @@ class Known(Urls):
         """Its server says that it is what it was."""
         self.tried(url, now)
         self._unchanged(url)
+
+    def absent(self, url: int, now: float) -> None:
+        """Its server says that nothing is there: what comes is younger."""
+        if self.watching is not None and not self.digests[url]:
+            self._absent[url] = now
 
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""
@@ -229,6 +239,7 @@ class Known(Urls):
         targets = {link.url: link.kind for link in admitted}
         targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
+        own, before = self.hosts[url], frozenset(self.links_before(url))
         for target, kind in targets.items():
             date = dated.get(target)
             if date is not None and date > now:
@@ -254,10 +265,29 @@ class Known(Urls):
                 number = self.number(target, seen, url, now)
             elif date is not None and date > self.fetched[number] > NEVER:
                 self.hints.add(number, url)
+            elif name == own and born > NEVER and number not in before:
+                self._linked_by_own(number, url, now)
             if kind == "sitemap":
                 self.sitemaps.add(number)
             numbers.append(number)
         return list(dict.fromkeys(numbers))
+
+    def _linked_by_own(self, number: int, url: int, now: float) -> None:
+        """A page of its own host links to a URL for the first time: where strangers alone did so
+        before, and nothing was ever there, it appears now, whoever guessed it."""
+        parent = self.parent[number]
+        foreign = parent >= 0 and self.hosts[parent] != self.hosts[number]
+        if foreign and self._born[number] == NEVER and not self.digests[number]:
+            self._appears(number, url, now)
+            if self.fetched[number] > NEVER:
+                self.hints.add(number, url)
+
+    def _appears(self, number: int, parent: int, now: float) -> None:
+        """A URL that was known before appears now, on a page."""
+        self._brought(self.parent[number], NEVER, -1)
+        self._brought(parent, now, 1)
+        self._born[number] = self.active[number] = now
+        self.parent[number] = parent
 
     # -- for good
 
@@ -313,6 +343,8 @@ class Known(Urls):
         self.states[left] = 0.0
         for known in (self._unsettled, self.hubs, self.sitemaps):
             known -= gone
+        for url in left:
+            self._absent.pop(url, None)
         self.hints.leave(gone)
         self.promises.leave(gone)
         watching.leave(gone)
@@ -335,6 +367,7 @@ class Known(Urls):
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
+            "absent": [list(one) for one in self._absent.items()],
             "active": np.array(self.active, dtype=np.float64),
             "left": self.left.save(),
             "told_before": sorted(self.told_before),
@@ -381,6 +414,7 @@ class Known(Urls):
         self.parent = state["parent"].tolist()
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
+        self._absent = {int(url): since for url, since in state.get("absent", ())}
         self.active = list(self.fetched)
         if "active" in state:  # a version before this had none
             self.active = state["active"].tolist()
