@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from spoor.live.driver import GRACE
 from spoor.live.waits import Request, Wait, waits_for
 from spoor.runs.stop_request import request_stop
 from spoor.types import Deferred, Fetch, Outcome
+from spoor.views.live_page import LivePage
 
 NOW = 1_700_000_000.0
 HELD = "held.example"
@@ -81,6 +83,7 @@ def test_the_host_that_holds_a_crawl_up_is_named(
     monkeypatch.setattr(live_screen, "PLAIN_EVERY", 0.0)
     clock, held = DrivenClock(), threading.Event()
     waits: list[Wait] = []
+    shown: list[str] = []
 
     def answers(asked: Asked) -> bytes | AsyncIterator[bytes]:
         if asked.host != HELD:
@@ -109,6 +112,8 @@ def test_the_host_that_holds_a_crawl_up_is_named(
                 return
             if wait is not None:
                 waits.append(wait)
+                with closing(LivePage(tmp_path, "token", wait=100.0)) as live:
+                    shown.append(live.news({})["says"])
                 plain.second(wait)
                 panel.second(wait)
                 request_stop(tmp_path)
@@ -126,6 +131,9 @@ def test_the_host_that_holds_a_crawl_up_is_named(
     assert (waits[0].host, waits[0].others) == (HELD, 0)
     assert NOW + until - STILL <= waits[0].until <= NOW + until + STILL
     assert re.fullmatch(why, waits[0].why)
+    assert f"; {waits[0].words(NOW)}" in shown[0], "spoor ui says it too"
+    with closing(LivePage(tmp_path, "token", wait=100.0)) as live:
+        assert "waiting" not in live.news({})["says"], "no more"
     said = capsys.readouterr().err.splitlines()
     line = next(line for line in said if "waiting for" in line)
     assert line.startswith("3 of 600 pages, found 0, failed 0; waiting for held.example until ")

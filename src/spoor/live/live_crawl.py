@@ -129,7 +129,9 @@ class LiveCrawl:
         """Ticket that is asked for again → when, and why."""
         self._page_at = 0.0
         """When the last page came, or the run began, by the crawl's clock."""
-        self.on_second: Callable[[Wait | None], None] | None = None
+        self._waits = ""
+        """What it waits for, as noted."""
+        self.on_second: Callable[[Wait | None], None] = lambda wait: None
         """Called once a second, between two turns, with what a crawl waits for to which no page
         came for `STILL` seconds."""
         self.on_interrupt: Callable[[], None] = lambda: None
@@ -343,6 +345,7 @@ class LiveCrawl:
             self.loop_watch.stop()
             listening.cancel()
         self.folder.note("stopped", reason)
+        self.folder.note("waiting", "")
         self.folder.note("seconds", f"{self._seconds():.3f}")
         if reason != "aborted":
             if self.folder.has_labels():  # given in the last second
@@ -366,8 +369,7 @@ class LiveCrawl:
                     self.on_interrupt()
                 if self.folder.has_labels():
                     await driver.apart(self._take_labels)
-                if self.on_second is not None:
-                    await driver.apart(partial(self._second, driver.requests()))
+                await driver.apart(partial(self._second, driver.requests()))
             except Exception as error:
                 driver.fail(error)
                 return
@@ -376,7 +378,6 @@ class LiveCrawl:
     def _second(self, requests: Sequence[Request]) -> None:
         frontier, now, wait = self.crawl.frontier, self.now(), None
         assert isinstance(frontier, HostClocks)
-        assert self.on_second is not None
         if now - self._page_at >= STILL:
             timeout = self.folder.settings.timeout
             wait = waits_for(
@@ -387,6 +388,11 @@ class LiveCrawl:
                 timeout=timeout,
                 now=now,
             )
+        words = "" if wait is None else wait.words(now)
+        if words != self._waits:
+            self._waits = words
+            self.folder.note("waiting", words)
+            self.journal.commit(noted=True)
         self.on_second(wait)
 
     def _take_labels(self) -> None:

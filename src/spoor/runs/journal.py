@@ -212,9 +212,10 @@ class Journal:
         self._events.append(["resume", now, settings])
         self._folder.failpoint("resumed")
 
-    def commit(self) -> None:
-        """Make all calls so far durable, unless they only asked whether there is anything to do."""
-        if any(event[0] not in ("idle", "pace") for event in self._events):
+    def commit(self, *, noted: bool = False) -> None:
+        """Make all calls so far durable, unless they only asked whether there is anything to do.
+        `noted`: the folder has something to make durable."""
+        if noted or any(event[0] not in ("idle", "pace") for event in self._events):
             self._folder.commit(self._packed())
             self._folder.failpoint("sending")
 

@@ -128,6 +128,8 @@ class LivePage:
         if not self._run.in_shards:
             self._run.revision()  # its database is one
         self._shown = _Shown(f"Crawl in {path.name}", running=self._run.is_running)
+        self._waits = ""
+        """The host that it waits for, and until when."""
         self._unwritten = False
         """A label changed what the report says."""
         self._thread: threading.Thread | None = None
@@ -256,6 +258,7 @@ class LivePage:
             if is_new:
                 self._show(reporter.report(None, recent=True, quick=True), running, sums)
             revision = reporter.refresh()
+        self._waits = reporter.run.noted("waiting") if running and not self._run.in_shards else ""
         if revision != self._revision or running != self._shown.running:
             if is_new and sums.pages > self._rows:
                 self._show(reporter.report(None, recent=True, quick=True), running, sums)
@@ -282,7 +285,8 @@ class LivePage:
 
     def _says(self) -> str:
         shown = self._shown
+        says = "; ".join(filter(None, [shown.says, self._waits]))
         if shown.since is None:
-            return shown.says
+            return says
         age = max(0.0, self._clock() - shown.since)
-        return f"{shown.says}; next links and weights of {age:.0f} s ago"
+        return f"{says}; next links and weights of {age:.0f} s ago"
