@@ -21,7 +21,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl, make_crawl_to_look_at
-from spoor.runs.earlier import as_begun
+from spoor.runs.earlier import WORTH_A_SAMPLE, as_begun, in_words
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
@@ -442,3 +442,13 @@ def test_for_how_long_a_reply_is_fresh() -> None:
         assert fresh_for(headers) == seconds, headers
     assert heuristically_fresh_for(date, 1_000_001_000.0) == 100
     assert heuristically_fresh_for(date, 0.0) == heuristically_fresh_for("x", 5.0) == 0
+
+
+def test_a_refresh_that_asked_in_vain_says_what_asks_for_less() -> None:
+    told: dict[str, Any] = dict.fromkeys(("pages", "gone", "not_asked", "new"), 0)
+    told |= {"left_out": {}, "sampled": None, "unchanged": WORTH_A_SAMPLE, "changed": 3}
+    assert "--may-miss .01" in in_words(told)[-1]
+    for other in ({"unchanged": WORTH_A_SAMPLE - 1}, {"changed": 4}):
+        assert len(in_words(told | other)) == 1
+    sampled = {"asked": 9, "left_out": 0, "at_most": 0.0, "by_host": []}
+    assert len(in_words(told | {"sampled": sampled})) == 1, "it was given"

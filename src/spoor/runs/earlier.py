@@ -50,6 +50,9 @@ _MAY_COME = ("absent", "http", "timeout", "connection")
 """Failures of URLs that are news where a page links to them that is another now: who links to what
 is not there yet does not keep it out for ever."""
 
+WORTH_A_SAMPLE = 3_000
+"""Unchanged pages that were asked for, from which on a sample spares most of such a refresh."""
+
 _OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""
 
@@ -240,6 +243,12 @@ def in_words(told: dict[str, Any] | None) -> list[str]:
             f"most {sampled['at_most']:.1%} of them changed (95 %); at {first['host']} "
             f"{first['changed']:,} of {first['asked']:,} had changed, {first['left_out']:,} are "
             f"left out: --may-miss 0 asks for all"
+        )
+    in_vain = told["unchanged"] >= max(WORTH_A_SAMPLE, 1_000 * told["changed"])
+    if sampled is None and in_vain:
+        lines.append(
+            "nearly nothing changed: --may-miss .01 asks for a part of such pages only, once a "
+            "sample says that at most 1 % changed"
         )
     return lines
 
