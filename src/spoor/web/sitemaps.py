@@ -40,7 +40,9 @@ WHY = (("sitemap", 1.0),)
 """Reason of a Choice whose target is fetched as a sitemap."""
 
 _DATES = ("lastmod", "news:publication_date", "pubdate", "updated", "published", "date")
-_TEXT = frozenset({"loc", "link", "guid", "title", "sitemap", *_DATES})
+_ADDRESSES = frozenset({"loc", "link", "guid", "sitemap"})
+_TITLED = _ADDRESSES | {"title"}
+_DATED = _ADDRESSES | {*_DATES}
 _ITEMS = frozenset({"url", "sitemap", "item", "entry"})
 _EXTENSIONS = frozenset({"image", "video", "media", "news", "atom", "xhtml", "itunes"})
 _STEP = 1 << 10
@@ -58,7 +60,7 @@ def links_of(body: bytes, url: str, *, max_bytes: int = MAX_BYTES) -> Sequence[L
     decompression), none of which are kept.
     """
     links: dict[str, Link] = {}
-    for kind, target, title, _ in _targets(body, url, max_bytes):
+    for kind, target, title, _ in _targets(body, url, max_bytes, _TITLED):
         links[target] = Link(target, Anchor(title, position=len(links)), kind)
     return list(links.values())
 
@@ -69,7 +71,8 @@ def dates_of(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
     costs."""
     if body[:256].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         return _dates_of_json(body[:MAX_BYTES], url)
-    dated = ((target, date_in(date)) for _, target, _, date in _targets(body, url, MAX_BYTES))
+    found = _targets(body, url, MAX_BYTES, _DATED)
+    dated = ((target, date_in(date)) for _, target, _, date in found)
     return tuple((target, date) for target, date in dated if date is not None)
 
 
@@ -109,16 +112,19 @@ def date_in(written: str) -> float | None:
         return None
 
 
-def _targets(body: bytes, url: str, max_bytes: int) -> Iterator[tuple[str, str, str, str]]:
-    """(kind, canonical URL, title, date as written) of each entry, each URL once."""
+def _targets(
+    body: bytes, url: str, max_bytes: int, heard: frozenset[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """(kind, canonical URL, title, date as written) of each entry, each URL once. `heard`: the
+    elements whose text is taken."""
     chunks = _plain(body, max_bytes)
     head = b"".join(islice(chunks, 1))
     start = head[:256].removeprefix(codecs.BOM_UTF8).lstrip()
     if start[:1] == b"<" or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        entries = _Reader().entries(head.lstrip(), chunks)
+        entries = _Reader(heard).entries(head.lstrip(), chunks)
     else:
         entries = _lines(head, chunks)
-    joiner, seen, sitemaps, characters = Joiner(size=1), set[str](), 0, 0
+    joiner, seen, sitemaps, characters = Joiner(size=256), set[str](), 0, 0
     for kind, href, title, date in entries:
         characters += len(href)
         if characters > MAX_CHARACTERS:
@@ -193,7 +199,8 @@ class _RefusedError(Exception):
 class _Reader:
     """One pass over the XML. Namespaces are taken by their local names: many are misspelt."""
 
-    def __init__(self) -> None:
+    def __init__(self, heard: frozenset[str]) -> None:
+        self._heard = heard
         self._entries: list[tuple[str, str, str, str]] = []
         self._names: dict[str, str] = {}
         """Tag → local name, of the tags so far."""
@@ -255,7 +262,7 @@ class _Reader:
         elif name == "link" and above == "entry":
             alternate = attributes.get("rel", "alternate") == "alternate"
             self._href = self._href or (attributes.get("href", "") if alternate else "")
-        if name in _TEXT:
+        if name in self._heard:
             self._listen(reading=True)
 
     def _listen(self, *, reading: bool) -> None:
@@ -266,33 +273,34 @@ class _Reader:
     def _text(self, text: str) -> None:
         self._texts.setdefault(self._stack[-1], []).append(text)
 
+    def _field(self, part: str) -> str:
+        texts = self._texts.get(part)
+        return "" if texts is None else "".join(texts).strip()
+
     def _end(self, tag: str) -> None:
         stack = self._stack
         name = stack.pop()
         above = stack[-1]
-        if above in _TEXT:
+        if above in self._heard:
             self._listen(reading=above in _ITEMS or stack[-2] in _ITEMS)
         elif self._reading:
             self._listen(reading=False)
         if name not in _ITEMS or not (self._texts or self._href):
             return
-        fields = {part: "".join(texts).strip() for part, texts in self._texts.items()}
+        field = self._field
         if name == "url":
-            href = fields.get("loc", "")
+            href = field("loc")
         elif name == "sitemap":
-            href = fields.get("loc") or fields.get("sitemap", "")
+            href = field("loc") or field("sitemap")
         elif name == "item":
             # Some say that a guid is no link and mean it as one; others number their items.
-            guid = fields.get("guid", "")
-            href = fields.get("link") or (guid if "://" in guid else "")
+            href = field("link") or ("" if "://" not in (guid := field("guid")) else guid)
         else:
             href = self._href
         if href:
             kind = "sitemap" if name == "sitemap" else "listed"
-            title = (
-                " ".join(fields["title"][: 4 * _FEW].split())[:_FEW] if "title" in fields else ""
-            )
-            date = next((fields[name] for name in _DATES if name in fields), "")
+            title = " ".join(field("title")[: 4 * _FEW].split())[:_FEW]
+            date = next((field(name) for name in _DATES if name in self._texts), "")
             self._entries.append((kind, href, title, date))
             self._found += 1
         if self._found > MAX_LINKS:
