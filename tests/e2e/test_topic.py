@@ -132,7 +132,7 @@ def test_a_test_of_a_topic_says_why_and_what_did_not_come(
     missing = WORLD.url_of(0).rstrip("/") + "/nothing-here"
     pages = (str(page), str(plain), missing)
     said = told(capsys, "topic", "test", "kiln, glaze", *pages, *at(served), code=1)
-    assert "relevant  0.750" in said
+    assert "relevant  0.730" in said
     assert "'kiln' in its title" in said
     assert "nothing on it speaks for the topic" in said
     assert "404" in said

@@ -92,7 +92,7 @@ def test_a_wish_that_selects_nothing_says_so(pages: int) -> None:
 
 def test_a_preference_moves_the_cut(tmp_path: Path, capsys: Capture) -> None:
     """`--prefer`, in words and as a number, for a crawl, a target and a test of a topic."""
-    weak = Page("http://a.example/", text="kiln " + "ship " * 449)
+    weak = Page("http://a.example/", text="kiln " + "ship " * 299)
 
     def relevant(**given: object) -> bool:
         judge, _ = judge_and_topic(Settings.of(given))

@@ -1,10 +1,9 @@
-"""Pseudo-relevance feedback: what the surest pages have in common, and where to cut.
+"""Pseudo-relevance feedback: what the surest pages have in common.
 
 A page is kept as a short vector: its rarest terms and links, and its place: the folders of its URL
 and the words of its name. From the surest pages a centroid is made (Rocchio 1971, with tf-idf
 weights, each of them left out when it is judged itself); pages are ranked by it and by the words of
-the wish; then again from the new surest pages. The cut between relevant and not is where the
-variance within the two sides is least (Otsu 1979), over powers of the values of this crawl.
+the wish; then again from the new surest pages.
 """
 
 from __future__ import annotations
@@ -148,6 +147,8 @@ class Model:
     """Value of the best pages."""
     best_words: float = 0.0
     """The most that the words of the wish reached on a page."""
+    again: float = 0.0
+    """Weight of what the words say, beside likeness and the rest."""
     best_evidence: float = 0.0
     """The same with what the pages say that it is linked with."""
     seed_words: float = 0.0
@@ -159,7 +160,7 @@ class Model:
         size = len(self.weights)
         numbers = [
             *(self.scale, self.cut, self.cut_of_new, self.top),
-            *(self.best_words, self.best_evidence, self.seed_words),
+            *(self.best_words, self.again, self.best_evidence, self.seed_words),
         ]
         return {
             "ids": np.fromiter(self.weights, np.uint32, size),
@@ -171,9 +172,9 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, cut_of_new, top, best, evidence, seed = state["numbers"].tolist()
+        scale, cut, new, top, best, again, evidence, seed = state["numbers"].tolist()
         pages = int(state["pages"])
-        return cls(weights, scale, cut, cut_of_new, top, best, evidence, seed, pages)
+        return cls(weights, scale, cut, new, top, best, again, evidence, seed, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:
@@ -320,22 +321,6 @@ class Among:
         """Of one of the best, by its value and, as much, by what it says itself."""
         said = 0.5 * (min(1.0, value / self._most) + words / self._best)
         return round(BEST + (1.0 - BEST) * said, 4)
-
-
-def otsu(values: Floats, counts: Floats) -> float:
-    """The value that parts numbers in two with the least variance within the parts; each stands
-    for `counts` pages. The middle between the two numbers next to it; O(n log n)."""
-    order = np.argsort(values, kind="stable")
-    values, counts = values[order], counts[order]
-    below, total = np.cumsum(counts), counts.sum()
-    sums = np.cumsum(values * counts)
-    below, rest = below[:-1], total - below[:-1]
-    if not len(below) or values[0] == values[-1]:
-        return float(values[-1]) if len(values) else 0.0
-    difference = (sums[-1] - sums[:-1]) / rest - sums[:-1] / below
-    between = np.where(np.diff(values) > 0, below * rest * difference**2, -1.0)
-    at = int(between.argmax())
-    return float((values[at] + values[at + 1]) / 2)
 
 
 def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:

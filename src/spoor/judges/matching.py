@@ -28,8 +28,12 @@ INEXACT = 0.6
 """Worth of a word that is only like the typed one, where the typed one is known …"""
 INEXACT_RUN = 0.2
 """… and of a part of a run without spaces: half of its letters say little."""
-SHORT_TEXT = 300
+SHORT_TEXT = 200
 """A text with fewer words counts as one of so many."""
+HALF = 300
+"""Words of a text in which a word that stands once is worth half of what a text can give …"""
+LENGTH = 0.75
+"""… and in one so many times as long, a word that stands this power of it as often (as BM25)."""
 _LIKE = 0.4
 """Least share of common character trigrams (Jaccard) of words that are alike."""
 

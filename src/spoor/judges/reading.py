@@ -23,7 +23,7 @@ from spoor.judges.feedback import (
     KeptPage,
     number_of_url,
 )
-from spoor.judges.matching import SHORT_TEXT, WEIGHTS, Matcher
+from spoor.judges.matching import HALF, LENGTH, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
 from spoor.learn.bounded_dict import Cache
@@ -140,6 +140,7 @@ class Reader:
         led = self._anchors.get(number_of_url(page.url), {})
         if not led and not any(exact or like for exact, like in found.values()):
             return evidence, reasons
+        dense = (HALF / max(size, SHORT_TEXT)) ** LENGTH
         for at, leaf in enumerate(matcher.leaves):
             misses = [1.0, 1.0]
             best, place, times = 0.0, "", 0.0
@@ -158,10 +159,7 @@ class Reader:
                 if leaf.field:
                     weight = 1.0
                 for column, count in ((0, exact), (1, exact + like)):
-                    if name == "text":
-                        share = 1.0 - 2.0 ** (-500.0 * count / max(size, SHORT_TEXT))
-                    else:
-                        share = 1.0 - 0.4**count
+                    share = 1.0 - (0.5 ** (count * dense) if name == "text" else 0.4**count)
                     misses[column] *= 1.0 - weight * share
                 if weight * share > best:
                     best, place, times = weight * share, name, exact + like

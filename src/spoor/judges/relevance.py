@@ -7,7 +7,9 @@
 3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
    this topic have in common on this site: terms, links and folders (`spoor.judges.feedback`).
    Examples, and what a person says of a page, are sure from the beginning.
-4. **Cut.** Found on the values of this crawl (Otsu), lower where more of its pages are wanted;
+4. **Words again.** Where likeness does not part the pages clearly, what their words say counts
+   for more.
+5. **Cut.** Found on the values of this crawl (Otsu), lower where more of its pages are wanted;
    below 16 pages, a fixed one on the evidence.
 """
 
@@ -23,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
+from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import (
     KEPT,
     Among,
@@ -32,7 +35,6 @@ from spoor.judges.feedback import (
     as_arrays,
     from_arrays,
     matrix,
-    otsu,
     vector,
 )
 from spoor.judges.linked import Linked, Links
@@ -63,6 +65,10 @@ LED = 0.5
 """Weight of the values of the pages that link to it."""
 REFUSED = 0.25
 """Weight of pages that are not wanted, beside the mean of all."""
+AGAIN = 1.5
+"""Weight of the words, as a share of the most on any page, where likeness parts nothing …"""
+MUCH = 0.7
+"""… and of so much, where no page has more."""
 LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
@@ -74,9 +80,8 @@ MENU = 3
 STRONG = 0.3
 """Least evidence of pages that say the words themselves …"""
 STRONG_SHARE = 0.7
-"""… as a share of the most that any page has, too; the cut is lowered until half are relevant …"""
-LEAST_CUT = 0.5
-"""… but not below this share of it: feedback may go astray, and so may words."""
+"""… as a share of the most that any page has, too; the cut is lowered
+until half of them are relevant."""
 KNOWN = 3
 """Pages with a word from which on the crawl knows it."""
 UNWANTED = 0.3
@@ -94,10 +99,6 @@ ALTERNATIVES = 3
 """Parts of "any of" that a page needs at most to have all that they can give."""
 ENOUGH = 30.0
 """Pages up to which the higher cut holds; of more, by how many times as many they are."""
-POWERS = (1.5, 0.5)
-"""Powers of the values between which the cut is found, where few pages are wanted, and many …"""
-FEW, MANY = 0.1, 0.2
-"""… by the share of pages above the cut that is found between the values themselves."""
 
 
 class Relevance:
@@ -164,7 +165,8 @@ class Relevance:
             values = vector(kept, self._reader.frequencies, counts).tolist()
             weights = map(self._model.weights.get, kept.ids.tolist(), repeat(0.0))
             likeness = sum(map(mul, weights, values)) / self._model.scale
-        value = _value(self._model, evidence, min(max(likeness, 0.0), 1.0)) + LED * led
+        value = _value(self._model, evidence, min(max(likeness, 0.0), 1.0))
+        value += LED * led + self._model.again * words
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
@@ -325,6 +327,10 @@ class Relevance:
         if len(counted):
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             stands_for = self._stands_for(counted, others)
+            if model.best_words:
+                most_words = max(model.best_words, MUCH)
+                model.again = AGAIN * unclear(counted, stands_for) / most_words
+                value += np.where(allowed & (labels >= 0), model.again * words, 0.0)
             doubt = DOUBT / (DOUBT + stands_for.sum())
             doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
             found = parted(np.maximum(counted, 0.0), stands_for, doubts)
@@ -436,29 +442,6 @@ class Relevance:
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
-
-
-def parted(values: Floats, weights: Floats, doubts: Sequence[float]) -> list[float]:
-    """The value that parts wanted pages from the others, for each doubt. Where a power stretches
-    the upper values, the cut is higher: right where few pages are spread above many, and too high
-    where many are wanted, which then fall in two groups themselves. So the share above a plain cut
-    chooses between two powers; doubt, in [0, 1], leaves it at the higher."""
-    order = np.argsort(values, kind="stable")
-    values, weights = values[order], weights[order]  # sorting what is sorted costs little
-    share = float(weights[values >= otsu(values, weights)].sum() / weights.sum())
-    many = min(1.0, max(0.0, (share - FEW) / (MANY - FEW)))
-    few_cut, many_cut = (otsu(values**power, weights) ** (1.0 / power) for power in POWERS)
-    shares = [many * (1.0 - doubt) for doubt in doubts]
-    return [few_cut ** (1.0 - share) * many_cut**share for share in shares]
-
-
-def lowered(cut: float, plain: Floats) -> float:
-    """The cut, lowered until half of the pages that say the words themselves are relevant, but not
-    below a share of it; `plain` are the values of these pages, of which fewer than three say
-    nothing."""
-    if len(plain) < 3:
-        return cut
-    return min(cut, max(float(np.median(plain)), LEAST_CUT * cut))
 
 
 _LINKED = "pages that it is linked with stand for it"
