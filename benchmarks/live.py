@@ -324,8 +324,8 @@ def nginx(folder: str, core: int) -> Iterator[int]:
 @contextmanager
 def of_size(folder: str, size: int) -> Iterator[str]:
     """A folder of pages of `size` bytes each, made of those of another; the first is `0.html`."""
-    parts = [path.read_bytes() for path in sorted(Path(folder).rglob("*.html"))]
-    bodies = itertools.cycle(part.partition(b"<body")[2].partition(b">")[2] for part in parts)
+    # Read one by one: a crawl's most memory is at least that of the process that began it.
+    paths = itertools.cycle(sorted(Path(folder).rglob("*.html")))
     rng = random.Random(0)
 
     def link(found: re.Match[bytes]) -> bytes:
@@ -336,7 +336,8 @@ def of_size(folder: str, size: int) -> Iterator[str]:
             page = b'<!doctype html><meta charset="utf-8"><title>Page %d</title>' % number
             page += b'<a href="%d.html">next</a>' % ((number + 1) % SIZED)
             while len(page) < size:
-                page += re.sub(rb'href="[^"]*"', link, next(bodies).partition(b"</body")[0])
+                body = next(paths).read_bytes().partition(b"<body")[2].partition(b">")[2]
+                page += re.sub(rb'href="[^"]*"', link, body.partition(b"</body")[0])
             (Path(place) / f"{number}.html").write_bytes(page[:size].rpartition(b"<")[0])
         Path(place).chmod(0o755)
         yield place
