@@ -171,7 +171,8 @@ class Setting:
             raise InputError(f"{what} is no text in UTF-8")
         for text in value if self.kind is tuple else [value] if self.form else []:
             if not isinstance(text, str) or (text and self.form and not self.form[1](text)):
-                what = key if self.secret else f"{key} {text!r}"
+                long = f"{text[:500]}…" if isinstance(text, str) and len(text) > 500 else text
+                what = key if self.secret else f"{key} {long!r}"
                 raise InputError(f"{what} is not {self.allowed}")
         return value
 
@@ -349,21 +350,28 @@ PREFERENCE = (
 )
 
 
+MOST_PATTERN = 1 << 15
+"""Characters of a pattern over URLs: it takes a quarter of a second to be compiled."""
+
+
 def is_pattern(text: str) -> bool:
     """Whether a text is a pattern over URLs (`spoor.web.url_patterns`)."""
+    if len(text) > MOST_PATTERN:
+        return False
     if not text.startswith("re:"):
         return True
     import regex  # it takes long, and few runs need it
 
     try:
         regex.compile(text[3:])
-    except regex.error:
+    except (regex.error, RecursionError, OverflowError, MemoryError):
         return False
     return True
 
 
 URL_PATTERN = (
-    "a pattern over URLs: a glob, as in */docs/*, or re: and a regular expression",
+    "a pattern over URLs: a glob, as in */docs/*, or re: and a regular expression, of at most "
+    f"{MOST_PATTERN:,} characters",
     is_pattern,
 )
 HOST = ("a host; give its name or address alone, as in localhost or 127.0.0.1", is_host)

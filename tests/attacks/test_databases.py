@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import struct
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 
 from kills import open_run, served
 from spoor.cli.main import run
@@ -86,6 +88,8 @@ PROGRAMS = {
     "a check": changed("meta", lambda sql: f"{sql[:-1]}, CHECK (length(value)))"),
     "an index of an expression": lambda db: db.execute("CREATE INDEX i ON pages (upper(url))"),
     "a part of an index": lambda db: db.execute("CREATE INDEX i ON pages (url) WHERE seq"),
+    "a column whose name is SQL": lambda db: db.execute('CREATE TABLE t (a, "1 AS b, (SELECT 1)")'),
+    "a name in quotes": lambda db: db.execute('CREATE TABLE t ("a b")'),
     "a view": lambda db: db.execute("CREATE VIEW v AS SELECT 1"),
 }
 
@@ -168,3 +172,19 @@ def test_labels_of_one_page_are_one_row(made: Path, tmp_path: Path) -> None:
         for turn in range(6):
             assert folder.relabel(url, relevant=bool(turn % 2)) is not None or turn == 0
         assert len(folder._rows.labels) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern", ["re:" + "(?:" * 300 + "a" + "){1,9}" * 300, "re:" + "ab|" * 20_000, "*" * 100_000]
+)
+def test_a_pattern_of_a_stranger_is_told_in_one_line(
+    made: Path, pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    tables = tomllib.loads((path / files.SETTINGS).read_text())
+    tables["crawl"]["exclude"] = [pattern]
+    (path / files.SETTINGS).write_text(tomli_w.dumps(tables))
+    assert run(["show", str(path), "http://a.example/"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a pattern over URLs" in line
+    assert len(line) < 2_000

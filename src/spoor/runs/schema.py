@@ -53,8 +53,9 @@ CREATE TABLE IF NOT EXISTS rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 """Tables that runs of this format may lack: they are made when one is opened to go on."""
 
-_PLAIN_TABLE = re.compile(r"CREATE TABLE \w+ ?\([^()]*\)( WITHOUT ROWID)?")
-"""Without an expression, which stands in parentheses anywhere in a definition."""
+_PLAIN_TABLE = re.compile(r"CREATE TABLE \w+ ?\([\w\s,]*\)( WITHOUT ROWID)?")
+"""Of words alone: without an expression, which stands in parentheses, and without a name in quotes,
+which may be SQL itself."""
 
 
 def as_kept(path: Path, settings: Settings) -> Settings:

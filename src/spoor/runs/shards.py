@@ -131,6 +131,7 @@ def merged(path: Path) -> sqlite3.Connection:
     with ExitStack() as undo:
         db = sqlite3.connect("", uri=True)
         undo.callback(db.close)
+        db.execute("PRAGMA trusted_schema=OFF")
         db.row_factory = sqlite3.Row
         try:
             folders = begun(path)
@@ -150,7 +151,7 @@ def merged(path: Path) -> sqlite3.Connection:
 def _number(db: sqlite3.Connection, table: str) -> None:
     """Make a table of the rows of all shards, in the order of time."""
     columns = [row["name"] for row in db.execute(f"PRAGMA table_info(all_{table})")]
-    rest = ", ".join(name for name in columns if name not in ("seq", "shard"))
+    rest = ", ".join(f'"{name}"' for name in columns if name not in ("seq", "shard"))
     db.execute(
         f"CREATE TABLE {table} AS SELECT row_number() OVER (ORDER BY time, shard, seq) AS seq,"
         f" {rest}, shard, seq * {NUMBER} + shard AS number FROM all_{table}"
