@@ -32,6 +32,16 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in text)
 
 
+_STEERS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def quiet_json(line: str) -> str:
+    """The same JSON, which steers no terminal that shows it: what JSON lets stand raw of control
+    characters (of those in 8 bits some are sequences of their own) and of marks that turn the
+    writing direction is escaped."""
+    return _STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
 def shown(text: str) -> str:
     """Any text as a person may see it: `printable`, in one line, the secrets of its URLs masked."""
     return printable(masked(" ".join(text.split())))

@@ -22,6 +22,7 @@ from spoor.display import masked, printable, shown
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.runs.recovery import result_line
 from spoor.types import Choice, Failed, Fetch, Outcome, Task
 
 pytestmark = pytest.mark.server
@@ -145,3 +146,11 @@ def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert not any(char in text for char in "\x1b\x07\u202e\u2066\x9b\x00")
         assert "<script>" not in text
     assert f"token={SECRET}" in (tmp_path / "relevant.jsonl").read_text("utf-8")
+
+
+def test_json_that_is_shown_steers_no_terminal() -> None:
+    title = "".join(map(chr, (*range(0x7F, 0xA0), 0x2028, 0x202E, 0x2069))) + "Töpfe 陶器 😀"
+    line = result_line("http://a.example/", 1.0, title, [], [])
+    assert json.loads(line)["title"] == title
+    assert line.strip("\n").isprintable()
+    assert "Töpfe 陶器 😀" in line

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from spoor.display import quiet_json
 from spoor.errors import InputError, taking_in
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
@@ -238,7 +239,7 @@ _CHUNK = 1 << 16
 def result_line(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:
     """A relevant page as the results of a run tell it."""
     line = {"url": url, "score": round(score, 4), "title": title, "path": path, "why": why}
-    return json.dumps(line, ensure_ascii=False) + "\n"
+    return quiet_json(json.dumps(line, ensure_ascii=False)) + "\n"
 
 
 def mend_results(path: Path, db: sqlite3.Connection) -> None:

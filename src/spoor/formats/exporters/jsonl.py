@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from spoor.display import quiet_json
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COPIES, Options, Row, plain
 
@@ -95,5 +96,5 @@ def identifier(url: str) -> str:
 
 def json_line(value: Mapping[str, object]) -> bytes:
     """A value as one line."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = quiet_json(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     return text.encode("utf-8", "replace") + b"\n"
