@@ -6,8 +6,10 @@ import errno
 import os
 import re
 import stat
+import tomllib
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 _UNSAFE = re.compile(r"\.*[^\w.]+\.*")
 _DOTS = re.compile(r"\.{2,}")
@@ -59,6 +61,27 @@ def read_plain(path: Path, most: int) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return data
+
+
+def read_toml(path: Path, most: int = 16 << 20) -> dict[str, Any]:
+    """The table in a plain TOML file of at most `most` bytes. Raises OSError, and ValueError for
+    what is no TOML."""
+    return toml_of(read_plain(path, most).decode())
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """The table that a text is as TOML. Raises ValueError, also for what is nested too deep: the
+    memory for a name of many parts (`a.b.c`) grows with the square of their number."""
+    if _DEEP.search(text):
+        raise ValueError("a name has more than eight parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")
 
 
 def sync_folder(path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -18,6 +17,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from spoor.errors import InputError, PluginError, taking_in
+from spoor.files import toml_of
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
@@ -213,8 +213,8 @@ def parse_params(given: Sequence[str]) -> dict[str, Any]:
         if not equals or not key.strip():
             raise InputError(f"parameter {item!r} is not of the form name=value")
         try:
-            params[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except (ValueError, RecursionError):
+            params[key.strip()] = toml_of(f"value = {value}")["value"]
+        except ValueError:
             params[key.strip()] = value
     return params
 

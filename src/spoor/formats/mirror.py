@@ -96,7 +96,7 @@ def _walk(root: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith((".", "hts-cache")))
         for name in sorted(files):
             file = Path(folder) / name
-            if not name.startswith(".") and not file.is_symlink():
+            if not name.startswith(".") and not file.is_symlink() and file.is_file():
                 yield file
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
+from spoor.files import plain
 from spoor.types import Recording
 
 Job = Callable[[], Recording | None]
@@ -141,7 +142,7 @@ class File(io.RawIOBase):
         super().__init__()
         self.path = path
         try:
-            self._file = path.open("rb")
+            self._file = plain(path).open("rb")
             head = self._file.read(8)
             self._file.seek(0)
             self.total = path.stat().st_size

@@ -7,6 +7,7 @@ http; and the user's file is read as curl and yt-dlp read it.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ import aiohttp
 from yarl import URL
 
 from spoor.errors import InputError
+from spoor.files import read_plain
 from spoor.setting import normal_host
 from spoor.web.urls import is_public_suffix
 
@@ -115,9 +117,9 @@ class Cookies:
 
 def _load(path: Path, jar: _Jar) -> None:
     try:
-        if path.is_symlink() or path.stat().st_size > MOST_BYTES:
+        if path.is_symlink():
             raise ValueError
-        path.read_text("utf-8")  # aiohttp takes what is no text for another format
+        json.loads(read_plain(path, MOST_BYTES))  # aiohttp takes what is no JSON for a pickle
         jar.load(path)
     except Exception:  # whatever a stranger wrote there
         raise InputError(f"{path} is damaged; delete it to go on without its cookies") from None

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.distribution import import_extra
-from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.errors import DAMAGED, InputError
+from spoor.files import read_plain, write_whole
 from spoor.judges.similarity import page_stems, page_words
 from spoor.types import Judgement, Page
 from spoor.web.text import stem
@@ -40,6 +40,8 @@ MIN_SITES = 3
 REASONS = 5
 """Most words for a page, and most words against it, that a judgement names."""
 MAX_WORDS = 50_000
+MOST_BYTES = 64 << 20
+"""Of a classifier's file, also unpacked; one of so many words has some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +81,11 @@ class TextModel:
         """Read a file of `write`. Raises InputError for a file that is missing, damaged or of
         another kind."""
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            data = read_plain(path, MOST_BYTES)
+            with zipfile.ZipFile(io.BytesIO(data)) as parts:
+                if sum(part.file_size for part in parts.infolist()) > MOST_BYTES:
+                    raise ValueError("it unpacks to more than any classifier")
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 words = tuple(str(word) for word in arrays["words"])
                 idf, weights = (np.asarray(arrays[name], float) for name in ("idf", "weights"))
                 bias, slope, offset = (float(value) for value in arrays["sigmoid"])
@@ -87,7 +93,7 @@ class TextModel:
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(f"cannot read the classifier {path}: {why}") from error
-        except (LookupError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (*DAMAGED, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise InputError(f"{path} is no classifier of `spoor topic make`") from error
         numbers = np.concatenate([idf.ravel(), weights.ravel(), [bias, slope, offset]])
         if idf.shape != weights.shape or idf.shape != (len(words),):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from spoor import registry
 from spoor.errors import InputError
+from spoor.files import read_toml
 from spoor.judges.answers import Answer, Ask
 from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AnyOf
@@ -148,11 +148,10 @@ def read_topic(path: Path | str) -> TopicFile:
     """Read a topic file. Raises InputError with the file and the key, and the nearest known key."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            data = tomllib.load(file)
+        data = read_toml(path)
     except OSError as error:
         raise InputError(f"cannot read topic file {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not a TOML file: {error}") from error
     _check(data, _KEYS, str(path))
     relevant = data.get("relevant", {})
@@ -384,8 +383,8 @@ def _keyword_judge(source: TopicFile) -> Judge:
 
 def _classifier(source: TopicFile) -> Judge:
     path = source.beside(source.settings["model"])
-    model = TextModel.read(path)
     digest = source.settings.get("sha256")
+    model = TextModel.read(path)
     if digest is not None and hashlib.sha256(path.read_bytes()).hexdigest() != digest:
         raise InputError(
             f"{path} is not the model that {source.path} was made with (its digest differs); make "

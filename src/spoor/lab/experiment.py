@@ -11,7 +11,6 @@ that it has, the `sites` that it crawls, or `leave_out = true`.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.files import read_toml
 from spoor.judges.spec import words_of
 from spoor.lab.manuals import Manual, manual_of
 from spoor.registry import nearest
@@ -227,11 +227,10 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
 def read(path: Path, name: str) -> Experiment:
     """An experiment from its file. Raises InputError that names the file and the key."""
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
+        table = read_toml(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path} is no TOML: {error}") from error
     where = str(path)
     check_keys(table, Experiment.__dataclass_fields__.keys() - {"name", "shortened"}, where)

@@ -23,7 +23,6 @@ its figures are CPU times, which are left out elsewhere), and
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -33,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.files import read_toml
 from spoor.lab import compare, results
 from spoor.lab.experiment import PACKAGED, PAGE
 from spoor.lab.intervals import interval, ratio_interval
@@ -98,8 +98,8 @@ def read(folder: Path) -> Table | None:
     if not file.exists():
         return None
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        content = read_toml(file)
+    except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be used: {error}") from error
     for kind in KEYS:
         for item in [content] if kind == "page" else content.get(kind, []):

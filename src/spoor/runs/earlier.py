@@ -8,8 +8,8 @@ one stays what it was.
 
 from __future__ import annotations
 
+import os
 import shlex
-import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl_to_look_at
 from spoor.runs.database import reading
 from spoor.runs.originals import Originals
-from spoor.runs.recovery import telling
+from spoor.runs.recovery import read_mark, refuse_loss, telling
 from spoor.runs.rows import FIRST_TICKET, PageRow
 from spoor.runs.schema import read_settings
 from spoor.setting import CRAWL, POLITENESS
@@ -53,6 +53,7 @@ is not there yet does not keep it out for ever."""
 WORTH_A_SAMPLE = 3_000
 """Unchanged pages that were asked for, from which on a sample spares most of such a refresh."""
 
+_PIECE = 1 << 20
 _OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
 """Settings that are not taken from the earlier run, or in another way."""
 
@@ -316,14 +317,24 @@ def _learned(earlier: Path, settings: Settings) -> tuple[State | None, list[Stat
 
 
 def _copy_archives(earlier: Path, path: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """Bytes of each copy, and its name by that of what it is a copy of."""
+    """Bytes of each copy, and its name by that of what it is a copy of. Only what was committed is
+    copied: a file of a stranger may have a name of an archive and terabytes of nothing."""
     ends: dict[str, int] = {}
     names: dict[str, str] = {}
     for folder in files.shards(earlier) or [earlier]:
+        with reading(folder) as old:
+            committed = refuse_loss(folder, read_mark(folder), old)
         for archive in files.archives(folder):
+            if archive.name not in committed:
+                continue
             name = files.archive(len(ends))
-            shutil.copyfile(archive, path / name, follow_symlinks=False)
-            ends[name] = (path / name).stat().st_size
+            with (
+                open(files.open_own(archive, os.O_RDONLY), "rb") as whole,
+                open(path / name, "xb") as copy,
+            ):
+                left = ends[name] = committed[archive.name]
+                while left and (piece := whole.read(min(left, _PIECE))):
+                    left -= copy.write(piece)
             names[str(archive.relative_to(earlier))] = name
     sync_folder(path)
     return ends, names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.files import toml_of, write_whole
 from spoor.runs import files
 from spoor.settings import Settings
 
@@ -71,10 +70,10 @@ def read_settings(path: Path) -> Settings:
     format, and as `Settings.from_dict` does."""
     files.refuse_links(path)
     try:
-        tables = tomllib.loads(files.read_own(path / files.SETTINGS))
+        tables = toml_of(files.read_own(path / files.SETTINGS))
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{path / files.SETTINGS} is damaged: {error}") from error
     return from_tables(path, tables)
 

@@ -136,12 +136,12 @@ def _open(file: Path | str) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cache_size=-16000")
+        db.execute("BEGIN IMMEDIATE")  # another search may make them at this moment
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            db.execute("BEGIN IMMEDIATE")
             for statement in _TABLES:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={_VERSION}")
-            db.execute("COMMIT")
+        db.execute("COMMIT")
     except sqlite3.Error:
         db.close()
         raise

@@ -14,7 +14,6 @@ a power of its place on its host, which gives in-degrees a power law too.
 from __future__ import annotations
 
 import html
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -25,7 +24,7 @@ import numpy as np
 import tomli_w
 
 from spoor.errors import InputError
-from spoor.files import plain
+from spoor.files import read_toml
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
@@ -436,10 +435,10 @@ class GeneratedWorld:
         """The web that `save` wrote. Raises InputError naming file and key."""
         path = folder / FILE
         try:
-            data = tomllib.loads(plain(path).read_text("utf-8"))["generated"]
+            data = read_toml(path)["generated"]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except (ValueError, KeyError, RecursionError) as error:
+        except (ValueError, KeyError) as error:
             raise InputError(f"{path} is no generated web: {error}") from error
         return cls(settings_of(data, str(path)))
 

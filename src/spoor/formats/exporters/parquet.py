@@ -58,6 +58,8 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
         schema = file.schema_arrow
         with format_.ParquetWriter(path, schema, compression="zstd") as writer:
             for group in range(file.num_row_groups):
+                if file.metadata.row_group(group).num_rows > BATCH:  # a dictionary is repeated
+                    raise ValueError(f"more than {BATCH:,} rows in a group, as no export has")
                 table = file.read_row_group(group)
                 kept = table.filter(compute.invert(compute.is_in(table["url"], value_set=gone)))
                 count += table.num_rows - kept.num_rows

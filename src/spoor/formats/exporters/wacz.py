@@ -29,6 +29,7 @@ from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row, asked_of
 from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
 from spoor.formats.exporters.warc import Archives, records_of
+from spoor.formats.sources import MAX_BYTES, MAX_RATIO
 
 BLOCK = 300
 """Lines of the index that are compressed together, as the `wacz` tool does."""
@@ -91,6 +92,9 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
         stored = file.getinfo(f"archive/{ARCHIVE}")
         if stored.compress_type != ZIP_STORED:  # it might unpack to a thousand times
             raise ValueError("its archive is compressed again, which no export does")
+        for entry in file.infolist():
+            if entry.file_size > MAX_BYTES + MAX_RATIO * entry.compress_size:
+                raise ValueError(f"{entry.filename} unpacks to over {MAX_RATIO} times its size")
         with file.open(stored) as records, archive.open("wb") as out:
             shutil.copyfileobj(records, out)
         with file.open("datapackage.json") as opened:

@@ -7,13 +7,13 @@ What each key means stands in docs/guides/duel-data.md. `qrels.txt` is TREC's fo
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, taking_in
+from spoor.files import read_toml
 from spoor.lab.experiment import check_keys
 from spoor.lab.manuals import package_name
 from spoor.registry import nearest
@@ -90,12 +90,12 @@ def read(folder: Path, *, truths: bool = True) -> Dataset:
     with `truths`, also for a task without a right page."""
     file = folder / TASKS
     try:
-        table = tomllib.loads(file.read_text("utf-8"))
+        table = read_toml(file)
     except OSError as error:
         raise InputError(
             f"cannot read {file}: {error.strerror}; name a data set's folder"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{file} is no TOML: {error}") from error
     check_keys(table, ("format", "version", "site", "task"), str(file))
     if table.get("format") != FORMAT:

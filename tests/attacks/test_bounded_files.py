@@ -1,0 +1,121 @@
+"""Small files of a stranger that would take memory, disk or time without end."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spoor.errors import InputError
+from spoor.files import toml_of
+from spoor.formats.exporters import parquet, wacz
+from spoor.formats.mirror import Mirror
+from spoor.http.cookies import Cookies
+from spoor.judges.classifier import MOST_BYTES, TextModel
+from spoor.judges.topic import read_topic
+
+
+@pytest.mark.parametrize(
+    "text", [".".join("a" * 20_000) + " = 1", '["a"' + ' . "b"' * 9 + "]", "a = " + "[" * 100_000]
+)
+def test_names_of_many_parts_and_deep_values_are_refused_at_once(text: str) -> None:
+    """39 kB of one name took 2.4 GB."""
+    with pytest.raises(ValueError, match=r"eight parts|too deep"):
+        toml_of(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['a.b.c.d = "e.f.g.h.i.j.k ... l"', "[settings.pages.x]\n1 = 2.5", 'u = "http://a.b/c.d"'],
+)
+def test_ordinary_tables_are_read(text: str) -> None:
+    assert toml_of(text)
+
+
+def test_a_topic_is_a_plain_file_of_some_size(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_text(f"name = '{'a' * (16 << 20)}'")
+    for name in ("pipe", "long"):
+        with pytest.raises(InputError, match="cannot read topic file"):
+            read_topic(tmp_path / name)
+
+
+def test_a_classifier_is_bounded_and_a_plain_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(InputError, match="not a plain file"):
+        TextModel.read(tmp_path / "pipe.npz")
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<U8", "fortran_order": False, "shape": (1 << 40,)}
+    )
+    for name, data in {
+        "long": head.getvalue() + bytes(MOST_BYTES),
+        "lying": head.getvalue(),
+    }.items():
+        with zipfile.ZipFile(tmp_path / f"{name}.npz", "w", zipfile.ZIP_DEFLATED) as made:
+            made.writestr("words.npy", data)
+        with pytest.raises(InputError, match="is no classifier"):
+            TextModel.read(tmp_path / f"{name}.npz")
+
+
+def test_a_pipe_in_a_mirror_is_no_page(tmp_path: Path) -> None:
+    folder = tmp_path / "http" / "a.example"
+    folder.mkdir(parents=True)
+    (folder / "index.html").write_text("<p>clay")
+    os.mkfifo(folder / "b.html")
+    assert len(list(Mirror(tmp_path).jobs())) == 1
+
+
+def test_kept_cookies_are_json(tmp_path: Path) -> None:
+    """An ASCII pickle of tuples within tuples as a key hung every resume, deaf to Ctrl-C."""
+    (tmp_path / "cookies.json").write_text("(lp0\n.")
+    with pytest.raises(InputError, match="is damaged"):
+        Cookies(kept=tmp_path / "cookies.json")
+
+
+def test_a_row_group_of_a_table_is_as_small_as_one_of_an_export(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    from pyarrow import parquet as tables
+
+    long = arrow.table({"url": ["http://a.example/"] * (parquet.BATCH + 1)})
+    tables.write_table(long, tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match="rows in a group"):
+        parquet.write_without(tmp_path / "x.parquet", tmp_path / "y.parquet", ["http://a.example/"])
+
+
+def test_an_archive_that_unpacks_to_much_is_no_export(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.wacz", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr(f"archive/{wacz.ARCHIVE}", b"", zipfile.ZIP_STORED)
+        made.writestr("pages/pages.jsonl", bytes(64 << 20))
+    with pytest.raises(ValueError, match="times its size"):
+        wacz.write_without(tmp_path / "x.wacz", tmp_path / "y.wacz", ["http://a.example/"])
+    assert [path.name for path in tmp_path.iterdir()] == ["x.wacz"]
+
+
+def test_searches_at_the_same_moment_make_one_index(tmp_path: Path) -> None:
+    from spoor.runs.search import _opened_or_new
+
+    for round_ in range(8):
+        begin, file, faults = threading.Barrier(3), tmp_path / f"{round_}.db", list[BaseException]()
+
+        def look() -> None:
+            begin.wait()  # noqa: B023
+            try:
+                db = _opened_or_new(file)  # noqa: B023
+                db.execute("BEGIN IMMEDIATE")
+                db.execute("COMMIT")
+                db.close()
+            except BaseException as error:
+                faults.append(error)  # noqa: B023
+
+        threads = [threading.Thread(target=look) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
