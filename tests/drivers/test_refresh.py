@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 import spoor
 from loopback import MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
+from spoor.errors import InputError
 from spoor.learn.state import read
 from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
@@ -241,6 +242,22 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
         "sampled": None,
     }
     assert sorted(relevant(out)) == sorted(["/", *NAMES])
+
+
+def test_a_refresh_that_lost_its_database_keeps_its_archive(tmp_path: Path) -> None:
+    site, out = Site(), tmp_path / "2"
+    with beside(site.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{site.port}", "delay": 0.0, "per_host": 8}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, pages=5, **told)
+        again = {"refresh": str(tmp_path / "1"), "pages": 2, "progress": False, **told}
+        spoor.run((), out=out, **again)
+    for file in [*out.glob("state.db*"), out / files.SETTINGS]:
+        file.unlink()
+    archive = (out / files.archive(0)).read_bytes()
+    settings = with_inputs(Settings.of({"refresh": str(tmp_path / "1"), **told}), [])
+    with pytest.raises(InputError, match="pages"):
+        RunWriter(out, settings)
+    assert (out / files.archive(0)).read_bytes() == archive
 
 
 def test_what_was_not_there_is_news_once_a_changed_page_links_to_it(tmp_path: Path) -> None:

@@ -142,9 +142,17 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     return ends
 
 
-def left_over(path: Path) -> bool:
-    """Whether a copy was begun in a folder and not ended: what lies there is a copy."""
-    return (path / files.EARLIER).exists() and not files.is_run(path)
+def left_over(path: Path, earlier: Path) -> bool:
+    """Whether a copy of an earlier run was begun in a folder and not ended: what lies there is a
+    copy. An archive that is longer holds more than a copy."""
+    if not (path / files.EARLIER).exists() or files.is_run(path):
+        return False
+    copied = files.archives(path)
+    whole = [one for of in files.shards(earlier) or [earlier] for one in files.archives(of)]
+    sizes = zip(copied, whole, strict=False)
+    return len(copied) <= len(whole) and all(
+        one.stat().st_size <= other.stat().st_size for one, other in sizes
+    )
 
 
 def remove_left_over(path: Path) -> None:

@@ -206,7 +206,7 @@ class RunWriter:
         if refresh:
             from spoor.runs import earlier  # which reads whole states
 
-            if earlier.left_over(self.path):
+            if earlier.left_over(self.path, Path(refresh)):
                 earlier.remove_left_over(self.path)
         refuse_leftovers(self.path)
         begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
