@@ -281,7 +281,9 @@ waiting does not count, and a stage inside another one counts for itself. Writte
 (`benchmarks/stages.py` says which functions are a stage). The live crawls are of Debian's
 `cppreference-doc-en-html`, with nginx on another core, in memory with the judge `keywords`, and
 durable with the default judge, the guard against traps, state, journal and archive; the replay is
-of the same site, recorded, with the judge `keywords`.
+of the same site, recorded, with the judge `keywords`. The load of the machine was {load:.1f} on
+{cores} cores when it began; one that is busy with other programs shows more milliseconds, and the
+same shares.
 
 {table}
 
@@ -382,6 +384,7 @@ def main() -> None:
         pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
         subprocess.run(pip, check=True)
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
+    load = os.getloadavg()[0]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {
         **{f"spoor {name}": (sys.executable, SPOOR, [name, "keywords"]) for name in told.policies},
         **{
@@ -418,7 +421,9 @@ def main() -> None:
             if told.web is not None:
                 web = [str(told.web), policy]
                 columns["replay"] = run(sys.executable, BY_STAGE + REPLAY, web, cores[0])
-            told.profile.write_text(PROFILE.format(policy=policy, table=table(columns)))
+            told.profile.write_text(
+                PROFILE.format(policy=policy, table=table(columns), load=load, cores=os.cpu_count())
+            )
             seen = run(sys.executable, IN_FLAMES + DURABLE, [start, policy, "default"], cores[0])
             told.profile.with_suffix(".svg").write_text(seen["flame"])
             return
