@@ -282,8 +282,8 @@ waiting does not count, and a stage inside another one counts for itself. Writte
 `cppreference-doc-en-html`, with nginx on another core, in memory with the judge `keywords`, and
 durable with the default judge, the guard against traps, state, journal and archive; the replay is
 of the same site, recorded, with the judge `keywords`. The load of the machine was {load:.1f} on
-{cores} cores when it began; one that is busy with other programs shows more milliseconds, and the
-same shares.
+{cores} cores when it began; one that is busy with other programs shows more milliseconds, and
+about the same shares.
 
 {table}
 
