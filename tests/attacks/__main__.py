@@ -62,6 +62,8 @@ ATTACKS = (
         "one line, nothing outside",
         [f"{A}/test_run_folder.py"],
     ),
+    Attack("3", "databases of a stranger", "nothing runs", [f"{A}/test_databases.py"]),
+    Attack("3", "a stranger's working folder", "nothing runs", [f"{A}/test_working_folder.py"]),
     Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),
     Attack("", "what is no HTTP, sent to the live page", "no word", [f"{A}/test_live_page.py"]),
     Attack("3", "models and saved orderers of a stranger", "one line", [f"{A}/test_models.py"]),
