@@ -12,6 +12,7 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
+from http.cookies import SimpleCookie
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from yarl import URL
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
-from spoor.http.cookies import Cookies
+from spoor.http.cookies import MOST_SENT, Cookies
 from spoor.http.credentials import Credentials
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
@@ -331,3 +332,21 @@ def test_a_cookies_txt_is_read_as_curl_writes_it(tmp_path: Path) -> None:
     jar = Cookies(str(file), is_plain=lambda host: host == ADDRESS)
     assert jar.header(URL(f"http://{ADDRESS}/deep")) == "a=1"
     assert not jar.header(URL("http://localhost/"))
+
+
+def test_cookies_of_another_host_do_not_crowd_out_those_of_the_user(tmp_path: Path) -> None:
+    file, kept = tmp_path / "cookies.txt", tmp_path / "cookies.json"
+    file.write_text(f"www.uni.example\tFALSE\t/\tTRUE\t0\tuser\t{'u' * 1_500}\n")
+    jar = Cookies(str(file), kept)
+    assert jar._set is not None
+    own: SimpleCookie = SimpleCookie("sid=s")
+    bomb: SimpleCookie = SimpleCookie()
+    for number in range(40):
+        bomb[f"a{number}"] = "b" * 400
+        bomb[f"a{number}"]["domain"] = "uni.example"
+    jar._set.receive(bomb, URL("https://evil.uni.example/"))
+    jar._set.receive(own, URL("https://www.uni.example/"))
+    header = jar.header(URL("https://www.uni.example/"))
+    assert len(header) <= MOST_SENT
+    names = [pair.partition("=")[0] for pair in header.split("; ")]
+    assert names[:2] == ["user", "sid"]

@@ -25,6 +25,9 @@ from spoor.web.urls import is_public_suffix
 
 MOST_BYTES = 4 << 20
 """Of a file of cookies; more than the jar can hold."""
+MOST_SENT = 7_000
+"""Bytes of all cookies of a request: many servers refuse a line of more than 8 KiB, and another
+host of the same domain could have them refuse every request."""
 _LONGEST = 4096
 """Bytes of one cookie (RFC 6265, section 6.1)."""
 _SAVE_EVERY = 1.0
@@ -87,13 +90,17 @@ class Cookies:
             _load(self._kept, self._set)
 
     def header(self, url: URL) -> str:
-        """The value of `Cookie` for a request; empty where there is none. A site's own go before
-        those of the file."""
-        sent: dict[str, str] = {}
-        for jar in (self._given, self._set):
-            if jar:
-                sent |= {name: one.value for name, one in jar.filter_cookies(url).items()}
-        return "; ".join(f"{name}={value}" for name, value in sent.items())
+        """The value of `Cookie` for a request, of at most MOST_SENT bytes; empty where there is
+        none. A value that a site set goes before that of the file; where there are too many, those
+        of the file, and then those of the host itself, go before what another host set for the
+        whole domain."""
+        given = dict(self._given.filter_cookies(url)) if self._given else {}
+        its = dict(self._set.filter_cookies(url)) if self._set else {}
+        pairs = {name: f"{name}={one.value}" for name, one in {**given, **its}.items()}
+        if sum(map(len, pairs.values())) + 2 * len(pairs) > MOST_SENT:
+            own = {one.key for one in self._set or () if one["domain"] == url.raw_host}
+            pairs = _first(pairs, lambda name: (name not in given, name not in own))
+        return "; ".join(pairs.values())
 
     def receive(self, reply: aiohttp.ClientResponse, url: URL) -> None:
         """Take what a reply sets."""
@@ -113,6 +120,16 @@ class Cookies:
         self._set.save(part)
         os.replace(part, self._kept)
         self._changed, self._saved = False, time.monotonic()
+
+
+def _first(pairs: Mapping[str, str], rank: Callable[[str], Any]) -> dict[str, str]:
+    """As many of the cookies as MOST_SENT holds, those of a low rank first."""
+    sent, left = {}, MOST_SENT
+    for name in sorted(pairs, key=rank):
+        if len(pairs[name]) + 2 <= left:
+            left -= len(pairs[name]) + 2
+            sent[name] = pairs[name]
+    return sent
 
 
 def _load(path: Path, jar: _Jar) -> None:
