@@ -215,9 +215,12 @@ class Frontier(Protocol):
         """Open a link again that was done."""
         ...
 
-    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+    def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
         """End the request; the link now waits for a request of `url`. Returns False if that URL is
-        already fetched, taken or the target of a redirect: the link is then done."""
+        already fetched, taken or the target of a redirect: the link is then done. A `stranger`,
+        from another domain, is done too where that URL is open, and waits while its host has open
+        links, until 9 other requests to it have begun since the stranger before it or, for the
+        first, since it came."""
         ...
 
     def next_ready(self, now: float) -> float | None:

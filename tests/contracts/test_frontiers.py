@@ -166,9 +166,14 @@ class Repeats(MemoryFrontier):
 class Follows(MemoryFrontier):
     """Takes a redirect to a page that is taken for news."""
 
-    def redirect(self, link: LinkId, url: str, now: float) -> bool:
-        super().redirect(link, url, now)
+    def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
+        super().redirect(link, url, now, stranger=stranger)
         return True
+
+
+class LetsStrangersGoFirst(MemoryFrontier):
+    def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
+        return super().redirect(link, url, now)
 
 
 class Lopsided(MemoryFrontier):
@@ -206,6 +211,7 @@ class FirstOnes:
         (Oversleeps, "there is work"),
         (Repeats, "add shows"),
         (Follows, "returns True, not False"),
+        (LetsStrangersGoFirst, "nothing is due|returns True, not False"),
         (Lopsided, "a uniform one"),
     ],
 )

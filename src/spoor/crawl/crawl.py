@@ -169,7 +169,8 @@ class Crawl:
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
-            if self._away and self._away == len(self._flights) and self._budget_used():
+            done = self._stopped is not None or self._budget_used()
+            if done and self._away and self._away == len(self._flights):
                 self._leave(next(iter(self._by_link)), now)
                 continue
             if self._is_over() and not self._release(over=True):
@@ -466,11 +467,11 @@ class Crawl:
         return Starved() if until is None else Sleep(until)
 
     def _leave(self, link: LinkId, now: float) -> None:
-        """End a flight that waits long, since the budget is used."""
+        """End a flight that waits long, since the budget is used or the crawl is stopped."""
         ticket = self._by_link[link]
         self.frontier.take(link, now)
         self.frontier.settle(link, now)
-        reason = "its host asked to be left alone, and the budget of pages was used meanwhile"
+        reason = "it had to wait for its host, and the crawl was done meanwhile"
         self._end_without_page(Failed(ticket, "cancelled", reason), self._flights[ticket])
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
@@ -486,7 +487,10 @@ class Crawl:
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         flight.hops += 1
-        if _domain(reply.location) != _domain(self.frontier.url(flight.link)):
+        crosses = _domain(reply.location) != _domain(self.frontier.url(flight.link))
+        # What the user named may lead where it likes, and a shard has no turn to wait for.
+        stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
+        if crosses:
             flight.hops, flight.before = 0, flight.attempt
             flight.crossed += 1
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
@@ -504,8 +508,10 @@ class Crawl:
             self._shard_links.send(flight.link, reply.location)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
-        elif self.frontier.redirect(flight.link, reply.location, now):
+        elif self.frontier.redirect(flight.link, reply.location, now, stranger=stranger):
             self._park(flight)
+            flight.away = stranger
+            self._away += stranger
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
         else:
             failed = Failed(

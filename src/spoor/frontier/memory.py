@@ -16,6 +16,7 @@ import numpy as np
 from spoor.errors import CallerError
 from spoor.frontier.in_links import Seen, revived, saved
 from spoor.frontier.slow_hosts import SlowHosts, answered
+from spoor.frontier.strangers import Strangers
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
@@ -92,6 +93,7 @@ class MemoryFrontier:
         self._due: list[tuple[float, LinkId]] = []
         self._withheld: list[tuple[float, LinkId]] = []
         """Links that are due, of hosts that may not be asked now."""
+        self._strangers = Strangers()
         self._offer = _MemoryOffer(self)
 
     def _numbers(self) -> MutableSequence[LinkId]:
@@ -322,6 +324,9 @@ class MemoryFrontier:
             host.free_at = max(host.free_at, now + host.delay)
             self._unready(host)
             self._schedule(host)
+        if self._strangers:
+            self._strangers.taken(host.name, link)
+            self._call_stranger(host)
         return self.url(link), host.name
 
     def settle(self, link: LinkId, now: float, retry_at: float | None = None) -> None:
@@ -338,6 +343,7 @@ class MemoryFrontier:
             raise CallerError(f"link {link} is not open")
         self._unlist_open(link)
         self._done(link)
+        self._call_stranger(self._hosts_of[link])
 
     def reopen(self, link: LinkId) -> None:
         if self._state[link] != DONE:
@@ -345,21 +351,32 @@ class MemoryFrontier:
         self._state[link] = OPEN
         self._list_open(link, self._hosts_of[link])
 
-    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+    def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
         other = self.find(url)
         self._end_request(link, now)
         if other is not None:
-            if other == link or self._state[other] != OPEN:
+            if other == link or self._state[other] != OPEN or stranger:
                 self._done(link)
                 return False
             # The link replaces the other one, which is closed.
             self._unlist_open(other)
             self._done(other)
         self._rename(link, url)
-        self._hosts_of[link] = self._host(host_of(url))
+        host = self._hosts_of[link] = self._host(host_of(url))
         self._state[link] = WAITING
-        heapq.heappush(self._due, (now, link))
+        if stranger:
+            self._strangers.wait(host.name, link)
+        else:
+            heapq.heappush(self._due, (now, link))
+        self._call_stranger(host)
         return True
+
+    def _call_stranger(self, host: _Host) -> None:
+        """Let a redirect from another domain be due, if it is the turn of one."""
+        if self._strangers:
+            link = self._strangers.call(host.name, own=bool(host.open))
+            if link is not None:
+                heapq.heappush(self._due, (host.free_at, link))
 
     def _rename(self, link: LinkId, url: str) -> None:
         self._ids[url] = link
@@ -460,6 +477,9 @@ class MemoryFrontier:
                 "unproven": list(self._unproven.hosts),
                 "trust": [[h.trust, h.misses] for h in self._hosts.values()],
             }
+        if self._strangers:
+            numbers = {name: host.number for name, host in self._hosts.items()}
+            state["strangers"] = self._strangers.save(numbers)
         return state
 
     def _slow_state(self) -> dict[str, Any]:
@@ -517,6 +537,7 @@ class MemoryFrontier:
         self._list_ready(state["ready"], () if slow is None else slow["unproven"])
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
+        self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
         self._seen = dict(revived(state["seen"]))
 
 

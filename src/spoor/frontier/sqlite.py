@@ -36,6 +36,7 @@ from spoor.frontier.arrays import (
 from spoor.frontier.frontier_file import FrontierFile, in_link_row
 from spoor.frontier.in_links import Seen, revived
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
+from spoor.frontier.strangers import Strangers
 from spoor.frontier.url_index import HostNumbers, UrlIndex, fingerprint
 from spoor.learn.state import revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
@@ -218,8 +219,8 @@ class SqliteFrontier(MemoryFrontier):
             if link in links:
                 links.remove(link)
 
-    def redirect(self, link: LinkId, url: str, now: float) -> bool:
-        waits = super().redirect(link, url, now)
+    def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
+        waits = super().redirect(link, url, now, stranger=stranger)
         self._in_flight_urls.pop(link, None)
         return waits
 
@@ -354,6 +355,9 @@ class SqliteFrontier(MemoryFrontier):
                 "trust": array("i", (host.trust for host in self._by_number)),
                 "misses": array("i", (host.misses for host in self._by_number)),
             }
+        if self._strangers:
+            numbers = {host.name: host.number for host in self._by_number}
+            columns["strangers"] = array("i", self._strangers.save(numbers))
         return columns
 
     def _write_generation(self, digests: ArrayDigests, columns: Mapping[str, Column]) -> None:
@@ -441,6 +445,8 @@ class SqliteFrontier(MemoryFrontier):
             (time, names[number]) for time, number in zip(later, numbers("later"), strict=True)
         ]
         self._due = list(zip(due, numbers("due"), strict=True))
+        if "strangers" in arrays:
+            self._strangers = Strangers.of(numbers("strangers"), names)
         self._state, self._marks = column("state"), column("marks")
         self._host_numbers.numbers.frombytes(column("host"))
         self._host_positions.frombytes(column("at host"))
@@ -498,6 +504,7 @@ class SqliteFrontier(MemoryFrontier):
         self._list_ready(state["ready"], () if slow is None else slow["unproven"])
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
+        self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
         self._marks = bytearray(len(urls))
         for link, url in enumerate(urls):
             self._prints.append(fingerprint(url))

@@ -126,6 +126,10 @@ class _Host:
     delay: float
     in_flight: int = 0
     free_at: float = -math.inf
+    strangers: list[LinkId] = field(default_factory=list)
+    """Redirects from other domains that wait for their turn; `turns` other requests began."""
+    called: LinkId | None = None
+    turns: int = 0
 
 
 class _Model:
@@ -180,6 +184,8 @@ class _Model:
 
     def _due_at(self, link: LinkId) -> float:
         target = self.targets[link]
+        if link in self.host(target.host).strangers:
+            return math.inf
         return max(target.retry_at, self._ready_at(target.host))
 
     def due(self, now: float) -> list[LinkId]:
@@ -198,7 +204,18 @@ class _Model:
         target.state = "taken"
         host.in_flight += 1
         host.free_at = max(host.free_at, now + host.delay)
+        host.turns += 1
+        if host.called == link:
+            host.called, host.turns = None, 0
+        self._call(target.host)
         return target.url, target.host
+
+    def _call(self, name: str) -> None:
+        """Let the first stranger of a host be due, if it is the turn of one."""
+        host = self.host(name)
+        own = any(self.targets[link].host == name for link in self.in_state("open"))
+        if host.called is None and host.strangers and (not own or host.turns >= 9):
+            host.called = host.strangers.pop(0)
 
     def _end(self, link: LinkId, now: float) -> None:
         host = self.host(self.targets[link].host)
@@ -211,10 +228,10 @@ class _Model:
         self.targets[link].state = "done" if retry_at is None else "waiting"
         self.targets[link].retry_at = retry_at or 0.0
 
-    def redirect(self, link: LinkId, url: str, now: float) -> bool:
+    def redirect(self, link: LinkId, url: str, now: float, stranger: bool) -> bool:
         self._end(link, now)
         target, other = self.targets[link], self.ids.get(url)
-        if other is not None and (other == link or self.targets[other].state != "open"):
+        if other is not None and (stranger or other == link or self.targets[other].state != "open"):
             target.state = "done"
             return False
         if other is not None:
@@ -222,6 +239,13 @@ class _Model:
         self.ids[url] = link
         target.url, target.host = url, host_of(url)
         target.state, target.retry_at = "waiting", now
+        host = self.host(target.host)
+        if stranger:
+            if host.called is None and not host.strangers:
+                host.turns = 0
+            host.strangers.append(link)
+            target.retry_at = -math.inf
+        self._call(target.host)
         return True
 
     def path(self, link: LinkId) -> list[LinkId]:
@@ -342,10 +366,10 @@ class _Walk:
         link = self._pick(self._model.in_state("taken"), a)
         if link is None:
             return
-        url = self._url(b)
-        self._log.append(f"redirect({link}, {url!r}, now={self._now})")
-        got = self._frontier.redirect(link, url, self._now)
-        expected = self._model.redirect(link, url, self._now)
+        url, stranger = self._url(b), bool(a // 64 % 2)
+        self._log.append(f"redirect({link}, {url!r}, now={self._now}, stranger={stranger})")
+        got = self._frontier.redirect(link, url, self._now, stranger=stranger)
+        expected = self._model.redirect(link, url, self._now, stranger)
         _demand(got is expected, f"redirect({link}, {url!r}) returns {got}, not {expected}")
 
     def _due(self, a: int, b: int) -> None:

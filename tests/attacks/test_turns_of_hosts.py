@@ -1,0 +1,90 @@
+"""What one domain links or redirects to takes no turns of another's own links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.sqlite import SqliteFrontier
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.protocols import Frontier
+from spoor.types import Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
+from spoor.web.urls import host
+
+GOOD, EVIL = "http://good.example/", "http://start.evil.example/"
+
+
+def frontier_of(folder: Path | None) -> Frontier:
+    if folder is None:
+        return MemoryFrontier(delay=1.0, per_host=1)
+    return SqliteFrontier(folder / "frontier.db", delay=1.0, per_host=1)
+
+
+def asked_of_good(
+    names: int, seconds: float, *, own: int = 200, folder: Path | None = None, pages: int = 10_000
+) -> list[str]:
+    """Paths that are asked of a host with so many links of its own, in order, where each of so many
+    names of another domain redirects to it; a reply takes .1 s. Saved and loaded now
+    and then."""
+    links = {
+        GOOD: [Link(f"{GOOD}own/{n}") for n in range(own)],
+        EVIL: [
+            Link(f"http://n{n}.evil.example/{page}") for page in range(20) for n in range(names)
+        ],
+    }
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), frontier_of(folder), pages=pages)
+    crawl.seed([GOOD, EVIL])
+    asked, flying = list[str](), list[tuple[float, Fetch]]()
+    now = 0.0
+    while now < seconds:
+        step = crawl.next(now)
+        if isinstance(step, Fetch):
+            flying.append((now + 0.1, step))
+            if step.host == "good.example":
+                asked.append(step.url.removeprefix(GOOD))
+            continue
+        if isinstance(step, Finished):
+            break
+        now = min([at for at, _ in flying] + ([step.until] if isinstance(step, Sleep) else []))
+        if flying and flying[0][0] <= now:
+            fetch = flying.pop(0)[1]
+            if fetch.url != EVIL and fetch.host.endswith("evil.example"):
+                location = f"{GOOD}zz/{host(fetch.url)}/{fetch.url.rpartition('/')[2]}"
+                crawl.receive(Redirected(fetch.ticket, location, 302), now)
+            else:
+                page = Page(fetch.url, links=tuple(links.get(fetch.url, ())))
+                crawl.receive(Fetched(fetch.ticket, page), now)
+            if not crawl.counts.requests % 16:
+                crawl.load(unpack(pack(crawl.save())))
+    return asked
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_redirects_of_another_domain_leave_a_host_nine_turns_in_ten(
+    tmp_path: Path, on_disk: bool
+) -> None:
+    folder = tmp_path if on_disk else None
+    asked = Counter(path.split("/")[0] for path in asked_of_good(20, 60.0, folder=folder))
+    alone = asked_of_good(0, 60.0)
+    assert asked["own"] >= 0.88 * len(alone)
+    assert asked["zz"] >= 4, "they get a turn, too"
+
+
+def test_redirects_of_another_domain_have_all_turns_that_nobody_else_wants() -> None:
+    asked = asked_of_good(5, 200.0, own=3)
+    assert len([path for path in asked if path.startswith("zz")]) == 100, "all, a second each"
+
+
+def test_redirects_that_wait_hold_no_page_of_the_budget() -> None:
+    """Before its end the crawl has as many pages as it may, and then nobody waits any more."""
+    asked = asked_of_good(20, 1_000.0, pages=52)
+    assert len(asked) == 51
+    assert sum(path.startswith("own") for path in asked) >= 45
