@@ -27,7 +27,8 @@ from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_TOLD, ChangeTracker
+from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker
+from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply
@@ -233,6 +234,35 @@ def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
     # As soon as they would have been without the flood: two of its requests lie between.
     late = [fleet.known.fetched[fleet.known.find(f"{other}q{n}") or 0] for n in range(20)]
     assert np.median(np.array(late)) < begin + 1_500
+
+
+def test_one_domain_of_many_hosts_takes_no_places_of_what_others_tell() -> None:
+    """Its hosts together are told as often as one would be; of changes that wait, and in feeds and
+    digest, each domain keeps its places."""
+    begin, other = 1e9, "http://quiet.example/"
+    loud = [f"http://h{number}.loud.co.uk/" for number in range(MOST_TOLD + 50)]
+    versions = [version(begin - 5, "", ["Front."])]
+    versions += [Version(begin - 5, url, "N", f"Sentence {url}. Other.") for url in [*loud, other]]
+    versions.append(Version(begin + 50, SITE, "Front", "Front now.", (other, *loud)))
+    world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + 3_000)
+    fleet = fleet_of(world, Watching(), seeds=[SITE])
+    tracker = ChangeTracker(fleet)
+    lines = run(fleet, world, begin + 1_500, tracker)
+    told = [line for line in lines if "loud" in line["url"]]
+    assert [line["kind"] for line in told] == ["new"] * MOST_TOLD + ["flood"]
+    quiet = next(line for line in lines if line["url"] == other)
+
+    number = fleet.known.find
+    tracker._pending = {number(url): {} for url in (other, *loud)}  # type: ignore[misc]
+    while len(tracker._pending) > MOST_PENDING:
+        tracker._forget_pending()
+    assert [*tracker._pending] == [number(url) for url in (other, *loud[51:])]
+
+    everything = [quiet, *(line for line in lines if line != quiet)] * 10
+    assert [line for line in by_turns(everything, 100) if line == quiet] == [quiet] * 10
+    assert by_turns(told, 100) == told[-100:]
+    old = {**quiet, "found_at": "2001-09-01T00:00:00Z"}
+    assert old not in by_turns([old, *everything], 100)
 
 
 def test_no_front_page_starves_beside_pages_that_pay_all_the_time() -> None:

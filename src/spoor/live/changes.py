@@ -18,6 +18,7 @@ from spoor.foragers.urls import NEVER
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
 from spoor.web.urls import host as host_of
+from spoor.web.urls import registrable_domain
 
 Line = dict[str, Any]
 """A document, as `news.jsonl` has it: id (the same whenever the line is told), kind, url, title,
@@ -27,11 +28,16 @@ this one is a near-copy, its own id where there is none.
 
 The kind is `new`; `changed` (with added and removed sentences, the share of the words that came or
 went, and title_before where the title is another); `moved` (the content of `from`, which was told);
-`gone`; or `flood` (the first line of a host beyond `MOST_TOLD` in an hour, which stands for the
-rest of the hour). With a topic each has the score and the reasons (why) of the judge."""
+`gone`; or `flood` (the first line of a registrable domain beyond `MOST_TOLD` in an hour, which
+stands for the rest of the hour). With a topic each has the score and the reasons (why) of the
+judge."""
 
 MOST_TOLD = 200
-"""Lines of one host in an hour."""
+"""Lines of one registrable domain in an hour, which has as many hosts as it likes."""
+
+MOST_PENDING = 200
+"""Changes that are kept of pages that the fleet may yet submit; beyond, the oldest of the domain
+that has most of them goes."""
 
 HOUR = 3_600.0
 
@@ -69,7 +75,7 @@ class ChangeTracker:
         self._gone: set[int] = set()
         """Those of which that was told."""
         self._hours: dict[str, tuple[float, int]] = {}
-        """Host → (begin of its hour, lines in it)."""
+        """Registrable domain → (begin of its hour, lines in it)."""
         self._sentences: OrderedDict[int, str] = OrderedDict()
         """Sentence of a document that was told → its story."""
         self.sources = Sources()
@@ -137,8 +143,8 @@ class ChangeTracker:
             lines.append(self._line("changed", url, date, now, **more))
         elif change is not None and before is None:
             self._pending[url] = more
-            while len(self._pending) > MOST_TOLD:
-                del self._pending[next(iter(self._pending))]
+            while len(self._pending) > MOST_PENDING:
+                self._forget_pending()
         if before is not None or (self._changes == "all" and wanted):
             self._versions[url] = version
         if watching is not None and (old := watching.copy_of.get(url)) in self._versions:
@@ -178,6 +184,15 @@ class ChangeTracker:
         self._absent.pop(url, None)
         self._gone.discard(url)
 
+    def _forget_pending(self) -> None:
+        """The oldest change of the registrable domain that has most."""
+        hosts, first = self._fleet.known.hosts, dict[str, int]()
+        domains = {url: registrable_domain(hosts[url]) for url in self._pending}
+        for url, domain in domains.items():
+            first.setdefault(domain, url)
+        ((most, _),) = Counter(domains.values()).most_common(1)
+        del self._pending[first[most]]
+
     def _host(self, line: Line) -> str:
         return self._fleet.known.hosts[self._fleet.known.number(line["url"])]
 
@@ -199,14 +214,14 @@ class ChangeTracker:
 
     def _may_tell(self, line: Line, now: float) -> bool:
         """Count a line; whether it is told. The first of too many stands for the rest."""
-        host = self._host(line)
-        begin, told = self._hours.get(host, (now, 0))
+        domain = registrable_domain(self._host(line))
+        begin, told = self._hours.get(domain, (now, 0))
         if now - begin >= HOUR:
             begin, told = now, 0
-        self._hours[host] = (begin, told + 1)
+        self._hours[domain] = (begin, told + 1)
         if told == MOST_TOLD:
             line["kind"] = "flood"
-            line["title"] = f"{host} told more than {MOST_TOLD} documents in an hour"
+            line["title"] = f"{domain} told more than {MOST_TOLD} documents in an hour"
             line["id"] = _id(line)
         return told <= MOST_TOLD
 
@@ -250,7 +265,10 @@ class ChangeTracker:
         self._pending = {int(url): dict(more) for url, more in state["pending"].items()}
         self._absent = {int(url): since for url, since in state["absent"].items()}
         self._gone = set(state["gone"])
-        self._hours = {host: (begin, told) for host, (begin, told) in state["hours"].items()}
+        hours = sorted(state["hours"].items(), key=lambda hour: hour[1][1])
+        self._hours = {  # versions before this counted by hosts
+            registrable_domain(name): (begin, told) for name, (begin, told) in hours
+        }
         pairs = zip(state["sentences"].tolist(), state["stories"], strict=True)
         self._sentences = OrderedDict(pairs)
         self.sources.load(state["sources"])

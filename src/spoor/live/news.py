@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from spoor.errors import InputError
@@ -12,14 +13,15 @@ from spoor.files import write_whole
 from spoor.formats import digest
 from spoor.formats.feeds import json_feed, rss
 from spoor.live.changes import Line, json_line, told_line
-from spoor.live.sources import Sources
+from spoor.live.sources import DAY, Sources
 from spoor.runs import files
+from spoor.web.urls import host, registrable_domain
 
 FEED_ITEMS = 200
-"""Newest lines that the feeds hold."""
+"""Lines that the feeds hold (`by_turns`)."""
 
 DIGEST_ITEMS = 1_000
-"""Newest lines that the digest holds."""
+"""Lines that the digest holds (`by_turns`)."""
 
 MOST_LINE = 1 << 24
 """Bytes of a line."""
@@ -33,7 +35,8 @@ class NewsFiles:
         """Lines told so far."""
         self._folder = folder
         self._title = title
-        self._recent: deque[Line] = deque(maxlen=DIGEST_ITEMS)
+        self._recent: list[Line] = []
+        """Of which the digest is made; the same after each line, whoever read or wrote it."""
         self._published: tuple[int, list[str]] | None = None
 
     def recover(self, lines: list[Line], saved: int) -> None:
@@ -54,8 +57,7 @@ class NewsFiles:
                     line = told_line(raw) if raw.endswith(b"\n") else None
                     if line is None:
                         raise InputError(f"{path}: damaged line at {end}; move it away to go on")
-                    self._recent.append(line)
-                    self.count += 1
+                    self._keep(line)
                     end += len(raw)
                 file.truncate(end)
         except FileNotFoundError:
@@ -75,10 +77,15 @@ class NewsFiles:
         """Write lines; returns the bytes of the file. Raises OSError."""
         for line in lines:
             self._file.write(json_line(line))
+            self._keep(line)
         self._file.flush()
-        self._recent.extend(lines)
-        self.count += len(lines)
         return os.fstat(self._file.fileno()).st_size
+
+    def _keep(self, line: Line) -> None:
+        self.count += 1
+        self._recent.append(line)
+        if len(self._recent) >= 2 * DIGEST_ITEMS:
+            self._recent = by_turns(self._recent, DIGEST_ITEMS)
 
     def publish(self, sources: Sources) -> None:
         """Bring the lines onto the disk, and write feeds and digest where they are others now.
@@ -88,7 +95,8 @@ class NewsFiles:
         silences = sources.silences()
         if self._published == (self.count, silences):
             return
-        write_news(self._folder, list(self._recent), self._title, sources)
+        lines = by_turns(self._recent, DIGEST_ITEMS)
+        write_news(self._folder, lines, self._title, sources)
         self._published = (self.count, silences)
 
     @property
@@ -98,10 +106,27 @@ class NewsFiles:
 
 
 def write_news(folder: Path, lines: Sequence[Line], title: str, sources: Sources) -> None:
-    """Feeds and digest of the newest lines, the oldest first. Raises OSError."""
-    notes, newest = sources.silences(), lines[-FEED_ITEMS:]
+    """Feeds and digest of these lines, the oldest first. Raises OSError."""
+    notes, newest = sources.silences(), by_turns(lines, FEED_ITEMS)
     write_whole(folder / files.FEED, rss(newest, title))
     write_whole(folder / files.JSON_FEED, json_feed(newest, title))
     write_whole(folder / files.DIGEST, digest.markdown(lines, title, notes))
     page = digest.html(lines, title, notes, sources.rows())
     write_whole(folder / files.DIGEST_HTML, page)
+
+
+def by_turns(lines: Sequence[Line], most: int) -> list[Line]:
+    """At most so many of these lines, the oldest first: those of the newest 24 hours before those
+    of the 24 hours before them, and of such a day, by turns, the newest of each registrable domain,
+    so that none that tells much takes the places of others."""
+    if len(lines) <= most:
+        return list(lines)
+    times = [datetime.fromisoformat(line["found_at"]).timestamp() for line in lines]
+    newest, turns = max(times), Counter[tuple[int, str]]()
+    places = list[tuple[int, int, int]]()
+    for at in reversed(range(len(lines))):
+        day = int((newest - times[at]) // DAY)
+        place = day, registrable_domain(host(lines[at]["url"]))
+        places.append((day, turns[place], -at))
+        turns[place] += 1
+    return [lines[at] for at in sorted(-at for _, _, at in sorted(places)[:most])]
