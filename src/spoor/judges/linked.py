@@ -1,13 +1,17 @@
 """What the pages that a page is linked with say of a wish: a topic stands together on most sites.
 
 A section of a chapter seldom repeats the chapter's title; the page of the chapter, which links to
-it, says it. A link counts by how few pages have it, so that menus count for nothing.
+it, says it. A link counts by how few pages have it, so that menus count for nothing. What pages of
+another registrable domain say of a page that they link to counts for nothing, either: anybody may
+link to anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -15,13 +19,30 @@ from numpy.typing import NDArray
 
 from spoor.judges.feedback import Floats, Frequencies, KeptPage, number_of_url, numbered
 from spoor.types import State
+from spoor.web.urls import registrable_domain
 
 Numbers = NDArray[np.uint32]
 """Of URLs, each once, in order."""
 
 
+Keys = NDArray[np.uint64]
+"""Of links: of where they lead to, and of the site that has them."""
+
+
 def _none() -> Numbers:
     return np.zeros(0, np.uint32)
+
+
+def site_of(url: str) -> int:
+    """The number of a page's site, which is its registrable domain."""
+    return _site(url.partition("://")[2].partition("/")[0])
+
+
+@lru_cache(maxsize=65_536)
+def _site(host: str) -> int:
+    # Nobody finds a name that has the number of another, as for a checksum.
+    name = registrable_domain(host).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
 
 
 class Links:
@@ -44,18 +65,24 @@ class Links:
         weights = frequencies.idf(frequencies.of(self.targets.tolist()), alone=True)
         self._weight = weights[self._to][inside]
         self._count = len(pages)
+        self.sites = np.array([site_of(page.url) for page in pages], np.uint64)
+        self._own = self.sites[self._source] == self.sites[self._goal]
 
     def outward(self, numbers: Floats) -> Floats:
         """For each page, the mean over the pages that it links to; 0 where there is none."""
-        return self._means(self._source, self._goal, numbers)
+        return self._means(self._source, self._goal, self._weight, numbers)
 
     def inward(self, numbers: Floats) -> Floats:
-        """For each page, the mean over the pages that link to it; 0 where there is none."""
-        return self._means(self._goal, self._source, numbers)
+        """For each page, the mean over the pages of its site that link to it; 0 where there is
+        none."""
+        own = self._own
+        return self._means(self._goal[own], self._source[own], self._weight[own], numbers)
 
-    def _means(self, of: NDArray[Any], over: NDArray[Any], numbers: Floats) -> Floats:
-        total = np.bincount(of, self._weight, self._count)
-        sums = np.bincount(of, self._weight * numbers[over], self._count)
+    def _means(
+        self, of: NDArray[Any], over: NDArray[Any], weights: Floats, numbers: Floats
+    ) -> Floats:
+        total = np.bincount(of, weights, self._count)
+        sums = np.bincount(of, weights * numbers[over], self._count)
         return np.asarray(sums / np.where(total > 0, total, 1.0))
 
     @property
@@ -65,13 +92,15 @@ class Links:
 
     def tables(self, words: Floats, values: Floats) -> Linked:
         """What is known of pages that come later, by the links of those seen."""
-        times = np.maximum(np.bincount(self._to, minlength=len(self.targets)), 1)
+        keys, key = np.unique(
+            self.sites[self._from] ^ self.targets.astype(np.uint64)[self._to], return_inverse=True
+        )
+        times = np.bincount(key, minlength=len(keys))
 
         def mean(numbers: Floats) -> Floats:
-            sums = np.bincount(self._to, numbers[self._from], minlength=len(self.targets))
-            return np.asarray(sums / times)
+            return np.asarray(np.bincount(key, numbers[self._from], len(keys)) / times)
 
-        return Linked(self.pages, words[self._order], self.targets, mean(words), mean(values))
+        return Linked(self.pages, words[self._order], keys, mean(words), mean(values))
 
 
 @dataclass(slots=True)
@@ -82,19 +111,19 @@ class Linked:
     """Those seen."""
     words: Floats = field(default_factory=lambda: np.zeros(0))
     """What their words say."""
-    targets: Numbers = field(default_factory=_none)
-    """What they link to."""
+    targets: Keys = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """What the pages of a site link to."""
     led_words: Floats = field(default_factory=lambda: np.zeros(0))
-    """Mean of what the words of the pages say that link to a target."""
+    """Mean of what the words of these pages say that link to a target."""
     led_values: Floats = field(default_factory=lambda: np.zeros(0))
-    """Mean of the values of these."""
+    """Mean of their values."""
 
     def of(
         self, page: KeptPage, frequencies: Frequencies, counts: Floats
     ) -> tuple[float, float, float]:
-        """Of a page that comes: what the words say of the pages that it links to and of those that
-        link to it, and the value of the latter; each 0 where none is known. `counts`: how many
-        pages have each of its ids."""
+        """Of a page that comes: what the words say of the pages that it links to and of those of
+        its site that link to it, and the value of the latter; each 0 where none is known.
+        `counts`: how many pages have each of its ids."""
         ids = page.links
         place = _places(self.pages, ids)
         known = place >= 0
@@ -103,9 +132,9 @@ class Linked:
             weights = frequencies.idf(counts[page.terms :][: len(ids)][known], alone=True)
             total = float(weights.sum())
             out = float(weights @ self.words[place[known]]) / total if total else 0.0
-        number = np.uint32(number_of_url(page.url))
-        at = int(self.targets.searchsorted(number))
-        known_target = at < len(self.targets) and self.targets[at] == number
+        key = np.uint64(site_of(page.url) ^ number_of_url(page.url))
+        at = int(self.targets.searchsorted(key))
+        known_target = at < len(self.targets) and self.targets[at] == key
         if not known_target:
             return out, 0.0, 0.0
         return out, float(self.led_words[at]), float(self.led_values[at])

@@ -23,6 +23,7 @@ from spoor.judges.feedback import (
     KeptPage,
     number_of_url,
 )
+from spoor.judges.linked import site_of
 from spoor.judges.matching import HALF, LENGTH, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
@@ -171,13 +172,20 @@ class Reader:
         return evidence, reasons
 
     def _links(self, page: Page, memo: _Memo) -> list[int]:
-        """The numbers of a page's links; the anchors of those not seen before are read."""
-        numbers = list(map(self._numbers.__getitem__, urls_of(page.links)[:500]))
+        """The numbers of a page's links; the anchors of those not seen before are read, if they
+        lead to pages of the same site: anybody may write anything about the pages of others."""
+        urls = urls_of(page.links)[:500]
+        numbers = list(map(self._numbers.__getitem__, urls))
         seen = self._seen_links
         slots = [number % SLOTS for number in numbers]
         if self._matcher.leaves and [*map(seen.__getitem__, slots)] != numbers:
+            site = site_of(page.url)
             for index, (slot, number) in enumerate(zip(slots, numbers, strict=True)):
                 if seen[slot] != number:
+                    # Of another site: not seen yet by a page of its own.
+                    if site_of(urls[index]) != site:
+                        seen[slot] = -number
+                        continue
                     seen[slot] = number
                     anchor = page.links[index].anchor.text
                     if anchor:
@@ -235,7 +243,7 @@ class Reader:
         return {
             "frequencies": self.frequencies.save(),
             "known": self.known.copy(),
-            "seen": np.array(self._seen_links, np.uint32),
+            "seen": np.array(self._seen_links, np.int64),
             "anchors": np.array(anchors, float).reshape(-1, 4),
         }
 

@@ -1,0 +1,78 @@
+"""Pages of other sites do not say what a site's pages are about: anybody may link to anything."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from spoor.judges.relevance import Relevance
+from spoor.judges.wish import parse
+from spoor.types import Anchor, Link, Page
+
+KILNS = [f"http://kilns.example/{n}" for n in range(12)]
+LEDGERS = [f"http://ledgers.example/{n}" for n in range(24)]
+
+
+def honest() -> list[Page]:
+    """Pages about kilns on one site, and about ledgers on another one, in turn."""
+    pages = []
+    for at, url in enumerate(LEDGERS):
+        text = f"ledger {at} accounts balance debit credit sum{at} total{at % 5} " * 4
+        links = [Link(LEDGERS[(at + step) % len(LEDGERS)], Anchor("next")) for step in (1, 2)]
+        pages.append(Page(url, title=f"Ledger {at}", text=text, links=links))
+        if at % 2 == 0:
+            text = f"kiln glaze clay fire{at} firing stoneware shelf{at % 3} pottery " * 4
+            links = [Link(KILNS[(at // 2 + step) % len(KILNS)], Anchor("next")) for step in (1, 2)]
+            pages.append(Page(KILNS[at // 2], title="Kiln", text=text, links=links))
+    return pages
+
+
+def linking(site: str) -> list[Page]:
+    """Pages that say only the topic, and that each page about ledgers is about it."""
+    links = [Link(url, Anchor("kiln glaze", position=at)) for at, url in enumerate(LEDGERS)]
+    return [
+        Page(f"{site}/kiln-glaze/{at}", title="kiln glaze", text="kiln glaze " * 40, links=links)
+        for at in range(3)
+    ]
+
+
+def reasons(pages: Sequence[Page]) -> set[str]:
+    """Why pages about ledgers were judged as they were, each for the newest verdict and those before."""
+    judge = Relevance(parse("kiln glaze"))
+    said = [(page.url, judge.judge(page)) for page in pages]
+    said += judge.revise()
+    return {why for url, verdict in said if url in LEDGERS for why, _ in verdict.why}
+
+
+LINKED = {"'kiln' in an anchor to it", "'glaze' in an anchor to it"}
+STANDS = "pages that it is linked with stand for it"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_links_of_strangers_say_nothing_of_a_page(first: bool) -> None:
+    hostile, pages = linking("http://stranger.example"), honest()
+    found = reasons([*hostile, *pages] if first else [*pages, *hostile])
+    assert not found & {*LINKED, STANDS}
+
+
+def test_the_same_links_of_the_site_itself_count() -> None:
+    assert reasons([*linking("http://www.ledgers.example"), *honest()]) >= {*LINKED, STANDS}
+
+
+def test_an_anchor_of_the_site_itself_is_read_though_a_stranger_was_the_first_to_link() -> None:
+    target, links = "http://pots.example/1", [Link("http://pots.example/1", Anchor("kiln"))]
+    before = Page("http://pots.example/", title="Pots", text="Pots.", links=links)
+    stranger = Page("http://stranger.example/", text="Pots.", links=[Link(target, Anchor("here"))])
+    judge = Relevance(parse("kiln"))
+    judge.judge(stranger)
+    judge.judge(before)
+    assert judge.judge(Page(target, title="One", text="A page.")).score > 0
+
+
+def test_the_judge_goes_on_from_its_saved_state_with_the_links_that_it_knows() -> None:
+    pages = [*linking("http://stranger.example"), *honest()]
+    whole, first, second = (Relevance(parse("kiln glaze")) for _ in range(3))
+    said = [whole.judge(page) for page in pages]
+    assert [first.judge(page) for page in pages[:20]] == said[:20]
+    second.load(first.save())
+    assert [second.judge(page) for page in pages[20:]] == said[20:]
+    assert second.revise() == whole.revise()
