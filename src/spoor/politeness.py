@@ -444,11 +444,12 @@ class RequestSlots:
 
     def end(self, ticket: int, *, answered: bool) -> float:
         """It is in flight no more, and was `answered` or not in its time. Seconds for which its
-        host is to be left alone."""
+        host is to be left alone: none for one that was in time until now, since whoever links a
+        slow page of it would silence it."""
         full = self._full
         request = self._requests.pop(ticket)
         self._slow -= request.slow
-        if not full or (answered and request.waited <= PATIENCE):
+        if not full or request.times_late is None or (answered and request.waited <= PATIENCE):
             return 0.0
         return min(_REST * request.waited, LONGEST_REST)
 

@@ -14,6 +14,7 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.politeness import RequestSlots
 from spoor.protocols import Frontier
 from spoor.types import Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
 from spoor.web.urls import host
@@ -88,3 +89,42 @@ def test_redirects_that_wait_hold_no_page_of_the_budget() -> None:
     asked = asked_of_good(20, 1_000.0, pages=52)
     assert len(asked) == 51
     assert sum(path.startswith("own") for path in asked) >= 45
+
+
+def test_a_slow_page_does_not_silence_a_host_that_answers_in_time() -> None:
+    """Anybody may link it, while hosts that never answer take the places of slow requests."""
+    frontier, slots = MemoryFrontier(), RequestSlots(4)
+    frontier.bound_slow_hosts(4)
+    frontier.add([Link(f"{GOOD}{n}") for n in range(12)], -1, 0.0, 0)
+    for ticket in range(1_000, 1_024):
+        slots.begin(ticket, 0, 0.0)
+        slots.send(ticket, 0.0)
+    late, known, rests = {2, 3, 5}, list[int | None](), list[float]()
+    for link in range(12):
+        now = 100.0 * link
+        known.append(frontier.times_late("good.example"))
+        slots.begin(link, known[-1], now)
+        slots.send(link, now)
+        frontier.take(link, now)
+        slots.free(now + 3.0)
+        now += 3.0 if link in late else 0.1
+        slots.receive(link, now)
+        if link in late:
+            frontier.no_answer(link)
+        frontier.settle(link, now)
+        rests.append(slots.end(link, answered=link not in late))
+    # One answer in time makes up for the first; the second in a row costs 16, and a rest.
+    assert known == [0, None, None, 1, 2, 2, 3, 3, 3, 3, 3, 3]
+    assert [link for link, rest in enumerate(rests) if rest] == [3, 5]
+
+
+def test_a_late_host_is_proven_again_sooner_where_it_was_before() -> None:
+    frontier = MemoryFrontier()
+    frontier.bound_slow_hosts(1)
+    frontier.add([Link(f"{GOOD}{n}") for n in range(12)], -1, 0.0, 0)
+    late, known = {1, 3, 6}, list[int | None]()
+    for link in range(12):
+        known.append(frontier.times_late("good.example"))
+        frontier.take(link, 10.0 * link)
+        frontier.settle(link, 10.0 * link + (5.0 if link in late else 0.1))
+    assert known == [0, None, 1, None, 2, 2, None, 3, 3, 3, 3, None]

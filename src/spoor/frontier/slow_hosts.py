@@ -3,8 +3,8 @@
 Pure. A host is *proven* while it answers each request in time. One that never answered, or whose
 last answers were late, may hold a request for as long as it likes; so there are at most `limit`
 requests at a time to such hosts, however many of them there are, and the frontier offers only
-proven hosts meanwhile. A host that is late once needs 8 answers in time to be proven again, then
-16, 32, ….
+proven hosts meanwhile. A host that is late needs 8 answers in time to be proven, then 16, 32, …;
+one that was proven until then needs 1, then 2, 4, …, since anybody may link a slow page of it.
 
 This is the one memory of slow hosts. Which request in flight takes whose place, and which is given
 up, `spoor.politeness.RequestSlots` says by it.
@@ -89,5 +89,6 @@ def answered(host: HostRecord, *, in_time: bool) -> None:
     if in_time:
         host.trust = min(host.trust + 1, 1)
     else:
-        host.trust = 1 - (_ANSWERS << host.misses)
+        answers = 1 if host.trust > 0 else _ANSWERS
+        host.trust = 1 - (answers << host.misses)
         host.misses = min(host.misses + 1, _MISSES)
