@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from noisy_news import KINDS, article, page, sentence
 from spoor import registry
 from spoor.errors import InputError
+from spoor.foragers import known
 from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
@@ -27,14 +28,14 @@ from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker
+from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker, Line
 from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version
-from stepping import run
+from stepping import run, take
 
 SITE = "http://news.example/"
 
@@ -189,6 +190,61 @@ def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     # The front page paid, and its visits did; the others did not.
     rates = fleet.crew._pay()  # type: ignore[attr-defined]
     assert rates[0] > 3 * rates[fleet.known.find(f"{SITE}a")]
+
+
+@pytest.mark.parametrize("crew", ["change-rate", "WLRL"])
+def test_links_of_a_stranger_take_neither_places_nor_turns(
+    crew: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another site links to more new addresses at each look than may wait."""
+    monkeypatch.setattr(known, "MOST_WAITING", 50)
+    monkeypatch.setattr(known, "MOST_OF_A_STRANGER", 10)
+    begin, other = 1e9, "http://evil.example/"
+    versions, expected = [version(begin - 5, "", ["Front."], "n0", "n1")], set[str]()
+    versions += [version(begin - 5, f"n{number}", article(number)) for number in range(2)]
+    for number in range(60):
+        links = tuple(f"{SITE}z{number}/{one}" for one in range(80))
+        # It knows all addresses of what will be, too.
+        links = (*(f"{SITE}n{one}" for one in range(8)), *links) if number == 0 else links
+        versions.append(Version(begin - 5 + 100 * number, other, "E", f"List {number}.", links))
+    for number in range(2, 8):
+        at = begin + 500 + 600 * number
+        versions.append(version(at - 10, f"n{number}", article(number)))
+        names = [f"n{one}" for one in range(number + 1)]
+        versions.append(version(at, "", [f"Front {number}."], *names))
+        expected.add(f"n{number}")
+    world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
+    hosts = Hosts(delay=10.0, per_host=1)
+    rng = np.random.default_rng(0)
+    task = FleetTask([SITE, other], NoStates(), rng, hosts=hosts, watching=Watching())
+    fleet: Fleet = registry.build("fleets", crew, task)
+    tracker, now, asked, lines = ChangeTracker(fleet), world.now, list[str](), list[Line]()
+    saved = False
+    while now < begin + 6_000:
+        step = fleet.next(now)
+        if isinstance(step, Fetch) and step.host == "news.example":
+            asked.append(step.url)
+        now, told = take(step, fleet, world, now, tracker)
+        lines += told
+        if not saved and now > begin + 1_000:  # another process goes on
+            saved = True
+            state = unpack(pack({"fleet": fleet.save(), "tracker": tracker.save()}))
+            before = fleet.known
+            task = FleetTask([SITE, other], NoStates(), rng, hosts=hosts, watching=Watching())
+            fleet = registry.build("fleets", crew, task)
+            fleet.load(state["fleet"])
+            assert fleet.known.strangers == before.strangers != {}
+            assert +fleet.known.of_strangers == +before.of_strangers
+            assert fleet.known.waiting == {**before.waiting}
+            tracker = ChangeTracker(fleet)
+            tracker.load(state["tracker"])
+    told_new = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
+    assert told_new == expected
+    assert asked.index(f"{SITE}n0") < 4
+    foreign = [url for url in asked if "/z" in url]
+    assert 0 < len({*foreign}) <= len(asked) / 8
+    assert len(foreign) <= len(asked) / 7
+    assert max(fleet.known.of_strangers.values()) <= 10
 
 
 @pytest.mark.parametrize("listed", [0, 6])

@@ -20,11 +20,14 @@ from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import Hints, Promises, Watching
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.revisits import hash_of
-from spoor.web.urls import host
+from spoor.web.urls import host, registrable_domain
 
 MOST_WAITING = 20_000
 """URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
 no memory. Links left out are taken when their page changes."""
+
+MOST_OF_A_STRANGER = 1_000
+"""Such URLs of a registrable domain to which only one other domain links: apart from its own."""
 
 LIST = 3
 """URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
@@ -177,7 +180,7 @@ class Known(Urls):
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""
         if self.watching is not None and self.fetched[url] == NEVER:
-            self.waiting[self.hosts[url]] -= 1
+            self._waits_no_more(url)
         self.fetched[url] = now
 
     def _unchanged(self, url: int) -> bool:
@@ -233,13 +236,14 @@ class Known(Urls):
         self, url: int, page: Page, admitted: Sequence[Link], born: float, now: float
     ) -> list[int]:
         """As `links`, with the feeds that the page names, and what it says of the ages of others;
-        of a sitemap only what is new or changed. Beyond `MOST_WAITING` nothing is entered."""
+        of a sitemap only what is new or changed. Beyond `MOST_WAITING` and `MOST_OF_A_STRANGER`
+        nothing is entered; a stranger says nothing of the pages of another site."""
         watching, dated = self.watching, dict(page.dated)
         assert watching is not None
         targets = {link.url: link.kind for link in admitted}
         targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
-        own, before = self.hosts[url], frozenset(self.links_before(url))
+        before = frozenset(self.links_before(url))
         for target, kind in targets.items():
             date = dated.get(target)
             if date is not None and date > now:
@@ -248,36 +252,60 @@ class Known(Urls):
                 continue
             name = host(target)
             target = watching.without_copies(target, name)
-            number = self._kept(target)
+            number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
                 left = self.left.find(hash_of(target)) if len(self.left) else None
                 if left is not None:
-                    hinted = date is not None and date > left.at
+                    hinted = date is not None and date > left.at and not stranger
                     if born > NEVER or hinted:
                         numbers.append(self.number(target, NEVER, url, now))
                     if hinted:
                         self.hints.add(numbers[-1], url)
                     continue
-                if self.waiting.get(name, 0) >= MOST_WAITING:
+                if not self._has_room(name, stranger):
                     self.left_out[name] = self.left_out.get(name, 0) + 1
                     continue
                 seen = born if date is None else min(now, max(date, born))
                 number = self.number(target, seen, url, now)
-            elif date is not None and date > self.fetched[number] > NEVER:
-                self.hints.add(number, url)
-            elif name == own and born > NEVER and number not in before:
-                self._linked_by_own(number, url, now)
-            if kind == "sitemap":
+            elif not stranger:
+                if date is not None and date > self.fetched[number] > NEVER:
+                    self.hints.add(number, url)
+                elif born > NEVER and number not in before:
+                    self._linked_by_own(number, url, now)
+                if number in self.strangers:
+                    self._belongs(number, url)
+            if kind == "sitemap" and not stranger:
                 self.sitemaps.add(number)
             numbers.append(number)
         return list(dict.fromkeys(numbers))
 
+    def _has_room(self, name: str, stranger: str) -> bool:
+        """Whether one URL more of a host may wait."""
+        if stranger:
+            return self.of_strangers[registrable_domain(name), stranger] < MOST_OF_A_STRANGER
+        return self.waiting.get(name, 0) < MOST_WAITING
+
+    def _belongs(self, number: int, url: int) -> None:
+        """A page of its own domain links to what only strangers linked to: it is its own now."""
+        self._waits_no_more(number)
+        self._waits(number, "")
+        self._brought(self.parent[number], self._born[number], -1)
+        self._brought(url, self._born[number], 1)
+        self.parent[number] = url
+
     def _linked_by_own(self, number: int, url: int, now: float) -> None:
-        """A page of its own host links to a URL for the first time: where strangers alone did so
-        before, and nothing was ever there, it appears now, whoever guessed it."""
-        parent = self.parent[number]
-        foreign = parent >= 0 and self.hosts[parent] != self.hosts[number]
-        if foreign and self._born[number] == NEVER and not self.digests[number]:
+        """A page of its own host, or domain, links to a URL for the first time: where strangers to
+        it alone did so before, and nothing was ever there, it appears now, whoever guessed it."""
+        if self._born[number] > NEVER or self.digests[number] or (at := self.parent[number]) < 0:
+            return
+        name = self.hosts[number]
+        domain = registrable_domain(name)
+
+        def nearness(page: int) -> int:
+            own = self.hosts[page]
+            return (own == name) + (registrable_domain(own) == domain)
+
+        if nearness(at) < nearness(url):
             self._appears(number, url, now)
             if self.fetched[number] > NEVER:
                 self.hints.add(number, url)
@@ -377,6 +405,7 @@ class Known(Urls):
             "hints": self.hints.save(),
             "promises": self.promises.save(),
             "watching": None if self.watching is None else self.watching.save(),
+            **({"strangers": list(map(list, self.strangers.items()))} if self.strangers else {}),
         }
 
     def _save_links(self) -> dict[str, Any]:
@@ -434,5 +463,6 @@ class Known(Urls):
             self.promises.load(state["promises"])
         if self.watching is not None:
             self.watching.load(state["watching"])
+            self.strangers = {int(url): by for url, by in state.get("strangers", ())}
             self._count_waiting()
         self._count_links()

@@ -19,9 +19,11 @@ from spoor.learn.saved import ARRAY, PAIRS, PART, QUEUE, VALUE, Form, Saved, att
 from spoor.types import State
 
 PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002, "listed": 0.01}
+GUESSED = 1e-6
 """What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
-pages on topic; pages that are not; pages that could not be had. `listed`: for each URL that was
-learned from it at its first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
+pages on topic; pages that are not; pages that could not be had (`GUESSED` where
+nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
+first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
 
 LEAST_LISTED = 15
 MOST_LISTED = 0.5
@@ -34,6 +36,9 @@ WORTH_A_TURN = 0.005
 that were never asked for; before, one comes after `SELDOM` of these."""
 
 SELDOM = 4
+
+BEHIND = 8
+"""Visits to a host between two to URLs to which only strangers link (`Urls.strangers`)."""
 
 OLD_BATCH = 5.0
 """Seconds after which a batch of a watch is made anew, since more is known."""
@@ -171,7 +176,8 @@ class ChangeRate(_Submits):
     all the time. A page that promises to stay as it is (`Cache-Control`) is left alone meanwhile,
     where its host keeps such promises. At each host a URL never asked for and a known page take
     turns. Pages that a feed or a sitemap says have changed go first, and hosts take turns in a
-    batch.
+    batch. What only strangers link to, where the user named a page of its site, comes once in
+    `BEHIND` visits.
     """
 
     SAVED = attributes(
@@ -204,6 +210,8 @@ class ChangeRate(_Submits):
         self._next_new = 0
         self._after_new: dict[str, int] = {}
         """Host → visits in a row to URLs never asked for before, in a watch."""
+        self._between: dict[str, int] = {}
+        """Host → its visits since the last to a URL of strangers, where there are such."""
         self._batched = 0.0
         """When the last batch of a watch was made."""
         self._visits: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -255,6 +263,9 @@ class ChangeRate(_Submits):
                     new_ones = self._after_new.pop(name, 0)
                     if self._known.fetched[url] == -np.inf:
                         self._after_new[name] = new_ones + 1
+                    if strangers := self._known.strangers:
+                        visits = self._between.get(name, 0)
+                        self._between[name] = 0 if url in strangers else visits + 1
                     return url
         return -1
 
@@ -270,12 +281,14 @@ class ChangeRate(_Submits):
         fresh = np.flatnonzero(~tried)
         # First those whose links appeared last: what stood there at the first look can wait. Of
         # that, first what a page links to that is new itself, then what is likely to be a list: it
-        # has a short path, and many pages link to it.
+        # has a short path, and many pages link to it. What only strangers link to comes last.
         cited = np.array(known.cited, dtype=np.int64)[fresh]
         depth = np.array(known.depth, dtype=np.int64)[fresh]
         parents = np.array(known.parent, dtype=np.int64)[fresh]
         young = (parents >= 0) & (known.born(parents) > -np.inf)
-        fresh = fresh[np.lexsort((-cited, depth, ~young, -known.born(fresh)))]
+        behind = np.isin(fresh, list(known.strangers))
+        order = np.lexsort((-cited, depth, ~young, -known.born(fresh), behind))
+        fresh, behind = fresh[order], behind[order]
         may = self._changed(now) if self.only_due else tried
         may[[*known.promises.kept_alone(now), *known.free()]] = False
         seen = np.flatnonzero(may)
@@ -289,9 +302,14 @@ class ChangeRate(_Submits):
         places = 2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]]
         wait = 2 * np.maximum(SELDOM - in_a_row, 0)[hosts[seen]] - 1
         seldom = 2 * SELDOM * _ranks(hosts[seen]) + wait
+        between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
+        soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * self._batch, 0)
+        turns_of_fresh = 2 * _ranks(hosts[fresh]) + after_new[hosts[fresh]]
+        later = hosts[fresh[behind]]
+        turns_of_fresh[behind] = 2 * BEHIND * _ranks(later) + soonest[later]
         turns = np.concatenate(
             [
-                2 * _ranks(hosts[fresh]) + after_new[hosts[fresh]],
+                turns_of_fresh,
                 np.where(expected[seen] < WORTH_A_TURN, seldom, places),
             ]
         )
@@ -337,6 +355,7 @@ class ChangeRate(_Submits):
         before = {"appeared": np.zeros(len(state["visits"]), dtype=np.int64)}
         after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
         super().load({**before, **state, "after_new": after_new})  # of versions before this, too
+        self._between = dict(state.get("between", {}))
 
     def _explored(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
         """As `_pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
@@ -361,6 +380,8 @@ class ChangeRate(_Submits):
     def _prior_of(self, page: int, fetched: bool) -> float:
         """A page from which many URLs were learned is a list of them."""
         kind = self._kind(page, fetched)
+        if kind == "absent" and not self._known.digests[page] and self._known.guessed(page):
+            return GUESSED
         introduced = self._known.introduced[page]
         listed = PRIOR["listed"] * introduced if fetched and introduced >= LEAST_LISTED else 0.0
         return PRIOR[kind] if kind == "hub" else max(PRIOR[kind], min(MOST_LISTED, listed))
@@ -416,7 +437,7 @@ class ChangeRate(_Submits):
 
     def save(self) -> State:
         self._grow()
-        return super().save()
+        return {**super().save(), **({"between": dict(self._between)} if self._between else {})}
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._grow()

@@ -92,14 +92,20 @@ class Scouts(Saved):
         self._walk(now)
         url = self.rates.next_visit(free, busy, now)
         if url < 0:
-            own = self._own(free, busy)
+            strangers = known.strangers
+            own = self._own(lambda one: free(one) and one not in strangers, busy)
             return own if own >= 0 and not self._asked(own) else -1
         if url in known.hints.open or known.appeared(url):
             return url
         name, asked = known.hosts[url], self._asked(url)
         looks = self._looks.get(name, 0)
         if not asked or looks >= LOOKS:
-            own = self._own(lambda one: known.hosts[one] == name, busy, asked=asked)
+            alike = url in known.strangers
+
+            def here(one: int) -> bool:
+                return known.hosts[one] == name and (one in known.strangers) == alike
+
+            own = self._own(here, busy, asked=asked)
             if own >= 0:
                 self._looks[name] = 0 if asked else looks
                 return own

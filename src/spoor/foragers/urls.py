@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.remembered import Memory
 from spoor.web.revisits import hash_of
-from spoor.web.urls import host
+from spoor.web.urls import host, registrable_domain
 
 NEVER = -math.inf
 """The date of what is not known to be new."""
@@ -49,7 +49,14 @@ class Urls:
         self.depth: list[int] = []
         """Parts of the path of each URL."""
         self.waiting: dict[str, int] = {}
-        """Host → its URLs that were never asked for, in a watch."""
+        """Host → its URLs that were never asked for, in a watch, but for those of strangers."""
+        self.strangers: dict[int, str] = {}
+        """URL that was never asked for, and to which only another registrable domain than its own
+        linked, of which the user named a page → that domain."""
+        self.of_strangers: Counter[tuple[str, str]] = Counter()
+        """(registrable domain, stranger) → how many of these there are."""
+        self._named: set[str] = set()
+        """Registrable domains of which the user named a page."""
         self.left = Memory()
         """URLs that were left by a compaction."""
         self.told_before: set[int] = set()
@@ -104,14 +111,44 @@ class Urls:
             self.active[number], self.parent[number] = now, parent
             self.depth[number], self._born[number] = _depth(url), born
             self._brought(parent, born, 1)
+            if self.watched and parent < 0:
+                self._named.add(registrable_domain(self.hosts[number]))
             if self.watched and before is None:
-                name = self.hosts[number]
-                self.waiting[name] = self.waiting.get(name, 0) + 1
+                self._waits(number, self.stranger(parent, self.hosts[number]))
             if self.entered is not None:
                 self.entered.append((number, NEVER if before is None else before.at))
             if number < len(self._host_numbers):
                 self._host_numbers[number] = self._host_number(self.hosts[number])
         return number
+
+    def stranger(self, page: int, name: str) -> str:
+        """The registrable domain of a page that links to a host, where it is not that of the host,
+        and the user named a page of the host's; else nothing."""
+        domain = registrable_domain(name)
+        if page < 0 or domain not in self._named:
+            return ""
+        by = registrable_domain(self.hosts[page])
+        return "" if by == domain else by
+
+    def guessed(self, url: int) -> bool:
+        """Whether only strangers linked to a URL."""
+        return bool(self.stranger(self.parent[url], self.hosts[url]))
+
+    def _waits(self, url: int, stranger: str) -> None:
+        """A URL waits to be asked for."""
+        name = self.hosts[url]
+        if stranger:
+            self.strangers[url] = stranger
+            self.of_strangers[registrable_domain(name), stranger] += 1
+        else:
+            self.waiting[name] = self.waiting.get(name, 0) + 1
+
+    def _waits_no_more(self, url: int) -> None:
+        name = self.hosts[url]
+        if stranger := self.strangers.pop(url, ""):
+            self.of_strangers[registrable_domain(name), stranger] -= 1
+        else:
+            self.waiting[name] -= 1
 
     def _place(self) -> int:
         """A number that is free, with nothing under it."""
@@ -200,7 +237,7 @@ class Urls:
         for url in left:
             del self._numbers[self.urls[url]]
             if self.fetched[url] == NEVER:
-                self.waiting[self.hosts[url]] -= 1
+                self._waits_no_more(url)
             self._cite(self.links_before(url), -1)
             self._links.pop(url, None)
             self._brought(self.parent[url], self._born[url], -1)
@@ -239,9 +276,12 @@ class Urls:
             self.cited[link] += by
 
     def _count_waiting(self) -> None:
-        pairs = zip(self.hosts, self.fetched, strict=True)
-        self.waiting = dict.fromkeys(self.names(), 0)
-        self.waiting |= Counter(name for name, at in pairs if name and at == NEVER)
+        seeds = (name for name, at in zip(self.hosts, self.parent, strict=True) if name and at < 0)
+        self._named = set(map(registrable_domain, seeds))
+        self.waiting, self.of_strangers = dict.fromkeys(self.names(), 0), Counter()
+        for url, (name, at) in enumerate(zip(self.hosts, self.fetched, strict=True)):
+            if name and at == NEVER:
+                self._waits(url, self.strangers.get(url, ""))
 
 
 def _depth(url: str) -> int:
