@@ -184,7 +184,8 @@ def test_nothing_arrives_at_the_canary(way: str) -> None:
     ends = kinds(steps)
     if way == "robots":
         assert len(ends) == len(hosts)
-        assert set(ends.values()) == {"blocked"}
+        # A host to which those of many domains lead is not asked for the later ones at all.
+        assert {*ends.values()} - {"robots"} == {"blocked"}
     else:
         missed = {url for url in map(canonical, urls) if ends.get(url) != "blocked"}
         assert not missed, "every one was asked for, and refused"

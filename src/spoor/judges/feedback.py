@@ -153,6 +153,8 @@ class Model:
     """The same with what the pages say that it is linked with."""
     seed_words: float = 0.0
     """What they reached on the least of the surest pages, with the linked ones."""
+    sure: float = 0.0
+    """Pages that were sure by their words, or by a person, before any likeness."""
     pages: int = 0
     """Pages seen when it was made; 0: there is none."""
 
@@ -160,7 +162,7 @@ class Model:
         size = len(self.weights)
         numbers = [
             *(self.scale, self.cut, self.cut_of_new, self.top),
-            *(self.best_words, self.again, self.best_evidence, self.seed_words),
+            *(self.best_words, self.again, self.best_evidence, self.seed_words, self.sure),
         ]
         return {
             "ids": np.fromiter(self.weights, np.uint32, size),
@@ -172,9 +174,9 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, new, top, best, again, evidence, seed = state["numbers"].tolist()
+        scale, cut, new, top, best, again, evidence, seed, sure = state["numbers"].tolist()
         pages = int(state["pages"])
-        return cls(weights, scale, cut, new, top, best, again, evidence, seed, pages)
+        return cls(weights, scale, cut, new, top, best, again, evidence, seed, sure, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:

@@ -63,6 +63,9 @@ LINKED = 0.4
 """Weight of what the words say of the pages that a page links to, and of those that link to it."""
 LED = 0.5
 """Weight of the values of the pages that link to it."""
+ENOUGH_SURE = 12
+"""Sure pages from which on a watch tells a page without a word of the wish on it or around it:
+what few new pages have in common may be the template of the day."""
 REFUSED = 0.25
 """Weight of pages that are not wanted, beside the mean of all."""
 AGAIN = 1.5
@@ -109,6 +112,7 @@ class Relevance:
     """
 
     threshold = 0.5
+    tells_once = False  # what is told of a page that comes is not taken back
     takes_wordless = False  # a picture or an archive, by its URL and by what leads to it
 
     def __init__(
@@ -167,6 +171,9 @@ class Relevance:
             likeness = sum(map(mul, weights, values)) / self._model.scale
         value = _value(self._model, evidence, min(max(likeness, 0.0), 1.0))
         value += LED * led + self._model.again * words
+        unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
+        if unsure and not evidence:
+            value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
@@ -275,6 +282,7 @@ class Relevance:
             pages=max(self._reader.frequencies.pages, 1),
         )
         sure = (evidence >= min(SURE, max(0.6 * best, 0.05))) & allowed & (labels >= 0)
+        model.sure = float((sure | (labels > 0)).sum())
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
         # The rest of the site, with which the surest pages are compared: where most pages of a

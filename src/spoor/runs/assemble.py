@@ -46,6 +46,7 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
         raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
     judge, subject = found
     if isinstance(judge, Relevance):
+        judge.tells_once = settings.command == "watch"
         judge.takes_wordless = not {*Types.of(settings).taken} <= {*WITH_TEXT}
     for wanted in located(settings).want:
         kind, _, value = wanted.partition(":")
