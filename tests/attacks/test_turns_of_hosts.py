@@ -13,10 +13,11 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.live.refusing_hosts import RefusingHosts
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import RequestSlots
 from spoor.protocols import Frontier
-from spoor.types import Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
+from spoor.types import Failed, Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
 from spoor.web.urls import host
 
 GOOD, EVIL = "http://good.example/", "http://start.evil.example/"
@@ -128,3 +129,38 @@ def test_a_late_host_is_proven_again_sooner_where_it_was_before() -> None:
         frontier.take(link, 10.0 * link)
         frontier.settle(link, 10.0 * link + (5.0 if link in late else 0.1))
     assert known == [0, None, 1, None, 2, 2, None, 3, 3, 3, 3, None]
+
+
+def test_refusals_of_what_others_link_do_not_slow_a_host_that_gives_pages() -> None:
+    """Anybody may link what a firewall refuses. A refusal of a link of its own slows the host, and
+    so does any where it never gave a page."""
+    frontier = MemoryFrontier(delay=1.0)
+    refusing, held = RefusingHosts(frontier), list[float]()
+    page, refused = Fetched(0, Page(GOOD)), Failed(0, "refused")
+    for reply, foreign in [(refused, True), (page, False), (page, False), (refused, True)]:
+        refusing.see("good.example", reply, 0.0, foreign=foreign)
+        frontier.add([Link(GOOD)], -1, 0.0, 0)
+        held.append(frontier.next_ready(0.0) or 0.0)
+    assert held[0] == held[-1] == 2.0, "the first one, and no other"
+    for foreign in (True, False, True):
+        refusing.see("good.example", refused, 100.0, foreign=foreign)
+        held.append((frontier.next_ready(100.0) or 0.0) - 100.0)
+    assert held[-3:] == [0.0, 2.0, 4.0]
+
+
+def test_a_crawl_knows_what_only_other_domains_linked() -> None:
+    crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), MemoryFrontier())
+    crawl.seed([GOOD, EVIL])
+    own, strange, both = f"{GOOD}own", f"{GOOD}waf", f"{GOOD}both"
+    moved = "http://n1.evil.example/moved"
+    found = {GOOD: [own, both], EVIL: [strange, both, moved]}
+    told = dict[str, bool]()
+    while isinstance(step := crawl.next(0.0), Fetch):
+        told[step.url] = crawl.foreign(step.ticket)
+        if step.url == moved:
+            crawl.receive(Redirected(step.ticket, f"{GOOD}to", 302), 0.0)
+            continue
+        links = tuple(Link(url) for url in found.get(step.url, ()))
+        crawl.receive(Fetched(step.ticket, Page(step.url, links=links)), 0.0)
+    expected = dict.fromkeys([GOOD, EVIL, own, both, moved], False)
+    assert told == expected | {strange: True, f"{GOOD}to": True}

@@ -268,6 +268,18 @@ class Crawl:
         if isinstance(self.policy, Relearns) and before != after:
             self._call("relearn", self.policy.relearn, link, before, after)
 
+    def foreign(self, ticket: int) -> bool:
+        """Whether only pages of other domains led to what this ticket in flight asks for."""
+        flight = self._flights[ticket]
+        if flight.crossed:
+            return self.frontier.depth(flight.link) > 0
+        domain = _domain(self.frontier.url(flight.link))
+        parents = {seen.parent for seen in self.frontier.in_links(flight.link)}
+        return bool(parents) and not any(
+            parent == NO_PARENT or _domain(self.frontier.url(parent)) == domain
+            for parent in parents
+        )
+
     def _find(self, url: str) -> LinkId | None:
         return self.frontier.find(url)
 

@@ -36,7 +36,7 @@ from spoor.isolate import TakesLongError, parse_page
 from spoor.live.clock import CrawlClock
 from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError, SiteTimes
 from spoor.live.queued_politeness import QueuedPoliteness
-from spoor.live.refusing_hosts import RefusingHosts
+from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
 from spoor.live.waits import Request
 from spoor.politeness import (
@@ -149,7 +149,7 @@ class HttpDriver:
         self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
         self._hosts = QueuedPoliteness(crawl)
-        self._refusing = RefusingHosts(self._hosts)
+        self._refusing = RefusingHosts(crawl.frontier)
         self._in_turn: threading.Thread | None = None
         self._turning = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "crawl")
@@ -413,6 +413,10 @@ class HttpDriver:
         self._next_turn()
 
     def _receive(self, fetch: Fetch, reply: LiveReply, exchange: Exchange | None) -> None:
+        refused = isinstance(reply, Failed) and reply.kind == "refused"
+        knows = self.crawl if refused and isinstance(self.crawl, KnowsWhoLinks) else None
+        foreign = knows is not None and knows.foreign(fetch.ticket)
+        self._refusing.see(fetch.host, reply, self._clock(), foreign=foreign)
         if exchange is not None and self._record is not None and self._record(fetch, exchange):
             reply = NotModified(fetch.ticket, exchange.seconds)
         if isinstance(reply, Failed) and reply.retry_after is not None:
@@ -528,7 +532,6 @@ class HttpDriver:
         rest = self._slots.end(fetch.ticket, answered=answered)
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
-        self._refusing.see(fetch.host, reply, self._clock())
         self._arrived.append((fetch, reply, exchange))
 
     async def _get(

@@ -160,6 +160,10 @@ class Journal:
             self._folder.revise(self._revised, self._crawl.counts.pages)
             self._revised.clear()
 
+    def foreign(self, ticket: int) -> bool:
+        """As the crawl's; it changes nothing."""
+        return isinstance(self.crawl, Crawl) and self.crawl.foreign(ticket)
+
     def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
         """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
         commands.apply(self._crawl, name, now, values, body)
