@@ -137,7 +137,9 @@ def test_refusals_of_what_others_link_do_not_slow_a_host_that_gives_pages() -> N
     frontier = MemoryFrontier(delay=1.0)
     refusing, held = RefusingHosts(frontier), list[float]()
     page, refused = Fetched(0, Page(GOOD)), Failed(0, "refused")
-    for reply, foreign in [(refused, True), (page, False), (page, False), (refused, True)]:
+    replies: list[tuple[Fetched | Failed, bool]]
+    replies = [(refused, True), (page, False), (page, False), (refused, True)]
+    for reply, foreign in replies:
         refusing.see("good.example", reply, 0.0, foreign=foreign)
         frontier.add([Link(GOOD)], -1, 0.0, 0)
         held.append(frontier.next_ready(0.0) or 0.0)

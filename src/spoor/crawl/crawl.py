@@ -481,10 +481,18 @@ class Crawl:
     def _leave(self, link: LinkId, now: float) -> None:
         """End a flight that waits long, since the budget is used or the crawl is stopped."""
         ticket = self._by_link[link]
+        flight, found = self._flights[ticket], self.frontier.in_links(link)
         self.frontier.take(link, now)
         self.frontier.settle(link, now)
         reason = "it had to wait for its host, and the crawl was done meanwhile"
-        self._end_without_page(Failed(ticket, "cancelled", reason), self._flights[ticket])
+        self._end_without_page(Failed(ticket, "cancelled", reason), flight)
+        if flight.crossed and found:  # open, for whoever goes on with a larger budget
+            self.frontier.reopen(link)
+            one = found[0]
+            again = [Link(self.frontier.url(link), one.anchor, one.kind)]
+            seen = self.frontier.add(again, one.parent, one.parent_score, one.depth)
+            seen.first = [True] * len(seen)
+            self._call("observe", self.policy.observe, seen)
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
         ticket = self._by_link[link]
