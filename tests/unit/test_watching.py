@@ -247,6 +247,24 @@ def test_links_of_a_stranger_take_neither_places_nor_turns(
     assert max(fleet.known.of_strangers.values()) <= 10
 
 
+def test_own_links_are_entered_however_many_of_a_stranger_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(known, "MOST_WAITING", 20)
+    other = "http://evil.example/"
+    world = EvolvingWorld([version(0, "", ["Front."])], roots=[SITE], start=1e9, end=1e9 + DAY)
+    urls = fleet_of(world, Watching(), seeds=[SITE, other]).known
+    seed, evil = urls.find(SITE), urls.find(other)
+    assert seed is not None
+    assert evil is not None
+    foreign = [Link(f"{SITE}z{number}") for number in range(30)]
+    urls.links(evil, Page(other, links=foreign), 1e9)
+    own = [Link(f"{SITE}{number}") for number in range(15)]
+    links = urls.links(seed, Page(SITE, links=[*own, *foreign[:2]]), 1e9)
+    assert len(links) == 17
+    assert not set(links) & set(urls.strangers)
+
+
 @pytest.mark.parametrize("listed", [0, 6])
 def test_who_links_to_documents_before_they_exist_does_not_make_them_old(listed: int) -> None:
     """At the first look another host links to the addresses of news to come."""
