@@ -19,6 +19,7 @@ def describe(environment: Path) -> Mapping[str, Any]:
         "version": version_of("bytecrawl"),
         "settings": "SharkSearch(query=WISH, delay=0).crawl(START, max_pages=N)",
         "told": f"relevance of {THRESHOLD} or more, as its `relevant()` does",
+        "tries": 5,
     }
 
 

@@ -18,6 +18,7 @@ def describe(environment: Path) -> Mapping[str, Any]:
         "settings": "AdaptiveCrawler, statistical, max_pages=N, max_depth=N, otherwise its "
         "defaults (it stops at confidence 0.7), AsyncHTTPCrawlerStrategy",
         "told": "the pages of its knowledge base",
+        "tries": 5,
     }
 
 
