@@ -166,7 +166,9 @@ def test_a_compaction_ends_at_any_point_too(
     monkeypatch.setattr(compaction, "MOST_LINKS", 5)
     monkeypatch.setattr(fleet_module, "SLICED", 0.01)
     monkeypatch.setattr(fleet_module, "COMPACTED", 0.1)
-    monkeypatch.setattr(fleet_module, "KEPT_FOR", 0.3)
+    monkeypatch.setattr(
+        fleet_module, "KEPT_FOR", 1.0
+    )  # beyond twice `recheck`, or it takes itself to have slept
     often = point.startswith("state")
     monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.2 if often else 1e9)
     monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
