@@ -159,6 +159,14 @@ def open_run(
         raise
 
 
+def finish_small(path: Path) -> None:
+    """A finished run of a few pages, for tests of its folder."""
+    with served(20, hosts=2) as web:
+        run = open_run(path, web.root, web.port, pages=6)
+        run.run()
+        run.folder.close()
+
+
 def digest(crawl: Crawl) -> str:
     """Of all that a crawl knows: two that are equal go on in the same way."""
     return hashlib.sha256(pack(crawl.save())).hexdigest()

@@ -22,7 +22,7 @@ import pytest
 import tomli_w
 
 from attacks.measure import Note
-from kills import open_run, served
+from kills import finish_small
 from spoor.cli.main import run
 from spoor.errors import SpoorError
 from spoor.formats.exporters.warc import records_of
@@ -63,10 +63,7 @@ PLACES = [
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a few pages."""
     path = tmp_path_factory.mktemp("made") / "run"
-    with served(20, hosts=2) as web:
-        run = open_run(path, web.root, web.port, pages=6)
-        run.run()
-        run.folder.close()
+    finish_small(path)
     page = next(Run(path).pages())
     Run(path).label(page.url, not page.relevant)
     return path

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from kills import open_run, served
+from kills import finish_small
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
@@ -31,10 +31,7 @@ pytestmark = pytest.mark.server
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a few pages."""
     path = tmp_path_factory.mktemp("made") / "run"
-    with served(20, hosts=2) as web:
-        started = open_run(path, web.root, web.port, pages=6)
-        started.run()
-        started.folder.close()
+    finish_small(path)
     return path
 
 
