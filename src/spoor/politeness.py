@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Protocol, runtime_checkable
 
+from spoor.types import LinkId
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical, registrable_domain
 
@@ -68,6 +69,12 @@ def times_late(hosts: object, host: str) -> int | None:
     ask for the whole protocol takes 10 µs."""
     known: Callable[[str], int | None] | None = getattr(hosts, "times_late", None)
     return 0 if known is None else known(host)
+
+
+def share_of_time(hosts: object, link: LinkId) -> float:
+    """As `spoor.protocols.BoundsSlowHosts`; all, from any other politeness."""
+    known: Callable[[LinkId], float] | None = getattr(hosts, "share_of_time", None)
+    return 1.0 if known is None else known(link)
 
 
 @runtime_checkable
@@ -339,10 +346,12 @@ FIRST_PATIENCE = 0.25
 """The same for a host that is not known to answer in time."""
 PLACES = 8
 """Places of slow requests for each slot: one costs a connection on which nothing comes."""
-FIRST_CHANCE = 1.0
+FIRST_CHANCE = 0.6
 """Seconds that a host has for its first answer where others wait; twice as many after each one that
 was late, up to `_LONGEST_CHANCE`."""
 _LONGEST_CHANCE = 16.0
+_LITTLE = 4096
+"""Bytes a second, of a body that hardly comes."""
 LONGEST_REST = 300.0
 _REST = 30.0
 """A host that kept others waiting is left alone for so many times as long as it did."""
@@ -359,6 +368,10 @@ class _Request:
     waited: float = 0.0
     """Seconds that it waited for its host before."""
     slow: bool = False
+    most: float = math.inf
+    """Seconds after which it gives way to others of its host, unless its body comes."""
+    received: int = 0
+    """Bytes of its body."""
 
     @property
     def patience(self) -> float:
@@ -370,6 +383,13 @@ class _Request:
         if self.sent is None:
             return math.inf
         return self.sent + min(FIRST_CHANCE * 2.0 ** (self.times_late or 0), _LONGEST_CHANCE)
+
+    @property
+    def way_at(self) -> float:
+        """When it gives way, if nothing comes meanwhile."""
+        return (
+            math.inf if self.sent is None else self.sent + max(self.most, self.received / _LITTLE)
+        )
 
 
 class RequestSlots:
@@ -383,6 +403,9 @@ class RequestSlots:
     and its host is left alone for a while that grows with what it cost. Where no place is wanted, a
     slow host has all the time of the settings.
 
+    A request that gives way to others of its host is given up after `most` seconds, unless more
+    than a little came: anybody may link a slow page.
+
     It keeps requests alone; what is known of their hosts, the frontier keeps. Pure: times are
     seconds by any clock that never goes back. A call takes time in the order of the requests in
     flight at most.
@@ -394,9 +417,12 @@ class RequestSlots:
         self._requests: dict[int, _Request] = {}
         self._slow = 0
 
-    def begin(self, ticket: int, times_late: int | None, now: float) -> None:
-        """A request is in flight from now on, to a host that was so often late."""
-        request = self._requests[ticket] = _Request(times_late, now)
+    def begin(
+        self, ticket: int, times_late: int | None, now: float, *, most: float = math.inf
+    ) -> None:
+        """A request is in flight from now on, to a host that was so often late. After `most`
+        seconds it gives way to others of its host."""
+        request = self._requests[ticket] = _Request(times_late, now, most=most)
         self._join(request)
 
     def _join(self, request: _Request) -> None:
@@ -435,6 +461,11 @@ class RequestSlots:
         request = self._requests.get(ticket)
         return None if request is None else request.sent
 
+    def bring(self, ticket: int, size: int) -> None:
+        """So many bytes of its body came."""
+        if (request := self._requests.get(ticket)) is not None:
+            request.received += size
+
     def receive(self, ticket: int, now: float) -> None:
         """It waits for its host no more."""
         request = self._requests.get(ticket)
@@ -462,22 +493,24 @@ class RequestSlots:
         return min(self.limit - (total - self._slow), self.limit + self.places - total)
 
     def overdue(self, now: float) -> list[int]:
-        """Requests to give up, so that others have a chance: where three quarters of the places of
-        slow ones are taken, those that had their time, the longest first, until half of them are
-        free."""
+        """Requests to give up, so that others have a chance: those that give way to others of their
+        host, and where three quarters of the places of slow ones are taken, those that had their
+        time, the longest first, until half of them are free."""
+        way = [ticket for ticket, request in self._requests.items() if request.way_at <= now]
         if not self._full:
-            return []
+            return way
         spare = self._slow - self.places // 2
         over = [
             (request.until - now, ticket)
             for ticket, request in self._requests.items()
             if request.slow and request.until <= now
         ]
-        return [ticket for _, ticket in sorted(over)[:spare]]
+        return list(dict.fromkeys([*way, *(ticket for _, ticket in sorted(over)[:spare])]))
 
     def next_change(self, now: float) -> float | None:
         """When to ask again, if nothing happens before; None for never."""
         requests, full = self._requests.values(), self._full
         times = [one.since + one.patience for one in requests if not one.slow]
         times += [one.until for one in requests if full and one.slow and one.sent is not None]
+        times += [one.way_at for one in requests if one.way_at < math.inf]
         return max(now, min(times)) if times else None

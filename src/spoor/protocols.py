@@ -302,8 +302,14 @@ class BoundsSlowHosts(Protocol):
         (0: no limit)."""
         ...
 
-    def no_answer(self, link: LinkId) -> None:
-        """The host did not answer the request for this link in its time; `settle` follows."""
+    def no_answer(self, link: LinkId, now: float) -> bool:
+        """The host did not answer the request for this link in its time; `settle` follows. Returns
+        whether the link waits for others of its host, which answers those in time."""
+        ...
+
+    def share_of_time(self, link: LinkId) -> float:
+        """The share of the usual time that a request for this link has, in (0, 1]: less than all
+        where its host answers in time and others of it wait."""
         ...
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import heapq
+import math
 import socket
 import threading
 import weakref
@@ -63,6 +64,7 @@ from spoor.types import (
     Sleep,
     Task,
 )
+from spoor.web.urls import host
 
 GOOD, BAD = 8, "bad"
 SECONDS = 60.0
@@ -70,17 +72,30 @@ IN_FLIGHT = 16
 
 
 def pages_of_good_hosts(
-    bad: int, *, first: bool, answer: float = 30.0, per_host: int = 1, slots: int = IN_FLIGHT
+    bad: int,
+    *,
+    first: bool,
+    answer: float = 30.0,
+    per_host: int = 1,
+    slots: int = IN_FLIGHT,
+    slow_page: str = "",
+    mixed: bool = False,
 ) -> int:
     """Pages that good hosts, which answer in .3 s, give in a minute beside so many that take
-    `answer` seconds, all of whose links are known. `first`: theirs were found first."""
+    `answer` seconds, all of whose links are known. `first`: theirs were found first; `mixed`: the
+    first link of each good host among theirs. `slow_page`: a URL of a good host that takes as long;
+    pages of this host count then."""
     frontier = MemoryFrontier(delay=1.0, per_host=per_host)
     frontier.bound_slow_hosts(politeness.PLACES * slots)
     crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
     good = [f"http://good{host}.example/{n}" for n in range(200) for host in range(GOOD)]
     others = [f"http://{BAD}{host}.example/{n}" for n in range(3) for host in range(bad)]
+    if mixed:
+        some = [*others, *good[:GOOD]]
+        crawl.seed([some[at] for at in np.random.default_rng(0).permutation(len(some))])
     crawl.seed([*others, *good] if first else [*good, *others])
     limits = RequestSlots(slots)
+    counted = host(slow_page) if slow_page else "good"
     ends: list[tuple[float, int, Fetch]] = []
     given_up: set[int] = set()
     number, now, pages = count(), 0.0, 0
@@ -95,7 +110,7 @@ def pages_of_good_hosts(
             crawl.receive(Fetched(fetch.ticket, Page(fetch.url)), now)
         else:
             crawl.receive(Failed(fetch.ticket, "timeout", transient=True), now)
-        pages += fetch.host.startswith("good")
+        pages += fetch.host.startswith(counted)
 
     while now < SECONDS:
         for ticket in limits.overdue(now):
@@ -109,9 +124,11 @@ def pages_of_good_hosts(
             if not isinstance(step, Fetch):
                 until = step.until if isinstance(step, Sleep) else None
                 break
-            limits.begin(step.ticket, frontier.times_late(step.host), now)
+            late, share = frontier.times_late(step.host), frontier.share_of_time(step.choice.link)
+            most = 30.0 * share if share < 1.0 else math.inf
+            limits.begin(step.ticket, late, now, most=most)
             limits.send(step.ticket, now)
-            slow = step.host.startswith(BAD)
+            slow = step.host.startswith(BAD) or step.url == slow_page
             heapq.heappush(ends, (now + (answer if slow else 0.3), next(number), step))
         assert len(ends) <= (1 + politeness.PLACES) * slots
         times = [time for time in (until, limits.next_change(now)) if time is not None]
@@ -119,7 +136,8 @@ def pages_of_good_hosts(
         now = max(now + 1e-6, min(times))
         while ends and ends[0][0] <= now:
             fetch = heapq.heappop(ends)[2]
-            end(fetch, answered=answer < 30.0 or not fetch.host.startswith(BAD))
+            silent = fetch.host.startswith(BAD) or fetch.url == slow_page
+            end(fetch, answered=answer < 30.0 or not silent)
     return pages
 
 
@@ -130,6 +148,37 @@ def test_slow_hosts_leave_the_others_their_rate(bad: int, answer: float, per_hos
     alone = pages_of_good_hosts(0, first=False, per_host=per_host)
     beside = pages_of_good_hosts(bad, first=False, answer=answer, per_host=per_host)
     assert beside >= 0.9 * alone
+
+
+def test_many_mute_hosts_cost_little_from_the_start() -> None:
+    """Also where good hosts are found among a thousand of them, each of which has to be tried."""
+    alone = pages_of_good_hosts(0, first=False)
+    assert pages_of_good_hosts(1000, first=False, mixed=True) >= 0.9 * alone
+
+
+@pytest.mark.parametrize("number", [2, 10])
+@pytest.mark.parametrize("bad", [0, 1000])
+def test_one_slow_page_which_anybody_may_link_does_not_silence_its_host(
+    bad: int, number: int
+) -> None:
+    """It kept its host from all others for 30 seconds, three times."""
+    slow_page = f"http://good0.example/{number}"
+    alone = pages_of_good_hosts(0, first=False) / GOOD
+    assert pages_of_good_hosts(bad, first=False, slow_page=slow_page) >= 0.7 * alone
+
+
+def test_a_request_that_gives_way_does_so_only_where_little_comes() -> None:
+    slots = RequestSlots(4)
+    for ticket in range(3):
+        slots.begin(ticket, None, 0.0, most=math.inf if ticket == 2 else 4.0)
+        slots.send(ticket, 1.0)
+    assert slots.next_change(3.0) == 3.0
+    slots.bring(1, 1 << 20)
+    slots.free(3.0)
+    assert slots.next_change(3.0) == 5.0
+    assert slots.overdue(4.9) == []
+    assert slots.overdue(60.0) == [0]
+    assert slots.overdue(300.0) == [0, 1], "a megabyte in four minutes is little"
 
 
 def test_hosts_that_come_after_slow_ones_have_their_turn() -> None:
@@ -158,7 +207,7 @@ def play(frontier: MemoryFrontier, seed: int, steps: int) -> list[Any]:
         elif taken:
             done = taken.pop(int(rng.integers(len(taken))))
             if rng.random() < 0.3:
-                frontier.no_answer(done)
+                frontier.no_answer(done, now)
             frontier.settle(done, now, now + 5.0 if rng.random() < 0.4 else None)
         risky = len(frontier._slow._risky)
         seen.append((link, len(frontier.offer(now)), sorted(frontier.offer(now).hosts()), risky))
@@ -222,7 +271,7 @@ def test_what_a_driver_runs_knows_how_its_hosts_answer(tmp_path: Path) -> None:
         known.append((frontier.times_late("a.example"), hosts.times_late("a.example")))
         frontier.take(link, 10.0 * link)
         if not answered:
-            frontier.no_answer(link)
+            frontier.no_answer(link, 10.0 * link + 0.1)
         frontier.settle(link, 10.0 * link + 0.1)
         hosts.settle("a.example", 0.0, answered=answered)
     # To a frontier, one that was late twice has to answer in time 16 times.
@@ -306,6 +355,36 @@ def test_good_pages_come_in_beside_hosts_that_never_answer(impatient: None, host
     got = asyncio.run(served())
     assert len(got) == 25
     assert all(url.startswith("http://good.example/") for url in got)
+
+
+@pytest.mark.server
+def test_a_page_that_its_host_never_answers_gives_way_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a time-out of five minutes, an eighth of which is a third of a second here."""
+    monkeypatch.setattr(slow_hosts, "_FIRST_SHARE", 0.001)
+    over = asyncio.Event()
+
+    async def forever() -> Any:
+        await over.wait()
+        yield b""
+
+    server = Loopback(
+        lambda asked: forever() if asked.path == "/2" else page(*[f"/{n}" for n in range(30)])
+    )
+
+    async def served() -> list[str]:
+        async with server.serving():
+            there = f"{ADDRESS}:{server.port}"
+            got = await asyncio.to_thread(
+                crawled, server, ["http://a.example/"], 25, connect_to=there, robots=False
+            )
+            over.set()
+            held = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*held, return_exceptions=True)
+            return got
+
+    assert len(asyncio.run(served())) == 25
 
 
 @pytest.mark.server

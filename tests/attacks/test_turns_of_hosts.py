@@ -111,7 +111,7 @@ def test_a_slow_page_does_not_silence_a_host_that_answers_in_time() -> None:
         now += 3.0 if link in late else 0.1
         slots.receive(link, now)
         if link in late:
-            frontier.no_answer(link)
+            frontier.no_answer(link, now)
         frontier.settle(link, now)
         rests.append(slots.end(link, answered=link not in late))
     # One answer in time makes up for the first; the second in a row costs 16, and a rest.

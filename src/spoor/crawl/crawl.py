@@ -541,14 +541,15 @@ class Crawl:
 
     def _failed(self, reply: Failed, flight: Flight, now: float) -> Outcome | Deferred:
         url = self.frontier.url(flight.link)
+        gives_way = False
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
-            self.frontier.no_answer(flight.link)
+            gives_way = self.frontier.no_answer(flight.link, now)
         if reply.transient and flight.tries < self._attempts and not self._stopped:
             wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
             self._park(flight)
-            flight.away = self.outbox is None and until > now + LONG_WAIT
+            flight.away = self.outbox is None and (gives_way or until > now + LONG_WAIT)
             self._away += flight.away
             return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
         self.frontier.settle(flight.link, now)

@@ -234,9 +234,15 @@ class MemoryFrontier:
             self._unready(host)
             self._make_ready(host)
 
-    def no_answer(self, link: LinkId) -> None:
-        """The request that a link was taken for gets no answer."""
-        self._slow.miss(link)
+    def no_answer(self, link: LinkId, now: float) -> bool:
+        self._slow.miss(link, self._hosts_of[link], now)
+        return self._slow.was_late(link) and bool(self._hosts_of[link].open)
+
+    def share_of_time(self, link: LinkId) -> float:
+        host = self._hosts_of[link]
+        if not (self._slow.limit and self._slow.proven(host) and host.open):
+            return 1.0
+        return self._slow.share_of_time(link)
 
     def times_late(self, host: str) -> int | None:
         known = self._hosts.get(host)
@@ -264,6 +270,8 @@ class MemoryFrontier:
                 host.waiting.append(link)
             elif host.free_at > now:
                 heapq.heappush(self._due, (host.free_at, link))
+            elif host.open and (until := self._slow.rests(link, host)) > now:
+                heapq.heappush(self._due, (until, link))
             elif self._slow.open or self._slow.proven(host):
                 return link
             else:
@@ -354,6 +362,7 @@ class MemoryFrontier:
     def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
         other = self.find(url)
         self._end_request(link, now)
+        self._slow.done(link)
         if other is not None:
             if other == link or self._state[other] != OPEN or stranger:
                 self._done(link)
@@ -400,6 +409,7 @@ class MemoryFrontier:
     def _done(self, link: LinkId) -> None:
         self._state[link] = DONE
         self._seen.pop(link, None)
+        self._slow.done(link)
 
     # -- reading
 

@@ -3,8 +3,14 @@
 Pure. A host is *proven* while it answers each request in time. One that never answered, or whose
 last answers were late, may hold a request for as long as it likes; so there are at most `limit`
 requests at a time to such hosts, however many of them there are, and the frontier offers only
-proven hosts meanwhile. A host that is late needs 8 answers in time to be proven, then 16, 32, …;
-one that was proven until then needs 1, then 2, 4, …, since anybody may link a slow page of it.
+proven hosts meanwhile. Anybody may link a slow page of a host, so what it answered before counts:
+a late answer takes back 8 answers in time, of at most 32 that are kept, and a host with more of
+them stays proven. One with fewer needs 1 more to be proven again, then 2, 4, …; one that was not
+proven needs 8, then 16, 32, ….
+
+A link that a proven host does not answer gives way to the host's others: it has a share of the
+usual time, and comes again `_REST` times as long after as it kept them waiting, or once there are
+none.
 
 This is the one memory of slow hosts. Which request in flight takes whose place, and which is given
 up, `spoor.politeness.RequestSlots` says by it.
@@ -20,7 +26,16 @@ PATIENCE = 2.0
 """Seconds after which an answer is late. For the first one of a host its delay comes on top, which
 passes between its robots.txt and its first page."""
 
+_FIRST_SHARE = 1 / 8
+"""Of the usual time, that a request has where others of its host wait; twice as much each time."""
+_REST = 9.0
+_LONGEST_REST = 60.0
+"""Seconds."""
+
 _ANSWERS = 8
+"""In time, that a late one takes back …"""
+_MOST_ANSWERS = 32
+"""… of at most so many."""
 _MISSES = 12
 """Late answers that are counted: the number of answers doubles with each."""
 
@@ -28,11 +43,12 @@ _MISSES = 12
 class HostRecord(Protocol):
     """What a frontier keeps of a host."""
 
+    name: str
     delay: float
     trust: int
-    """Above 0: it is proven. Each answer in time adds 1, up to 1."""
+    """Above 0: it is proven. Each answer in time adds 1, up to `_MOST_ANSWERS`."""
     misses: int
-    """Late answers so far."""
+    """How often it was late with fewer answers in time than that takes back."""
 
 
 class SlowHosts:
@@ -46,6 +62,10 @@ class SlowHosts:
         self._deadlines: dict[LinkId, float] = {}
         """Until when an answer is in time."""
         self._risky: dict[LinkId, None] = {}
+        self._late: dict[LinkId, int] = {}
+        """Links that proven hosts did not answer, and that are not done with: how often."""
+        self._rests: dict[str, float] = {}
+        """Host → until when such links of it wait for its others."""
 
     @property
     def open(self) -> bool:
@@ -62,10 +82,31 @@ class SlowHosts:
         if host.trust <= 0:
             self._risky[link] = None
 
-    def miss(self, link: LinkId) -> None:
-        """A request gets no answer."""
-        if link in self._deadlines:
-            self._deadlines[link] = float("-inf")
+    def miss(self, link: LinkId, host: HostRecord, now: float) -> None:
+        """A request gets no answer, by now."""
+        if link not in self._deadlines:
+            return
+        if link not in self._risky:
+            waited = now - self._deadlines[link] + PATIENCE
+            self._late[link] = self._late.get(link, 0) + 1
+            self._rests[host.name] = now + min(_REST * waited, _LONGEST_REST)
+        self._deadlines[link] = float("-inf")
+
+    def was_late(self, link: LinkId) -> bool:
+        """Whether its host answered others in time, but not this one."""
+        return link in self._late
+
+    def share_of_time(self, link: LinkId) -> float:
+        """Of a request while others of its host wait."""
+        return min(_FIRST_SHARE * 2.0 ** self._late.get(link, 0), 1.0)
+
+    def rests(self, link: LinkId, host: HostRecord) -> float:
+        """Until when a link gives way to others of its host."""
+        return self._rests.get(host.name, float("-inf")) if link in self._late else float("-inf")
+
+    def done(self, link: LinkId) -> None:
+        """It is asked for no more."""
+        self._late.pop(link, None)
 
     def end(self, link: LinkId, now: float) -> bool | None:
         """A request has ended: whether its host answered in time; None where it began before
@@ -76,18 +117,28 @@ class SlowHosts:
 
     def save(self) -> dict[str, Any]:
         deadlines = [list(entry) for entry in self._deadlines.items()]
-        return {"limit": self.limit, "deadlines": deadlines, "risky": list(self._risky)}
+        state = {"limit": self.limit, "deadlines": deadlines, "risky": list(self._risky)}
+        if self._rests:
+            state |= {
+                "late": [list(entry) for entry in self._late.items()],
+                "rests": dict(self._rests),
+            }
+        return state
 
     def load(self, state: dict[str, Any]) -> None:
         self.limit = state["limit"]
         self._deadlines = dict(state["deadlines"])
         self._risky = dict.fromkeys(state["risky"])
+        self._late = dict(state.get("late", ()))
+        self._rests = dict(state.get("rests", {}))
 
 
 def answered(host: HostRecord, *, in_time: bool) -> None:
     """Note an answer of a host, or that it is late."""
     if in_time:
-        host.trust = min(host.trust + 1, 1)
+        host.trust = min(host.trust + 1, _MOST_ANSWERS)
+    elif host.trust > _ANSWERS:
+        host.trust -= _ANSWERS
     else:
         answers = 1 if host.trust > 0 else _ANSWERS
         host.trust = 1 - (answers << host.misses)

@@ -226,6 +226,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def _done(self, link: LinkId) -> None:
         self._state[link] = DONE
+        self._slow.done(link)
         pending = self._seen.pop(link, ())
         self._pending -= len(pending)
         if self._marks[link] & _IN_LINKS > len(pending):

@@ -144,10 +144,12 @@ class Client:
         types: Types | None = None,
         headers: Headers = (),
         as_user: bool = True,
+        progress: Callable[[int], None] = lambda size: None,
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
-        usual ones, and what the user is known by unless `as_user` is False.
+        usual ones, and what the user is known by unless `as_user` is False. `progress` is called
+        with the size of each part of the body that comes.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -190,7 +192,7 @@ class Client:
             kinds = None if reply.status == 304 else types
             taken = _Taken(url, reply.headers.get("Content-Type", ""), kinds)
             most = limit or (self._settings.body_limit if types is None else types.largest)
-            raw, body, truncated = await self._read(reply, most, taken)
+            raw, body, truncated = await self._read(reply, most, taken, progress)
             self._count(max(len(raw), len(body)))
             most = taken.limit(body, most, ended=True)
             if len(body) > most:  # shorter than what tells a kind, and longer than that may be
@@ -216,7 +218,11 @@ class Client:
             reply.close()
 
     async def _read(
-        self, reply: aiohttp.ClientResponse, limit: int, taken: _Taken
+        self,
+        reply: aiohttp.ClientResponse,
+        limit: int,
+        taken: _Taken,
+        progress: Callable[[int], None],
     ) -> tuple[bytes, bytes, str]:
         raw, body = bytearray(), bytearray()
         try:
@@ -227,6 +233,7 @@ class Client:
             async for chunk in reply.content.iter_chunked(_CHUNK):
                 before = len(raw)
                 raw += chunk
+                progress(len(chunk))
                 for at in range(0, len(chunk) if inflaters else 0, _STEP):
                     some = chunk[at : at + _STEP]
                     fed = before + at + len(some)

@@ -44,6 +44,7 @@ from spoor.politeness import (
     RequestSlots,
     RobotsCache,
     origin_of,
+    share_of_time,
     times_late,
 )
 from spoor.protocols import Engine, ListsHosts
@@ -298,8 +299,8 @@ class HttpDriver:
             if over:
                 return over
             self._turn_at = self._time() + self._gather
-            for fetch, late in chosen:
-                self._slots.begin(fetch.ticket, late, self._time())
+            for fetch, late, most in chosen:
+                self._slots.begin(fetch.ticket, late, self._time(), most=most)
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks[task] = fetch
                 task.add_done_callback(self._request_ended)
@@ -307,9 +308,10 @@ class HttpDriver:
                 self._next_turn()  # some of the chosen hold no slot
             await self._rest(until)
 
-    def _turn(self, free: int) -> tuple[list[tuple[Fetch, int | None]], NextStep | None]:
+    def _turn(self, free: int) -> tuple[list[tuple[Fetch, int | None, float]], NextStep | None]:
         """Receive what arrived, choose so many fetches at most, commit: the fetches, each with how
-        often its host was late, and why there are no more where there are fewer."""
+        often its host was late and the seconds after which it gives way to others, and why there
+        are no more where there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
         while self._arrived and not self._ended_at_once:
@@ -317,7 +319,7 @@ class HttpDriver:
                 free = 0
                 break
             self._receive(*self._arrived.popleft())
-        chosen: list[tuple[Fetch, int | None]] = []
+        chosen: list[tuple[Fetch, int | None, float]] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None
         while len(chosen) < free and self._stopped is None:
@@ -325,7 +327,9 @@ class HttpDriver:
             if not isinstance(answer, Fetch):
                 other = answer
                 break
-            chosen.append((answer, times_late(hosts, answer.host)))
+            share = share_of_time(hosts, answer.choice.link)
+            most = share * self.settings.timeout if share < 1.0 else math.inf
+            chosen.append((answer, times_late(hosts, answer.host), most))
             if (known := self._validators(answer.url)) is not None:
                 self._conditions[answer.ticket] = known.request_headers
         self._commit()
@@ -542,7 +546,13 @@ class HttpDriver:
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
-            exchange = await self._client.get(fetch.url, self._wall(), types=types, headers=headers)
+            exchange = await self._client.get(
+                fetch.url,
+                self._wall(),
+                types=types,
+                headers=headers,
+                progress=partial(self._slots.bring, fetch.ticket),
+            )
         if watched or (again and is_sitemap):
             exchange = replace(exchange, watched=True)
         if not (self.settings.sitemaps or watched or again):

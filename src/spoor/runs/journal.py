@@ -24,7 +24,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
-from spoor.politeness import CountsRequests, times_late
+from spoor.politeness import CountsRequests, share_of_time, times_late
 from spoor.protocols import Engine, ListsHosts
 from spoor.runs import files
 from spoor.sharding import commands
@@ -34,6 +34,7 @@ from spoor.types import (
     Fetch,
     Fetched,
     Judgement,
+    LinkId,
     LiveReply,
     NextStep,
     NotModified,
@@ -198,6 +199,9 @@ class Journal:
 
     def times_late(self, host: str) -> int | None:
         return times_late(self.crawl.frontier, host)
+
+    def share_of_time(self, link: LinkId) -> float:
+        return share_of_time(self.crawl.frontier, link)
 
     def left(self, host: str, now: float) -> float:
         hosts = self.crawl.frontier
