@@ -478,3 +478,24 @@ def test_pages_that_another_domain_chose_speak_for_a_group_only() -> None:
     new = page_at(ITEM(50), "A jug", "of blue clay")
     traps.ended(new, lambda: found_on, relevant=False)
     assert traps.holder(ITEM(99)) == ""
+
+
+def test_hosts_without_news_hold_no_host_back_that_a_page_with_news_lists() -> None:
+    """Whoever has a host below a domain without owners of its own may have many."""
+    within, place = CrawlFilter(Scope(), traps=Traps()), "http://{}.homes.example/".format
+
+    def pages(name: str, text: str, *links: str) -> list[str]:
+        page = page_at(place(name), "Home", text, *links)
+        assert within.skip(0, page.url) == ""
+        found = [link.url for link in within.admit(page, 1, 0, 0.0, lambda: place("www"))]
+        within.ended(Outcome(Choice(0), Fetched(0, page), None, 0.0), lambda: place("www"))
+        return found
+
+    pages("www", "who lives here")
+    for number in range(SAMPLE + 1):
+        pages(f"copy{number}", "a copy of a copy", place(f"copy{number + 1}"))
+    assert within.skip(0, place("copy99")).startswith("held back: ")
+    others = [place(f"{letter}s") for letter in "abcdefghijkl"]
+    assert pages("www", "pots and kilns by their makers", *others) == others
+    assert [within.skip(0, url) for url in others] == [""] * len(others)
+    assert within.skip(0, place("copy99")).startswith("held back: ")

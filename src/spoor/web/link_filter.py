@@ -24,6 +24,7 @@ from spoor.types import (
 )
 from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
+from spoor.web.depths import Depths
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
@@ -65,6 +66,7 @@ class CrawlFilter:
         """The pages of an earlier run that are asked for again."""
         self._traps = traps
         self._actions = None if actions else ActionTrials()
+        self._depths = None if scope.max_depth is None else Depths(scope.max_depth)
         self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
         self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
@@ -81,6 +83,8 @@ class CrawlFilter:
 
     def seed(self, urls: Sequence[str]) -> None:
         self.scope.seed(urls)
+        if self._depths is not None:
+            self._depths.seed(urls)
         self._memo.clear()
 
     def admit(
@@ -91,10 +95,18 @@ class CrawlFilter:
         score: float = 0.0,
         found_on: Callable[[], str] = str,
     ) -> Sequence[Link]:
-        if ending := self.scope.why_ended(page, depth):
+        depths = self._depths
+        if depths is not None:
+            depth = depths.of_links(page.url, depth)
+        ending = self.scope.why_ended(page, depth)
+        links = [] if ending else self._allowed(page, depth, parent, score)
+        if ending:
             for url in urls_of(page.links):
                 self._note(NOFOLLOW if ending == "nofollow" else ending, url)
-        links = [] if ending else self._allowed(page, depth, parent, score)
+        if depths is not None and ending not in ("", "nofollow"):
+            depths.cut(page.url, self._cut(page, parent, score, depth))
+        elif depths is not None:
+            depths.link(page.url, urls_of(links), depth)
         if self.revisits is not None:
             listed = "sitemap" in page.flags
             if listed:
@@ -116,6 +128,17 @@ class CrawlFilter:
             else:
                 admitted.append(index)
         return those(links, admitted)
+
+    def _cut(self, page: Page, parent: LinkId, score: float, depth: int) -> Sequence[HeldLink]:
+        """The links of a page that are too deep, and else would be followed."""
+        links = at_hand(page.links)
+        barred = not_to_follow(links) if self.scope.nofollow else ()
+        known = [(link, *self._verdict(link.url)) for link in links]
+        return [
+            HeldLink(link._replace(url=plain), parent, score, depth, False)
+            for index, (link, plain, why) in enumerate(known)
+            if not why and index not in barred
+        ]
 
     def _allowed(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
@@ -239,7 +262,10 @@ class CrawlFilter:
         for held in tried:
             rule = f"{_DOES}{action(held.link.url)}"
             self._left_out.get(rule, set()).discard(_hash(held.link.url))
-        return [*tried, *(() if self._traps is None else self._traps.release(over=over))]
+        nearer = [] if self._depths is None else self._depths.release(over=over)
+        for held in nearer:
+            self._left_out[f"--max-depth {self.scope.max_depth}"].discard(_hash(held.link.url))
+        return [*tried, *nearer, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
@@ -286,6 +312,7 @@ class CrawlFilter:
             "traps": None if self._traps is None else self._traps.save(),
             **({} if self.revisits is None else {"revisits": self.revisits.save()}),
             **({} if self._actions is None else {"actions": self._actions.save()}),
+            **({} if self._depths is None else {"depths": self._depths.save()}),
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
@@ -304,6 +331,8 @@ class CrawlFilter:
             self.revisits.load(state["revisits"])
         if self._actions is not None and "actions" in state:
             self._actions.load(state["actions"])
+        if self._depths is not None and "depths" in state:
+            self._depths.load(state["depths"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])

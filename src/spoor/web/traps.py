@@ -9,7 +9,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    news counts a quarter.
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
-   month to month, and the index of a catalogue lists its numbers.
+   month to month, and the index of a catalogue lists its numbers. A host that such a page lists is
+   not held back at all: those of one domain need not be of one owner.
    A page with a query that is a copy but for little (`Novelty`) counts as one without news, for
    groups whose URLs differ in numbers or in their query.
    What only pages without news link to is held back where others of its own shape were tried.
@@ -180,7 +181,10 @@ class Traps:
                 if name == _born(url) and self._is_untried(url):
                     continue
                 listed = listed or self._listed.knows("listed", [url])
-                if not listed or self._groups[name].same >= _most(name, url):
+                if not listed:
+                    return name
+                # Whoever has a host below a domain chooses what its sample is of.
+                if not name.startswith(_HOSTS) and self._groups[name].same >= _most(name, url):
                     return name
         return ""
 
@@ -378,7 +382,7 @@ class Traps:
         yield _born(url)
         name = host(url)
         if name not in self._hosts and self._hosts:
-            yield f"hosts of {registrable_domain(name)}"
+            yield f"{_HOSTS}{registrable_domain(name)}"
 
     def _count(self, name: str) -> _Count:
         count = self._groups.get(name)
@@ -450,6 +454,8 @@ class Traps:
         return sorted(found, key=lambda group: -group.links)
 
 
+_HOSTS = "hosts of "
+"""Begin of the name of a group of all hosts of one domain."""
 _COPY = -2
 """News of a page whose own words were on another one, but for few."""
 _VOUCHED = -1

@@ -1,0 +1,16 @@
+"""Numbers that stand for texts, where a stranger must not find a text with the number of another.
+
+A checksum such as CRC-32 is made against noise: who chooses eleven letters of a URL chooses its
+checksum. It serves where nobody gains by a collision, such as columns of a model.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+
+def hash64(text: str) -> int:
+    """64 bits of a text by BLAKE2b, in [0, 2^64), the same in every process. About 1 µs, and 1 ns
+    for each further byte."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")

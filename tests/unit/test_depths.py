@@ -1,0 +1,67 @@
+"""A limit of depth is one of the web: a long way that anybody lays to a page cuts nothing off."""
+
+from __future__ import annotations
+
+import pytest
+
+from spoor.learn.state import pack, unpack
+from spoor.types import Anchor, Link, Page
+from spoor.web import depths
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
+
+SEEDS = ["http://evil.example/", "http://good.example/"]
+HUB, PART, LEAF = (f"http://good.example/{name}" for name in ("hub", "part", "leaf"))
+MOST = 3
+
+
+def made(before: CrawlFilter | None = None) -> CrawlFilter:
+    within = CrawlFilter(Scope.of(SEEDS, "domain", MOST))
+    within.seed(SEEDS)
+    if before is not None:
+        within.load(unpack(pack(before.save())))
+    return within
+
+
+def admitted(within: CrawlFilter, url: str, links: list[str], depth: int) -> list[str]:
+    """Of the links of a page, which are `depth` from a seed by the way on which it was found."""
+    page = Page(url, links=tuple(Link(link, Anchor()) for link in links))
+    return [link.url for link in within.admit(page, depth, 7, 0.5)]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_a_long_way_cut_off_is_followed_once_a_shorter_one_is_found(saved: bool) -> None:
+    within = made()
+    deep = "--max-depth 3"
+    assert admitted(within, "http://evil.example/", ["http://evil.example/1"], 1)
+    assert admitted(within, "http://evil.example/1", ["http://evil.example/2"], 2)
+    assert admitted(within, "http://evil.example/2", [HUB], 3)
+    assert admitted(within, HUB, [PART, "http://else.example/", f"{HUB}.zip?logout=1"], 4) == []
+    assert within.release(over=True) == []
+    assert within.left_out().rules[deep] == 3
+    within = made(within) if saved else within
+    assert admitted(within, "http://good.example/", ["http://good.example/list"], 1)
+    assert admitted(within, "http://good.example/list", [HUB], 2)
+    assert [(one.link.url, one.depth, one.parent) for one in within.release(over=True)] == [
+        (PART, 3, 7)
+    ]
+    # It is nearer than the frontier knows, and what it links to with it.
+    assert admitted(within, PART, [LEAF], 5) == []
+    assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
+    assert [(one.link.url, one.depth) for one in within.release(over=True)] == [(LEAF, 3)]
+    assert within.release(over=True) == []
+    assert within.left_out().rules[deep] == 2, "what is out of scope stays out"
+
+
+def test_the_domain_with_the_most_links_that_wait_loses_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(depths, "_WAITING", 10)
+    within = made()
+    assert admitted(within, "http://evil.example/2", [HUB], 3)
+    assert admitted(within, HUB, [PART], 4) == []
+    for number in range(9):
+        links = [f"http://evil.example/{number}-{n}" for n in range(3)]
+        assert admitted(within, f"http://evil.example/deep{number}", links, 4) == []
+    assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
+    assert [one.link.url for one in within.release(over=True)] == [PART]
