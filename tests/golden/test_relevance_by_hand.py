@@ -14,6 +14,7 @@ from spoor.judges.feedback import (
     Among,
     Frequencies,
     KeptPage,
+    as_id,
     matrix,
     number_of_url,
     numbered,
@@ -143,8 +144,10 @@ def test_words_stand_for_a_phrase_that_no_page_has() -> None:
 
 
 def kept(name: str, *links: str) -> KeptPage:
-    ids = np.array([number_of_url(SITE + link) for link in links], np.uint32)
-    return KeptPage(SITE + name, ids, np.ones(len(ids), np.uint8), 0, np.zeros((1, 2)))
+    numbers = np.array([number_of_url(SITE + link) for link in links], np.uint64)
+    ids = numbers.astype(np.uint32)
+    often, nothing = np.ones(len(ids), np.uint8), np.zeros((1, 2))
+    return KeptPage(SITE + name, ids, often, 0, nothing, links=numbers)
 
 
 def test_what_linked_pages_say() -> None:
@@ -302,7 +305,7 @@ def test_where_a_page_stands() -> None:
     """Its host, its folders, the words of its name but numbers, and how the name begins."""
     parts = ["pots.example/", "pots.example/a/", "pots.example/a/b/"]
     parts += ["name kiln", "name fire", "begins kiln02"]
-    expected = [number_of_url(part) for part in parts]
+    expected = [as_id(number_of_url(part)) for part in parts]
     assert places_of("http://pots.example/a/b/kiln02fire.html?page=3") == expected
     assert places_of("http://pots.example/") == expected[:1]
     deep = "http://pots.example/" + "x/" * 5_000 + "y-" * 5_000
@@ -330,7 +333,6 @@ def test_the_place_of_a_page_counts() -> None:
     assert other == pytest.approx(
         [1.0 + LINKS**2 + PLACES * place, PLACES * place, 0.0, 0.0], abs=2e-3
     )
-    assert pages[0].links.tolist() == [200]
 
 
 def test_precision_and_recall_move_the_cut() -> None:

@@ -25,11 +25,11 @@ from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
+from spoor.hashing import hash64
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Link, Page
-from spoor.web.revisits import hash_of
 from spoor.web.urls import host
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run, take
@@ -288,7 +288,7 @@ def test_any_fleet_leaves_what_is_at_rest(name: str) -> None:
     lines = run(fleet, world, world.end, ChangeTracker(fleet))
     assert len(fleet.known.left) > 8
     memory = fleet.known.left
-    assert {hash_of(url) for url in left} == set(memory.save()["keys"].tolist())
+    assert {hash64(url) for url in left} == set(memory.save()["keys"].tolist())
     news = [line["url"] for line in lines if line["kind"] == "new"]
     assert len(news) == len(set(news)) > 8
     again = fleet_of(name, 2 * DAY)

@@ -18,8 +18,8 @@ from spoor.foragers.compaction import Compaction
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import Hints, Promises, Watching
+from spoor.hashing import hash64
 from spoor.types import Link, Page, State, urls_of
-from spoor.web.revisits import hash_of
 from spoor.web.urls import host, registrable_domain
 
 MOST_WAITING = 20_000
@@ -254,7 +254,7 @@ class Known(Urls):
             target = watching.without_copies(target, name)
             number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
-                left = self.left.find(hash_of(target)) if len(self.left) else None
+                left = self.left.find(hash64(target)) if len(self.left) else None
                 if left is not None:
                     hinted = date is not None and date > left.at and not stranger
                     if born > NEVER or hinted:

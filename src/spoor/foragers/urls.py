@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.remembered import Memory
-from spoor.web.revisits import hash_of
+from spoor.hashing import hash64
 from spoor.web.urls import host, registrable_domain
 
 NEVER = -math.inf
@@ -101,7 +101,7 @@ class Urls:
         number = self._kept(url)
         if number is None:
             number = self._numbers[url] = self._place()
-            before = self.left.find(hash_of(url)) if len(self.left) else None
+            before = self.left.find(hash64(url)) if len(self.left) else None
             if before is not None:
                 born = NEVER
                 self.fetched[number] = before.at
@@ -229,7 +229,7 @@ class Urls:
     def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:
         """Keep 64 bits of each of these URLs. `told`: what is never to be told as new again."""
         self.left.add(
-            [hash_of(self.urls[url]) for url in left],
+            [hash64(self.urls[url]) for url in left],
             [url in told or url in self.told_before for url in left],
             now,
         )

@@ -37,7 +37,8 @@ from spoor.frontier.frontier_file import FrontierFile, in_link_row
 from spoor.frontier.in_links import Seen, revived
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
 from spoor.frontier.strangers import Strangers
-from spoor.frontier.url_index import HostNumbers, UrlIndex, fingerprint
+from spoor.frontier.url_index import HostNumbers, UrlIndex
+from spoor.hashing import hash64
 from spoor.learn.state import revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
@@ -160,7 +161,7 @@ class SqliteFrontier(MemoryFrontier):
         hosts: list[str] = []
         seen_urls: list[str] = []
         for index, url in enumerate(urls):
-            key = fingerprint(url)
+            key = hash64(url)
             link = find(key)
             new = link < 0
             if new:
@@ -234,7 +235,7 @@ class SqliteFrontier(MemoryFrontier):
         self._marks[link] &= _MOVED
 
     def _rename(self, link: LinkId, url: str) -> None:
-        self._index.put(fingerprint(url), link)
+        self._index.put(hash64(url), link)
         self._marks[link] |= _MOVED
         self._new_moved.append((link, url))
         self._pending += 1
@@ -242,7 +243,7 @@ class SqliteFrontier(MemoryFrontier):
     # -- reading
 
     def find(self, url: str) -> LinkId | None:
-        link = self._index.get(fingerprint(url))
+        link = self._index.get(hash64(url))
         return None if link < 0 else link
 
     def url(self, link: LinkId) -> str:
@@ -250,7 +251,7 @@ class SqliteFrontier(MemoryFrontier):
         if url is None:
             url = self._redirected_to(link) if self._marks[link] & _MOVED else None
             url = self._link_row(link)[0] if url is None else url
-            if self._index.get(fingerprint(url)) < 0:
+            if self._index.get(hash64(url)) < 0:
                 raise self._file.damaged(f"the URL of link {link} is another")
         return url
 
@@ -469,7 +470,7 @@ class SqliteFrontier(MemoryFrontier):
         self._prints.frombytes(prints[self._prints_dropped * CHUNK :])
         self._index = UrlIndex.of(np.frombuffer(prints, dtype="u8"))
         for url, link in self._file.redirects(self._moved_written):
-            self._index.put(fingerprint(url), link)
+            self._index.put(hash64(url), link)
 
     def _list_all_open(self, opened: NDArray[np.int32], count: int) -> None:
         """Restore the lists of open links of the hosts, and the index of each link in `opened`."""
@@ -508,7 +509,7 @@ class SqliteFrontier(MemoryFrontier):
         self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
         self._marks = bytearray(len(urls))
         for link, url in enumerate(urls):
-            self._prints.append(fingerprint(url))
+            self._prints.append(hash64(url))
             self._index.put(self._prints[link], link)
         for url, link in state["aliases"]:
             self._rename(link, url)

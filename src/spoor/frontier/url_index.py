@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -12,13 +11,6 @@ from numpy.typing import NDArray
 
 from spoor.frontier.memory import _Host
 from spoor.types import LinkId
-
-
-def fingerprint(url: str) -> int:
-    """64 bits of a URL."""
-    digest = hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
 
 _SEGMENTS = 12
 """Bits of a hash that name its segment."""

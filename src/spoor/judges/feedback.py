@@ -9,16 +9,16 @@ the wish; then again from the new surest pages.
 from __future__ import annotations
 
 import math
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.hashing import hash64
 from spoor.types import State
 
 Floats = NDArray[np.float64]
@@ -96,8 +96,14 @@ class Frequencies:
 
 
 def number_of_url(url: str) -> int:
-    """The number of a link, and of the page that it leads to."""
-    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
+    """The number of a link, and of the page that it leads to, in [0, 2^63): by it pages speak for
+    one another, so that no stranger may find a URL with the number of another."""
+    return hash64(url) >> 1
+
+
+def as_id(number: int) -> int:
+    """The 32 bits of a number of a link or place by which it is a column of the model."""
+    return number & 0xFFFFFFFF
 
 
 @dataclass(slots=True)
@@ -124,11 +130,8 @@ class KeptPage:
     """Its value when it was last judged, by which pages are kept."""
     places: int = 0
     """How many of the ids are parts of its place."""
-
-    @property
-    def links(self) -> NDArray[np.uint32]:
-        """The ids that are links."""
-        return self.ids[self.terms : len(self.ids) - self.places]
+    links: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The whole numbers of the ids that are links."""
 
 
 @dataclass(slots=True)
@@ -290,14 +293,18 @@ SHORT_LOGS = 1.0 + np.log(_COUNTS.astype(np.uint8))
 """The same in 16 bits, as NumPy has it for bytes: where a page comes alone."""
 
 
-def numbered(ids: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+Number = TypeVar("Number", np.uint32, np.uint64)
+
+
+def numbered(ids: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int32]]:
     """The different ones in order, and the place of each among them: as `numpy.unique`, by the
     sort of 16 bits at a time that NumPy does in O(n). What a judge takes at most is taken here, so
     nothing is kept longer than it is needed."""
     order = np.argsort(ids.astype(np.uint16), kind="stable").astype(np.int32)
-    high = (ids >> np.uint32(16)).astype(np.uint16)[order]
-    order = order[np.argsort(high, kind="stable")]
-    del high
+    for begin in range(16, 8 * ids.itemsize, 16):
+        bits = (ids >> ids.dtype.type(begin)).astype(np.uint16)[order]
+        order = order[np.argsort(bits, kind="stable")]
+        del bits
     ordered = ids[order]
     first = np.ones(len(ids), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -332,6 +339,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "sizes": np.array([len(page.ids) for page in pages], np.uint32),
         "terms": np.array([page.terms for page in pages], np.uint32),
         "ids": np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)]),
+        "links": np.concatenate([np.zeros(0, np.uint64), *(page.links for page in pages)]),
         "often": np.concatenate([np.zeros(0, np.uint8), *(page.often for page in pages)]),
         "evidence": np.array([page.evidence for page in pages], float).reshape(
             len(pages), leaves, 2
@@ -348,6 +356,8 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
 def from_arrays(state: State) -> list[KeptPage]:
     """The pages that `as_arrays` saved."""
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
+    links = state["sizes"].astype(int) - state["terms"] - state["places"]
+    links_end = np.cumsum(links).tolist()
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -365,6 +375,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 (score, bool(state["relevant"][at])),
                 rank,
                 int(state["places"][at]),
+                state["links"][links_end[at] - links[at] : links_end[at]].copy(),
             )
         )
     return pages

@@ -11,26 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, Frequencies, KeptPage, number_of_url, numbered
+from spoor.hashing import hash64
+from spoor.judges.feedback import Floats, Frequencies, KeptPage, as_id, number_of_url, numbered
 from spoor.types import State
 from spoor.web.urls import registrable_domain
 
-Numbers = NDArray[np.uint32]
+Numbers = NDArray[np.uint64]
 """Of URLs, each once, in order."""
-
 
 Keys = NDArray[np.uint64]
 """Of links: of where they lead to, and of the site that has them."""
 
 
 def _none() -> Numbers:
-    return np.zeros(0, np.uint32)
+    return np.zeros(0, np.uint64)
 
 
 def site_of(url: str) -> int:
@@ -40,9 +39,7 @@ def site_of(url: str) -> int:
 
 @lru_cache(maxsize=65_536)
 def _site(host: str) -> int:
-    # Nobody finds a name that has the number of another, as for a checksum.
-    name = registrable_domain(host).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
+    return hash64(registrable_domain(host))
 
 
 class Links:
@@ -53,7 +50,7 @@ class Links:
         ids = np.concatenate([_none(), *(page.links for page in pages)])
         self._from = np.repeat(np.arange(len(pages)), sizes)
         self.targets, self._to = numbered(ids)
-        numbers = np.array([number_of_url(page.url) for page in pages], np.uint32)
+        numbers = np.array([number_of_url(page.url) for page in pages], np.uint64)
         self._order = np.argsort(numbers, kind="stable")
         self.pages = numbers[self._order]
         page_of = np.full(len(self.targets), -1)
@@ -62,7 +59,7 @@ class Links:
         to = page_of[self._to]
         inside = (to >= 0) & (to != self._from)
         self._source, self._goal = self._from[inside], to[inside]
-        weights = frequencies.idf(frequencies.of(self.targets.tolist()), alone=True)
+        weights = frequencies.idf(frequencies.of([*map(as_id, self.targets.tolist())]), alone=True)
         self._weight = weights[self._to][inside]
         self._count = len(pages)
         self.sites = np.array([site_of(page.url) for page in pages], np.uint64)
@@ -92,9 +89,7 @@ class Links:
 
     def tables(self, words: Floats, values: Floats) -> Linked:
         """What is known of pages that come later, by the links of those seen."""
-        keys, key = np.unique(
-            self.sites[self._from] ^ self.targets.astype(np.uint64)[self._to], return_inverse=True
-        )
+        keys, key = np.unique(self.sites[self._from] ^ self.targets[self._to], return_inverse=True)
         times = np.bincount(key, minlength=len(keys))
 
         def mean(numbers: Floats) -> Floats:

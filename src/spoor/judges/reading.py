@@ -21,6 +21,7 @@ from spoor.judges.feedback import (
     Floats,
     Frequencies,
     KeptPage,
+    as_id,
     number_of_url,
 )
 from spoor.judges.linked import site_of
@@ -98,9 +99,9 @@ class Reader:
         numbers = np.fromiter(ids, np.uint32, len(ids))
         often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
         places = places_of(page.url)
-        known = self.frequencies.add([*ids, *links, *places])
+        known = self.frequencies.add([*ids, *map(as_id, links), *places])
         ends = len(ids), len(ids) + len(links)
-        outward = np.array(links, np.uint32)
+        outward = np.array(links, np.uint64)
         terms_kept = self._rarest(numbers, often, known[: ends[0]], MOST_TERMS)
         ones = np.ones(len(outward), np.uint8)
         links_kept = self._rarest(outward, ones, known[ends[0] : ends[1]], MOST_LINKS)
@@ -109,12 +110,15 @@ class Reader:
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         kept = KeptPage(
             page.url,
-            np.concatenate([terms_kept[0], links_kept[0], np.array(places, np.uint32)]),
+            np.concatenate(
+                [terms_kept[0], links_kept[0].astype(np.uint32), np.array(places, np.uint32)]
+            ),
             np.concatenate([terms_kept[1], links_kept[1], np.ones(len(places), np.uint8)]),
             len(terms_kept[0]),
             evidence,
             tongue=tongue,
             places=len(places),
+            links=links_kept[0],
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, memo, evidence)
@@ -236,15 +240,15 @@ class Reader:
 
     def save(self) -> State:
         anchors = [
-            (number, at, *counts)
-            for number, by_leaf in self._anchors.items()
-            for at, counts in by_leaf.items()
+            (at, *counts) for by_leaf in self._anchors.values() for at, counts in by_leaf.items()
         ]
+        leaves = [*map(len, self._anchors.values())]
         return {
             "frequencies": self.frequencies.save(),
             "known": self.known.copy(),
             "seen": np.array(self._seen_links, np.int64),
-            "anchors": np.array(anchors, float).reshape(-1, 4),
+            "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
+            "anchors": np.array(anchors, float).reshape(-1, 3),
         }
 
     def load(self, state: State) -> None:
@@ -252,8 +256,9 @@ class Reader:
         self.known = np.array(state["known"], np.int64).reshape(-1, 2)
         self._seen_links = state["seen"].tolist()
         self._anchors = {}
-        for number, at, one, other in state["anchors"].tolist():
-            self._anchors.setdefault(int(number), {})[int(at)] = one, other
+        anchors = state["anchors"].tolist()
+        for number, (at, one, other) in zip(state["anchored"].tolist(), anchors, strict=True):
+            self._anchors.setdefault(number, {})[int(at)] = one, other
 
 
 _Fit = tuple[int, bool, float]
@@ -347,13 +352,17 @@ def places_of(url: str) -> list[int]:
     beginning = _BEGINNING.match(name)
     if beginning:
         found.append(f"begins {beginning[0][:_LONG].lower()}")
-    return list(dict.fromkeys([*_folders(folder), *map(number_of_url, found)]))
+    return list(dict.fromkeys([*_folders(folder), *map(_place, found)]))
 
 
 @lru_cache(maxsize=4096)
 def _folders(folder: str) -> tuple[int, ...]:
     parts = folder.split("/")[: FOLDERS + 1]
-    return tuple(number_of_url("/".join(parts[:end]) + "/") for end in range(1, len(parts) + 1))
+    return tuple(_place("/".join(parts[:end]) + "/") for end in range(1, len(parts) + 1))
+
+
+def _place(part: str) -> int:
+    return as_id(number_of_url(part))
 
 
 def number_of(term: str) -> int:

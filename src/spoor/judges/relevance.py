@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from operator import mul
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
+from spoor.hashing import hash64
 from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import (
     KEPT,
@@ -378,9 +378,7 @@ class Relevance:
             range(len(pages)), key=lambda at: (-abs(pages[at].label), -pages[at].rank, at)
         )
         best = set(order[: KEPT // 3])
-        rest = sorted(
-            order[KEPT // 3 :], key=lambda at: zlib.crc32(pages[at].url.encode("utf-8", "replace"))
-        )
+        rest = sorted(order[KEPT // 3 :], key=lambda at: hash64(pages[at].url))
         chosen = best | set(rest[: KEPT // 2])
         self._pages = {page.url: page for at, page in enumerate(pages) if at in chosen}
 

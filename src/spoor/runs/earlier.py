@@ -24,6 +24,7 @@ from spoor.files import sync_folder
 from spoor.formats.warc_reader import original_at
 from spoor.formats.warc_records import DamagedError, checked
 from spoor.formats.warc_writer import revisit_headers
+from spoor.hashing import hash64
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
 from spoor.runs import files, snapshot
@@ -38,7 +39,7 @@ from spoor.settings import Settings, described
 from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import heuristically_fresh_for
-from spoor.web.revisits import Revisits, hash_of
+from spoor.web.revisits import Revisits
 
 _LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "model")
 """Settings that have to be the same for a policy to go on with what another one learned."""
@@ -116,7 +117,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         [row.url for row in rows],
         [row.time for row in rows],
         [fresh.get(row.url, 0.0) for row in rows],
-        {hash_of(url) for url in (*asked, *open_urls)},
+        {hash64(url) for url in (*asked, *open_urls)},
         began=now,
         hubs=_hubs(rows),
     )

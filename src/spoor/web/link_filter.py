@@ -3,12 +3,12 @@ have had their share."""
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from spoor.hashing import hash64
 from spoor.types import (
     NO_PARENT,
     Failed,
@@ -165,7 +165,7 @@ class CrawlFilter:
                 link = links[index]._replace(url=plain)
                 its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
                 if trials.offer(HeldLink(link, parent, score, depth, False), listed=its):
-                    self._left_out.get(why, set()).discard(_hash(url))
+                    self._left_out.get(why, set()).discard(hash64(url))
                     allowed.append(index)
                     urls.append(plain)
                 continue
@@ -205,7 +205,7 @@ class CrawlFilter:
             return why
         if name := "" if self._traps is None else self._traps.holder(url):
             return f"held back: {name}"
-        return next((rule for rule, urls in self._left_out.items() if _hash(url) in urls), "")
+        return next((rule for rule, urls in self._left_out.items() if hash64(url) in urls), "")
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
@@ -219,7 +219,7 @@ class CrawlFilter:
     def _note(self, rule: str, url: str) -> None:
         urls = self._left_out.setdefault(rule, set())
         if len(urls) < _COUNTED:
-            urls.add(_hash(url))
+            urls.add(hash64(url))
 
     def skip(self, link: LinkId, url: str) -> str:
         before = self._flying.pop(link, None)
@@ -261,10 +261,10 @@ class CrawlFilter:
         tried = [] if self._actions is None else self._actions.release()
         for held in tried:
             rule = f"{_DOES}{action(held.link.url)}"
-            self._left_out.get(rule, set()).discard(_hash(held.link.url))
+            self._left_out.get(rule, set()).discard(hash64(held.link.url))
         nearer = [] if self._depths is None else self._depths.release(over=over)
         for held in nearer:
-            self._left_out[f"--max-depth {self.scope.max_depth}"].discard(_hash(held.link.url))
+            self._left_out[f"--max-depth {self.scope.max_depth}"].discard(hash64(held.link.url))
         return [*tried, *nearer, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
@@ -353,10 +353,6 @@ def _name(url: str) -> str:
 def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
     """Which links lead to one."""
     return [index for index, link in enumerate(links) if link.kind == "sitemap"]
-
-
-def _hash(url: str) -> int:
-    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 def _domain(url: str) -> str:

@@ -16,7 +16,6 @@ forgotten after some 400,000 triples. Wrongly taken for known is 1 triple in 20 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from enum import IntEnum
 from urllib.parse import unquote
@@ -24,6 +23,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.hashing import hash64
 from spoor.types import State
 
 _BITS = 22
@@ -91,17 +91,25 @@ def _masked(word: str) -> str:
 
 
 class _Words(dict[str, int]):
-    """Word → its hash, and below it that of the masked word."""
+    """Word → its row in `hashes`: the hash of the word, and that of the masked word."""
+
+    def __init__(self) -> None:
+        self.hashes: NDArray[np.uint64] = np.zeros((2, _MEMO), np.uint64)
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= _MEMO:
-            self.clear()
         plain = word.lower().strip(_MARKS)
         bare = _masked(plain).strip(_MARKS)
-        number = zlib.crc32(plain.encode("utf-8", "surrogatepass"))
-        other = number if bare == plain else zlib.crc32(bare.encode("utf-8", "surrogatepass"))
-        both = self[word] = number << 32 | other
-        return both
+        number = hash64(plain)
+        row = self[word] = len(self)
+        self.hashes[:, row] = number, number if bare == plain else hash64(bare)
+        return row
+
+    def of(self, words: Sequence[str]) -> NDArray[np.uint64]:
+        """Shape (2, words): hashes of the words, and of the masked words."""
+        if len(self) + len(words) > _MEMO:
+            self.clear()
+        rows = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
+        return self.hashes.take(rows, axis=1)
 
 
 class Novelty:
@@ -123,16 +131,12 @@ class Novelty:
     def page(self, domain: str, url: str, words: str) -> tuple[News, bool]:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
         it is a copy. Only one whose URL has a query is: it may be a view of other pages."""
-        memo = self._words
-        tokens = words[:_CHARACTERS].split()
-        both = np.fromiter(map(memo.__getitem__, tokens), np.uint64, len(tokens))
-        plain, bare = both >> np.uint64(32), both & np.uint64(0xFFFFFFFF)
+        plain, bare = self._words.of(words[:_CHARACTERS].split())
         for own in self._own(url):
             bare[bare == own] = 1
-        salt = zlib.crc32(domain.encode())
-        unseen = self._add(_triples(plain, 2 * salt))
+        unseen = self._add(_triples(plain, hash64(domain)))
         numbers = _three_in_a_row(unseen)
-        masked = _triples(bare, 2 * salt + 1)
+        masked = _triples(bare, hash64(f"{domain} masked"))
         fresh = self._add(masked)
         copy = self._is_copy(domain, masked, fresh)
         is_view = "?" in url
@@ -178,7 +182,7 @@ class Novelty:
         parts = {part for part in re.split(r"[/?&=]", path) if part}
         parts |= {word for part in parts for word in re.split(r"[\W_]+", part) if word}
         # `#` is the mask of numbers.
-        return {self._words[part] & 0xFFFFFFFF for part in sorted(parts)}
+        return set(self._words.of(sorted(parts))[1].tolist())
 
     def _known(
         self, places: NDArray[np.int64], bits: NDArray[np.uint8]
@@ -231,10 +235,8 @@ class Novelty:
 
 
 def _hashed(kind: str, texts: Sequence[str]) -> Hashes:
-    salt = zlib.crc32(kind.encode())
-    crc = zlib.crc32
-    hashes = [crc(text.encode("utf-8", "surrogatepass"), salt) for text in texts]
-    return _mixed(np.array(hashes, np.uint64) + np.uint64(salt << 32))
+    hashes = np.fromiter(map(hash64, texts), np.uint64, len(texts))
+    return _mixed(hashes + np.uint64(hash64(kind)))
 
 
 def _triples(words: Hashes, salt: int) -> Hashes:
@@ -252,9 +254,3 @@ def _mixed(hashes: Hashes) -> Hashes:
 
 def _three_in_a_row(new: NDArray[np.bool_]) -> bool:
     return bool((new[:-2] & new[1:-1] & new[2:]).any())
-
-
-def content(words: str) -> int:
-    """A number for a text: the same for the same text."""
-    data = words.encode("utf-8", "surrogatepass")
-    return zlib.crc32(data) << 24 | (len(data) & 0xFFFFFF)

@@ -9,13 +9,13 @@ may be missed (`may_miss`), the sample of a host speaks for pages of which nobod
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from spoor.hashing import hash64
 from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
 from spoor.web.sampled_refresh import (
     HostSample,
@@ -47,7 +47,7 @@ SHOWN = 20
 
 class Revisits:
     """Pages of an earlier run by URL: when each was `fetched`, and until when it is `fresh` by its
-    own word (Unix seconds). `known`: hashes (`hash_of`) of other URLs that it knew, which are no
+    own word (Unix seconds). `known`: hashes (`hash64`) of other URLs that it knew, which are no
     news. At most `most_new` pages that it did not have are taken (None: no limit). `hints`: pages
     that are called unchanged are left out. `listed`: what sitemaps list is news, too. `may_miss`:
     the share of the pages left out at a host that may have changed, at 95 %; 0: what nobody speaks
@@ -135,7 +135,7 @@ class Revisits:
             return True
         if listed and not self._listed:
             return False
-        return link.url not in self.numbers and hash_of(link.url) not in self._known
+        return link.url not in self.numbers and hash64(link.url) not in self._known
 
     def barred(self, flying: Iterable[str]) -> str:
         """Why one more page that is new is not taken, with these in flight."""
@@ -261,12 +261,6 @@ class Revisits:
         if "hubs" in row:
             more["hubs"] = row["hubs"].tolist()
         return cls(*columns, row["known"].tolist(), began=row["began"], **more)
-
-
-def hash_of(url: str) -> int:
-    """64 bits that stand for a URL, the same in every process."""
-    data = url.encode("utf-8", "surrogatepass")
-    return zlib.crc32(data) << 32 | zlib.crc32(data[::-1])
 
 
 def _link(url: str) -> Link:

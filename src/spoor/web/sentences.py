@@ -11,8 +11,8 @@ import calendar
 import re
 import zlib
 from collections.abc import Iterator
-from hashlib import blake2b
 
+from spoor.hashing import hash64
 from spoor.types import Page
 
 MOST = 2_000
@@ -81,8 +81,7 @@ def plain(sentence: str) -> str:
 
 def signature(words: str) -> int:
     """64 bits of the words of a sentence, as `plain` gives them."""
-    digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+    return hash64(words)
 
 
 def without_digits(words: str) -> str:

@@ -30,17 +30,16 @@ Every table is bounded; the oldest entries are dropped.
 
 from __future__ import annotations
 
-import hashlib
-import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
-from spoor.web.novelty import News, Novelty, content
+from spoor.web.novelty import News, Novelty
 from spoor.web.url_groups import groups, narrow, parameters, without
 from spoor.web.urls import host, registrable_domain
 
@@ -262,7 +261,7 @@ class Traps:
         if self._says_something(page) and (
             news == News.WORDS or not _by_others(page.url, found_on())
         ):
-            variant = "?" in page.url and _key(parameters(page.url)[0]) in self._texts
+            variant = "?" in page.url and hash64(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
@@ -284,7 +283,7 @@ class Traps:
         on the page of another URL (empty for a seed)."""
         if "?" not in url or _by_others(url, found_on):
             return
-        blamed = zlib.crc32(found_on.encode("utf-8", "surrogatepass")) if found_on else 0
+        blamed = hash64(found_on) if found_on else 0
         for name in narrow(url):
             again = blamed != 0 and self._count(name).blamed == blamed
             self._add(name, url, News.NOTHING, 1 if again else _RELEVANT, same=not again)
@@ -318,7 +317,7 @@ class Traps:
         words = f"{page.title} {page.text}"
         if self._says_something(page):
             chosen = "?" in page.url and _by_others(page.url, found_on())
-            self._note_text(page.url, content(words), chosen=chosen)
+            self._note_text(page.url, hash64(words), chosen=chosen)
         news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
         return _COPY if copy and news else news
 
@@ -328,7 +327,7 @@ class Traps:
         _, parts = parameters(url)
         names = {part.partition("=")[0] for part in parts[:_QUERY]}
         for name in sorted(names):
-            key = _key(without(url, frozenset((name,))))
+            key = hash64(without(url, frozenset((name,))))
             group = f"{host(url)}?{name}="
             before = self._texts.get(key)
             if before is not None:
@@ -339,7 +338,7 @@ class Traps:
                 _remember(self._longer, key, group)
         if chosen:
             return
-        own = _key(url)
+        own = hash64(url)
         before = self._texts.get(own)
         if before is None:
             _remember(self._texts, own, text)
@@ -366,12 +365,12 @@ class Traps:
     def _repeats(self, url: str) -> str:
         """A parameter that does not matter, `host?name=`, where the page of a URL was fetched with
         it, or without all such; empty where it was not."""
-        longer = self._longer.get(_key(url), "")
+        longer = self._longer.get(hash64(url), "")
         if longer and self._is_idle(longer):
             return longer
         names = {part.partition("=")[0] for part in parameters(url)[1]}
         idle = [name for name in sorted(names) if self._is_idle(f"{host(url)}?{name}=")]
-        if idle and _key(without(url, frozenset(idle))) in self._texts:
+        if idle and hash64(without(url, frozenset(idle))) in self._texts:
             return f"{host(url)}?{idle[0]}="
         return ""
 
@@ -479,10 +478,6 @@ def _by_others(url: str, found_on: str) -> bool:
 
 def _born(url: str) -> str:
     return f"{host(url)}: links of pages without news"
-
-
-def _key(url: str) -> int:
-    return int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "big")
 
 
 def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -1,0 +1,92 @@
+"""A stranger chooses its addresses and names so that they have the checksum of another site's."""
+
+import zlib
+from collections.abc import Callable
+
+import pytest
+from test_judged_by_others import KILNS, LEDGERS, honest
+
+from noisy_news import article
+from spoor.hashing import hash64
+from spoor.judges.feedback import number_of_url
+from spoor.judges.relevance import Relevance
+from spoor.judges.wish import parse
+from spoor.types import Anchor, Link, Page
+from spoor.web.traps import Traps
+
+
+def crc(text: str) -> int:
+    return zlib.crc32(text.encode())
+
+
+def forged(before: str, behind: str, wanted: int, letters: int = 14) -> str:
+    """A text with the CRC-32 that is wanted: a change of bits of the text changes the same bits of
+    its checksum whatever else stands there, so that the bits to change solve linear equations."""
+
+    def text(low: list[int]) -> str:
+        return before + "".join(chr(ord("h") + one) for one in low) + behind
+
+    nothing = [0] * letters
+    basis: dict[int, tuple[int, int]] = {}
+    for at in range(3 * letters):
+        low = nothing.copy()
+        low[at // 3] = 1 << at % 3
+        column, changed = crc(text(low)) ^ crc(text(nothing)), 1 << at
+        while column and (known := basis.get(column.bit_length())):
+            column, changed = column ^ known[0], changed ^ known[1]
+        if column:
+            basis[column.bit_length()] = column, changed
+    rest, bits = wanted ^ crc(text(nothing)), 0
+    while rest:
+        column, changed = basis[rest.bit_length()]
+        rest, bits = rest ^ column, bits ^ changed
+    return text([bits >> 3 * at & 7 for at in range(letters)])
+
+
+def test_a_checksum_is_forged() -> None:
+    assert crc(forged("http://a.example/", "", crc(LEDGERS[0]))) == crc(LEDGERS[0])
+
+
+@pytest.mark.parametrize("number", [hash64, number_of_url])
+def test_no_number_is_linear(number: Callable[[str], int]) -> None:
+    """What is affine over bits can be solved for, whatever its width: three texts give a fourth."""
+    texts = ["http://a.example/hh", "http://a.example/ih", "http://a.example/hi"]
+    one, other, third = map(number, texts)
+    assert crc("http://a.example/ii") == crc(texts[0]) ^ crc(texts[1]) ^ crc(texts[2])
+    assert number("http://a.example/ii") != one ^ other ^ third
+
+
+@pytest.mark.parametrize("kilns", [True, False])
+def test_links_to_own_pages_say_nothing_of_another_site(kilns: bool) -> None:
+    """A page of a stranger links with the words of the wish to pages of its own."""
+    own = [forged("http://stranger.example/k/", "", crc(url)) for url in LEDGERS]
+    links = [Link(url, Anchor("kiln", position=at)) for at, url in enumerate(own)]
+    pages = [Page("http://stranger.example/", title="x", text="plain words " * 20, links=links)]
+    pages += [page for page in honest() if kilns or page.url in LEDGERS]
+    judge = Relevance(parse("kiln"))
+    told = {page.url for page in pages if judge.judge(page).relevant}
+    now = {url for url, verdict in judge.revise() if verdict.relevant}
+    assert not (told | now) & set(LEDGERS)
+    assert now >= set(KILNS) or not kilns
+
+
+def test_a_mirror_does_not_hold_a_site_back() -> None:
+    """A domain whose name has the checksum of another one shows some of its pages."""
+    mirror = forged("", ".example", crc("victim.example"))
+    guard = Traps()
+
+    def show(url: str, number: int) -> None:
+        guard.ended(
+            Page(url, title=f"Pot {number}", text=" ".join(article(number))), relevant=False
+        )
+
+    for number in range(40):
+        show(f"http://{mirror}/{chr(97 + number % 26)}{number // 26}", number)
+    held = 0
+    for number in range(120):
+        url = f"http://victim.example/pot/{number}"
+        if guard.holder(url):
+            held += 1
+        else:
+            show(url, number)
+    assert held == 0
