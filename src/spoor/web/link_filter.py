@@ -319,7 +319,7 @@ class CrawlFilter:
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
             "left_out": {
-                rule: np.array(sorted(urls), dtype=np.uint32)
+                rule: np.array(sorted(urls), dtype=np.uint64)
                 for rule, urls in self._left_out.items()
             },
         }
