@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from test_judged_by_others import KILNS, LEDGERS, honest
 
+from kilns_and_ledgers import KILNS, LEDGERS, honest
 from noisy_news import article
 from spoor.hashing import hash64
 from spoor.judges.feedback import number_of_url
