@@ -771,6 +771,29 @@ def test_a_crawl_does_not_wait_a_day_for_a_host_that_asks_to_be_left_alone() -> 
     assert server.pages == ["/"]
 
 
+@pytest.mark.server
+def test_a_host_that_asks_to_be_left_alone_ends_no_crawl_of_others() -> None:
+    """Also where these have one request at a time, which the crawl is about to send."""
+
+    def answer(asked: Asked) -> bytes:
+        if asked.host.startswith(BAD):
+            return reply("", 503, Retry_After="86400")
+        return page(*[f"/{n}" for n in range(9)])
+
+    server = Loopback(answer)
+
+    async def go() -> Finished:
+        async with server.serving(), asyncio.timeout(60.0):
+            policy = BreadthFirst(Task(np.random.default_rng(0)))
+            engine = Crawl(policy, Keywords(["k"]), MemoryFrontier(delay=0.01, per_host=1))
+            engine.seed([f"http://{BAD}.example/", "http://good.example/"])
+            one = Settings(connect_to=f"{ADDRESS}:{server.port}", robots=False)
+            return await HttpDriver(engine, one).run()
+
+    assert f"{BAD}.example" in asyncio.run(go()).reason
+    assert len(server.pages) == 11
+
+
 # ---------------------------------------------------------------- long robots.txt
 
 

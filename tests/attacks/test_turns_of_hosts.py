@@ -150,6 +150,21 @@ def test_refusals_of_what_others_link_do_not_slow_a_host_that_gives_pages() -> N
     assert held[-3:] == [0.0, 2.0, 4.0]
 
 
+def test_what_others_link_asks_for_no_rest_of_a_host_that_gives_pages() -> None:
+    """Anybody may link what is busy for a day."""
+    frontier = MemoryFrontier(delay=1.0)
+    refusing, rests = RefusingHosts(frontier), list[float]()
+    page, busy = Fetched(0, Page(GOOD)), Failed(0, "http", "", 503, True, retry_after=86_400.0)
+    said: list[tuple[Fetched | Failed, bool]]
+    said = [(busy, True), (page, False), (busy, True), (busy, False), (busy, True)]
+    frontier.add([Link(GOOD)], -1, 0.0, 0)
+    for number, (reply, foreign) in enumerate(said):
+        now = 1_000_000.0 * number
+        refusing.see("good.example", reply, now, foreign=foreign)
+        rests.append((frontier.next_ready(now) or now) - now)
+    assert rests == [60.0, 0.0, 0.0, 86_400.0, 60.0]
+
+
 def test_a_crawl_knows_what_only_other_domains_linked() -> None:
     crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), MemoryFrontier())
     crawl.seed([GOOD, EVIL])

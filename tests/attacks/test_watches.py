@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from itertools import cycle
@@ -16,14 +17,20 @@ import pytest
 from attacks.measure import Note, within_law
 from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, places, put
 from drivers.test_watch_durable import open_watch
+from spoor.documents.page import page_of
 from spoor.errors import SpoorError
 from spoor.foragers.contents import Contents
 from spoor.formats import digest
 from spoor.formats.digest import difference
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_TEXT, MOST_TOLD, told_line
+from spoor.live.changes import MOST_TEXT, MOST_TOLD, json_line, told_line
+from spoor.live.changes import bounded as bounded_line
+from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
+from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
 from spoor.types import Page
 from spoor.views.watch_page import WatchPage
 
@@ -82,6 +89,48 @@ def test_a_line_tells_a_bounded_part_of_what_changed() -> None:
     long = told_line(json.dumps({**LINE, "added": ["a" * SIZE, "b"]}).encode())
     assert long is not None
     assert long["added"] == ("a" * MOST_TEXT,)
+
+
+def test_no_line_is_longer_than_a_watch_reads() -> None:
+    long = "x" * SIZE
+    url = f"http://a.example/{long}"[:8_192]
+    line = {**LINE, "url": url, "from": url, "title": long, "title_before": long, "story": "y" * 20}
+    line |= {"score": 1.0, "why": [(f"{number} {long[:500]}", 0.1) for number in range(99)]}
+    told = told_line(json_line(bounded_line(line)))
+    assert told is not None
+    assert (told["url"], told["from"]) == (url, url)
+    assert len(told["title"]) > 1_000
+    assert json_line(bounded_line(LINE)) == json_line(LINE)
+
+
+@pytest.mark.parametrize("name", ["title", "description"])
+def test_the_title_of_any_document_is_bounded(name: str) -> None:
+    head = f"---\n{name}: kiln\n---\n".encode() if name == "description" else b""
+    body = head + b"kiln " * 20_000 + b"\n=====\n"
+    page = page_of(body, "http://a.example/a.md", content_type="text/markdown")
+    assert 4 <= len(getattr(page, name)) <= 2_000
+
+
+@pytest.mark.parametrize("kind", ["crawl", "watch"])
+def test_a_clock_that_was_ahead_once_keeps_no_run_from_going_on(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts were free again and pages due by that clock, which an hour of waiting came up to."""
+
+    def begun(more: float) -> float:
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "time", lambda wall=time.time: wall() + more)
+            if kind == "watch":
+                watch = open_watch(tmp_path / "run", 9)
+                watch.folder.close()
+                return watch.now()
+            settings = Settings(seeds=("http://a.example/",), topic="kiln")
+            with closing(RunWriter(tmp_path / "run", settings)) as folder:
+                return LiveCrawl(folder, make_crawl(settings)).now()
+
+    first = begun(3_600.0)
+    assert begun(0.0) > first - 60.0
+    assert begun(0.0) > first - 60.0, "also the time after"
 
 
 # ---------------------------------------------------------------- its folder

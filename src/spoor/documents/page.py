@@ -16,6 +16,8 @@ from spoor.web.sitemaps import dates_of
 from spoor.web.urls import Joiner
 
 LIMITS = Limits(characters=MAX_TEXT, links=MAX_LINKS)
+MOST_TITLE = 2_000
+"""Characters of a title, and of a description."""
 _FEEDS = ("feed", "xml", "json")
 
 
@@ -66,11 +68,11 @@ def page_of(
     return Page(
         url=url,
         content_type=document.media_type,
-        title=document.title,
+        title=document.title[:MOST_TITLE],
         headings=document.headings[:1_000],
         text=" ".join(document.text.split()),
         links=_followed(document, "nofollow" in flags),
-        description=document.description,
+        description=document.description[:MOST_TITLE],
         language=document.language,
         encoding="",
         flags=frozenset(flags),

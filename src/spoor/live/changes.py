@@ -45,6 +45,9 @@ MOST_TEXT = 20_000
 """Characters of the sentences that came, and of those that went, that a line has; and of all else
 that is text in it."""
 
+_MOST_TITLE = 1_500
+"""Characters. Two titles, two URLs and the rest fit into `MOST_TEXT`."""
+
 _TEXTS = ("id", "kind", "url", "title", "found_at")
 _OPTIONAL_TEXTS = ("story", "from", "title_before")
 _SENTENCES = ("added", "removed")
@@ -292,7 +295,7 @@ class ChangeTracker:
         if watching is not None and (verdict := watching.verdicts.get(number)) is not None:
             line["score"], line["why"] = verdict
         line["id"] = _id(line)
-        return line
+        return bounded(line)
 
 
 def _id(line: Line) -> str:
@@ -344,6 +347,21 @@ class TrackedFleet:
         self.news_end = state["news_end"]
 
 
+def bounded(line: Line) -> Line:
+    """A line whose texts are cut to what `told_line` takes."""
+    kept: Line = {**line}
+    for name in ("title", "title_before"):
+        if name in kept:
+            kept[name] = kept[name][:_MOST_TITLE]
+    if "why" in kept:
+        room = MOST_TEXT - sum(len(kept.get(name, "")) for name in (*_TEXTS, *_OPTIONAL_TEXTS))
+        room -= len(line["id"])  # of its story, which is told later
+        kept["why"] = [
+            (reason, share) for reason, share in line["why"] if (room := room - len(reason)) >= 0
+        ]
+    return kept
+
+
 def json_line(line: Line) -> bytes:
     """A line of `news.jsonl`, its line break included."""
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
@@ -353,7 +371,7 @@ def told_line(raw: bytes) -> Line | None:
     """What a line of a `news.jsonl` says, which may come from a stranger; None where it is none
     that a watch writes."""
     try:
-        line = {"date": None, "version": 1, **json.loads(raw)}
+        line = bounded({"date": None, "version": 1, **json.loads(raw)})
         texts = [line[name] for name in _TEXTS]
         texts += [line[name] for name in _OPTIONAL_TEXTS if name in line]
         if "why" in line:

@@ -295,7 +295,8 @@ class HttpDriver:
                 over = answer
             elif answer is not None:
                 until = answer.until if isinstance(answer, Sleep) else None
-                over = over or self._unreachable(until) or self._left_alone(until)
+                if not chosen:
+                    over = over or self._unreachable(until) or self._left_alone(until)
             if over:
                 return over
             self._turn_at = self._time() + self._gather
@@ -355,19 +356,20 @@ class HttpDriver:
         )
 
     def _left_alone(self, until: float | None) -> Finished | None:
-        """The end, where only hosts are left that ask to be left alone for long."""
+        """The end, where only hosts or pages are left that ask to be left alone for long."""
         now, hosts = self._clock(), self.crawl.frontier
         if self._tasks or self._arrived or until is None or until < now + LONGEST_PAUSE:
             return None
         if self.settings.command == "watch" or not isinstance(hosts, ListsHosts):
             return None
-        free = [(at, name) for name, _, _, at in hosts.hosts() if until <= at < math.inf]
-        if not free or self._hosts.delay(min(free)[1]) >= LONGEST_PAUSE:
+        # A host was held shortly before its page was, if that is what is waited for.
+        free = [(at, name) for name, _, _, at in hosts.hosts() if until - 1.0 <= at < math.inf]
+        at, name = min(free, default=(until, "one of them"))
+        if free and self._hosts.delay(name) >= LONGEST_PAUSE:
             return None
-        at, name = min(free)
         return Finished(
-            f"only hosts are left that ask to be left alone, {name} for {in_time(at - now)}; give "
-            "the same command to go on then"
+            f"only {'hosts' if free else 'pages'} are left that ask to be left alone, {name} for "
+            f"{in_time(at - now)}; give the same command to go on then"
         )
 
     def _done_but_for(self, gone: Sequence[str], now: float) -> bool:
@@ -417,14 +419,14 @@ class HttpDriver:
         self._next_turn()
 
     def _receive(self, fetch: Fetch, reply: LiveReply, exchange: Exchange | None) -> None:
-        refused = isinstance(reply, Failed) and reply.kind == "refused"
-        knows = self.crawl if refused and isinstance(self.crawl, KnowsWhoLinks) else None
+        asks = isinstance(reply, Failed) and (
+            reply.kind == "refused" or reply.retry_after is not None
+        )
+        knows = self.crawl if asks and isinstance(self.crawl, KnowsWhoLinks) else None
         foreign = knows is not None and knows.foreign(fetch.ticket)
         self._refusing.see(fetch.host, reply, self._clock(), foreign=foreign)
         if exchange is not None and self._record is not None and self._record(fetch, exchange):
             reply = NotModified(fetch.ticket, exchange.seconds)
-        if isinstance(reply, Failed) and reply.retry_after is not None:
-            self.crawl.frontier.hold(fetch.host, self._clock() + reply.retry_after)
         if exchange is None or exchange.rendered is None:
             step = self.crawl.receive(reply, self._clock())
         else:

@@ -187,7 +187,7 @@ class LiveCrawl:
         self._configure(self.folder.checkpoint_settings)
         with telling(self.folder.path):
             self.crawl.load(state)
-            self.journal.replay()
+            self.journal.replay(state)
         # The crawl's clock never goes back, even where the machine's does.
         self.now = CrawlClock(self.journal.last)
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
@@ -496,7 +496,7 @@ class LiveCrawl:
     def _checkpoint(self) -> None:
         began = time.monotonic()
         self._move_frontier()
-        self.journal.checkpoint(time.time())
+        self.journal.checkpoint(time.time(), self.now())
         frontier = self.crawl.frontier
         if isinstance(frontier, OnDisk):
             self._frontier_states.append(frontier.saved())

@@ -1,4 +1,4 @@
-"""Hosts that refuse are asked less."""
+"""Hosts that refuse are asked less, and those that ask to be left alone are."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class RefusingHosts:
     """Half as often each time that a host refuses, at least once in `SLOWEST` seconds; and twice as
     often with each page that it gives, up to what it was.
 
-    A refusal of what only other domains linked says nothing of a host that gave a page since it
-    refused of its own: anybody may link what a firewall refuses. The delay is kept here and its
-    host held for it: the `pace` of a frontier never goes down.
+    What is said to what only other domains linked, a refusal or a Retry-After, says nothing of a
+    host that gave a page since it said so of its own: anybody may link what a firewall refuses, or
+    what is busy. Where it gave none, it is left alone for `SLOWEST` seconds at most. The delay is
+    kept here and its host held for it: the `pace` of a frontier never goes down.
     """
 
     def __init__(self, hosts: Politeness) -> None:
@@ -40,9 +41,12 @@ class RefusingHosts:
         """A reply of a host, to what only other domains linked if `foreign`. Times are seconds by
         the clock of `hosts`."""
         refused = isinstance(reply, Failed) and reply.kind == "refused"
-        if refused and foreign and host in self._giving:
+        rest = reply.retry_after if isinstance(reply, Failed) else None
+        if foreign and host in self._giving and (refused or rest is not None):
             return
-        if refused:
+        if rest is not None:
+            self._hosts.hold(host, now + (min(rest, SLOWEST) if foreign else rest))
+        if refused or rest is not None:
             self._giving.discard(host)
         elif isinstance(reply, Fetched):
             self._giving.add(host)

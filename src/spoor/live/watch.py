@@ -90,7 +90,7 @@ class Watch:
             self._configure(folder.checkpoint_settings)
             with telling(folder.path):
                 self._tracked.load(state)
-                self.journal.replay()
+                self.journal.replay(state)
                 # What cannot be saved or told again is found out here, and not after a request.
                 pack(self._tracked.save())
                 self._tracked.tracker.sources.silences()
@@ -258,7 +258,7 @@ class Watch:
         with self.folder.pausing():
             self._news.publish(self._tracked.tracker.sources)
         self._tracked.news_end = self._news.size
-        self.journal.checkpoint(time.time())
+        self.journal.checkpoint(time.time(), self.now())
         self._saved = time.monotonic()
         self._cost = self._saved - began
 

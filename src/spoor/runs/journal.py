@@ -50,6 +50,9 @@ from spoor.web.urls import Joiner
 if TYPE_CHECKING:
     from spoor.runs.writer import RunWriter
 
+_LATEST = 2.0e11
+"""Unix seconds of the year 8307."""
+
 Event = list[Any]
 """Its kind, its moment, and what else went in or must come out again."""
 
@@ -79,7 +82,7 @@ class Journal:
     def __init__(self, crawl: Durable, folder: RunWriter, resume: Resume) -> None:
         self.crawl = crawl
         self.last = 0.0
-        """The moment of the last call that was gone through."""
+        """The moment of the last call before this process."""
         self._folder = folder
         self._resume = resume
         self._events: list[Event] = []
@@ -227,9 +230,10 @@ class Journal:
             self._folder.commit(self._packed())
             self._folder.failpoint("sending")
 
-    def checkpoint(self, time: float) -> None:
-        """Make the state of the crawl durable, and all calls so far."""
-        state, requests = self.crawl.save(), self.crawl.counts.requests
+    def checkpoint(self, time: float, now: float) -> None:
+        """Make the state of the crawl durable, and all calls so far. `time` is that of the machine,
+        `now` that of the calls, which may be ahead of it."""
+        state, requests = {**self.crawl.save(), "clock": now}, self.crawl.counts.requests
         self._folder.checkpoint(state, requests, time, self._packed())
         self._folder.failpoint("sending")
 
@@ -240,12 +244,15 @@ class Journal:
         self._events, self._bodies = [], []
         return events
 
-    def replay(self) -> None:
+    def replay(self, state: State) -> None:
         """Make the calls since the state that the folder gave once more.
 
         Raises InputError where the journal is damaged, or something answers otherwise than before:
         another version of the program, another model.
         """
+        self.last = float(state.get("clock", 0.0))
+        if not 0.0 <= self.last < _LATEST:
+            raise self._broken("has a moment that no run comes to")
         for packed in self._folder.tail():
             for event, page in self._unpacked(packed):
                 self._replay(event, page)
