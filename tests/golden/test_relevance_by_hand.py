@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,6 +124,62 @@ def test_three_of_many_alternatives_are_as_good_as_all() -> None:
     assert judge._evidence(pages) == pytest.approx(values)
 
 
+def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
+    """Title and heading with one word each: ((√0.36 + √0.27) / 2)² = 0.3134. Once a title, a URL or
+    an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""
+    apart = Page(SITE + "apart", title="A kiln", headings=("A glaze",))
+    others = [Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat") for at in range(20)]
+    value = (0.25 * (math.sqrt(0.36) + math.sqrt(0.27)) ** 2, 0.36)
+    anchor = Link(SITE + "led", anchor=Anchor("A kiln with glaze"))
+    for page, exact in (
+        (Page(SITE + "both", title="Glaze in a kiln"), 0.36),
+        (Page(SITE + "glaze-kiln"), 0.4 * 0.6),
+        (Page(SITE + "led", text="ship"), 0.45 * 0.6),
+    ):
+        judge = Relevance(parse("kiln glaze"))
+        judge.judge(Page(SITE, links=(anchor,)))
+        for one in (apart, *others):
+            judge.judge(one)
+        assert judge._evidence([judge._pages[apart.url]])[0] == pytest.approx(value[0])
+        judge.judge(page)
+        found = judge._evidence([judge._pages[one.url] for one in (apart, page)])
+        assert found == pytest.approx([0.5 * value[0], 1.1 * exact])
+        # Saved and loaded, it says the same.
+        again = Relevance(parse("kiln glaze"))
+        again.load(judge.save())
+        assert again._evidence([again._pages[page.url]])[0] == pytest.approx(1.1 * exact)
+
+
+def test_a_larger_chapter_that_shares_a_word_does_not_take_the_wish() -> None:
+    """Of "data management", where a chapter of ten pages is called so and one of thirty "package
+    management": what is learned from the surest pages are the words of the smaller one."""
+
+    def chapter(name: str, title: str, words: str, size: int, both: str) -> list[Page]:
+        pages = [f"{SITE}{name}{at}.html" for at in range(size)]
+        links = tuple(Link(url, anchor=Anchor(f"{name} {at}")) for at, url in enumerate(pages))
+        sections = [
+            Page(
+                url,
+                title=f"{words.split()[at % 4]} {both}",
+                text=f"{words} section {at} {both}",
+                links=(Link(f"{SITE}{name}.html", anchor=Anchor("Up")),),
+            )
+            for at, url in enumerate(pages)
+        ]
+        return [Page(f"{SITE}{name}.html", title=title, text=words, links=links), *sections]
+
+    wanted = chapter("ch10", "Data management", "archive tape backup copy", 9, "")
+    other = chapter("ch02", "Package management", "install depend upgrade remove", 29, "management")
+    other = [*other[:20], *(replace(page, text=f"{page.text} data") for page in other[20:])]
+    rest = chapter("ch05", "Network", "address route cable router", 40, "")
+    judge = Relevance(parse("data management"))
+    for page in (*wanted[:1], *other, *rest, *wanted[1:]):
+        judge.judge(page)
+    judge.revise()
+    told = {page.url for page in judge._pages.values() if page.told[1]}
+    assert told == {page.url for page in wanted}
+
+
 def test_words_stand_for_a_phrase_that_no_page_has() -> None:
     """Of `"kiln glaze"`, which two pages have, pages with both words have what `kiln glaze` gives
     them; a third page with the phrase makes the words alone worthless."""
@@ -134,7 +191,7 @@ def test_words_stand_for_a_phrase_that_no_page_has() -> None:
         for page in (*about[:2], apart, *others):
             judge.judge(page)
     phrase = judges[0]
-    assert phrase._evidence([phrase._pages[apart.url]])[0] == pytest.approx(0.36)
+    assert phrase._evidence([phrase._pages[apart.url]])[0] == pytest.approx(1.1 * 0.36)
     for url in (about[0].url, apart.url, others[0].url):
         its = [judge._evidence([judge._pages[url]])[0] for judge in judges]
         assert its[0] == pytest.approx(its[1])

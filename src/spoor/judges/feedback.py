@@ -132,6 +132,9 @@ class KeptPage:
     """How many of the ids are parts of its place."""
     links: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     """The whole numbers of the ids that are links."""
+    together: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Of each part of the wish that wants several words: whether they stand together in its title,
+    its URL or an anchor to it."""
 
 
 @dataclass(slots=True)
@@ -350,6 +353,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "labels": np.array([page.label for page in pages], np.int8),
         "relevant": np.array([page.told[1] for page in pages], np.uint8),
         "places": np.array([page.places for page in pages], np.uint16),
+        "together": np.array([page.together for page in pages], np.uint8),
     }
 
 
@@ -376,6 +380,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 rank,
                 int(state["places"][at]),
                 state["links"][links_end[at] - links[at] : links_end[at]].copy(),
+                state["together"][at].astype(np.bool_),
             )
         )
     return pages

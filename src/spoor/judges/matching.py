@@ -7,9 +7,10 @@ which the parts of the page count apart, as independent evidence: 1 − Π (1 �
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import and_, or_
 from typing import Any
 
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words
@@ -24,6 +25,8 @@ WEIGHTS: Mapping[str, float] = {
     "text": 0.5,
 }
 """Part of a page → what a word there is worth at most."""
+SHORT_PARTS = ("title", "anchors", "url")
+"""Parts in which the words that stand together are one name."""
 INEXACT = 0.6
 """Worth of a word that is only like the typed one, where the typed one is known …"""
 INEXACT_RUN = 0.2
@@ -88,6 +91,9 @@ class Matcher:
             if leaf.ordered and not leaf.field and " " in leaf.shown
         }
         """Phrase that is wanted anywhere on a page → all of its words."""
+        trees = (self.wanted, *self.words_of_phrases.values())
+        self.conjunctions = tuple(dict.fromkeys(tree for one in trees for tree in _all_of(one)))
+        """The parts of the tree that want several words or phrases of a page."""
         self.unwanted = [] if wish is None else [self._tree(part, "") for part in wish.unwanted]
         self.parts = list(dict.fromkeys(part for leaf in self.leaves for part in leaf.parts))
         number = {part: at for at, part in enumerate(self.parts)}
@@ -174,6 +180,11 @@ class Matcher:
 
     # ---------------------------------------------------------------- leaves
 
+    def stand_together(self, places: Sequence[int]) -> list[bool]:
+        """Of each of the conjunctions, whether all that it wants stands in one part of a page; the
+        parts in which each leaf stands are bits."""
+        return [_common(tree, places) != 0 for tree in self.conjunctions]
+
     def leaf_counts(
         self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
     ) -> tuple[float, float]:
@@ -228,6 +239,22 @@ def one_slip(word: str, other: str) -> bool:
     if short[at + 1 :] == long[at + 1 :]:
         return True
     return short[at + 2 :] == long[at + 2 :] and short[at : at + 2] == long[at : at + 2][::-1]
+
+
+def _common(tree: Tree, places: Sequence[int]) -> int:
+    """The parts of a page, as bits, in which a tree is found as a whole."""
+    kind, *nodes = tree
+    each = [places[node] if isinstance(node, int) else _common(node, places) for node in nodes]
+    return reduce(and_ if kind == "all" else or_, each)
+
+
+def _all_of(tree: Tree | None) -> Iterator[Tree]:
+    """The parts of a tree that want several things."""
+    for node in tree or ():
+        if isinstance(node, tuple):
+            yield from _all_of(node)
+    if tree and tree[0] == "all" and len(tree) > 2:
+        yield tree
 
 
 def leaves_of(tree: Tree) -> Iterable[int]:

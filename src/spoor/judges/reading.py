@@ -25,7 +25,7 @@ from spoor.judges.feedback import (
     number_of_url,
 )
 from spoor.judges.linked import site_of
-from spoor.judges.matching import HALF, LENGTH, SHORT_TEXT, WEIGHTS, Matcher
+from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
 from spoor.learn.bounded_dict import Cache
@@ -68,6 +68,8 @@ class Reader:
         self.frequencies = Frequencies()
         self.known = np.zeros((len(matcher.leaves), 2), np.int64)
         """Pages on which each leaf was found, as it is, and as it is or something like it."""
+        self.together = np.zeros(len(matcher.conjunctions), np.int64)
+        """Pages on which the words of each conjunction stand together in a title, URL or anchor."""
         self._memos: dict[str, _Memo] = {}
         self._seen_links = [0] * SLOTS
         self._numbers = Cache[str, int](number_of_url, CACHED)
@@ -93,8 +95,10 @@ class Reader:
                 found[name] = memo.count(words, ids if name != "description" else None)
         fields["url"] = page.url
         found["url"] = memo.count(chain(*url_words(page.url)))
-        evidence, reasons = self._leaves(page, fields, found, len(text))
+        evidence, reasons, parts = self._leaves(page, fields, found, len(text))
         self.known += evidence > 0
+        together = np.array(self._matcher.stand_together(parts), np.bool_)
+        self.together += together
         links = self._links(page, memo)
         numbers = np.fromiter(ids, np.uint32, len(ids))
         often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
@@ -119,6 +123,7 @@ class Reader:
             tongue=tongue,
             places=len(places),
             links=links_kept[0],
+            together=together,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, memo, evidence)
@@ -136,15 +141,16 @@ class Reader:
         fields: Mapping[str, str],
         found: Mapping[str, _Found],
         size: int,
-    ) -> tuple[Floats, list[tuple[str, float]]]:
-        """What each leaf finds, (leaves, 2), and the reasons in words. `size`: words of the
-        text."""
+    ) -> tuple[Floats, list[tuple[str, float]], list[int]]:
+        """What each leaf finds, (leaves, 2), the reasons in words, and in which of `SHORT_PARTS`
+        each leaf stands, as bits. `size`: words of the text."""
         matcher = self._matcher
         evidence = np.zeros((len(matcher.leaves), 2))
         reasons: list[tuple[str, float]] = []
+        parts = [0] * len(matcher.leaves)
         led = self._anchors.get(number_of_url(page.url), {})
         if not led and not any(exact or like for exact, like in found.values()):
-            return evidence, reasons
+            return evidence, reasons, parts
         dense = (HALF / max(size, SHORT_TEXT)) ** LENGTH
         for at, leaf in enumerate(matcher.leaves):
             misses = [1.0, 1.0]
@@ -161,6 +167,8 @@ class Reader:
                     continue
                 if not exact and not like:
                     continue
+                if name in SHORT_PARTS:
+                    parts[at] |= 1 << SHORT_PARTS.index(name)
                 if leaf.field:
                     weight = 1.0
                 for column, count in ((0, exact), (1, exact + like)):
@@ -173,7 +181,7 @@ class Reader:
                 often = f" {times:.0f} times" if times >= 1.5 else ""
                 where = "in an anchor to it" if place == "anchors" else f"in its {place}"
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
-        return evidence, reasons
+        return evidence, reasons, parts
 
     def _links(self, page: Page, memo: _Memo) -> list[int]:
         """The numbers of a page's links; the anchors of those not seen before are read, if they
@@ -246,6 +254,7 @@ class Reader:
         return {
             "frequencies": self.frequencies.save(),
             "known": self.known.copy(),
+            "together": self.together.copy(),
             "seen": np.array(self._seen_links, np.int64),
             "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
             "anchors": np.array(anchors, float).reshape(-1, 3),
@@ -254,6 +263,7 @@ class Reader:
     def load(self, state: State) -> None:
         self.frequencies.load(state["frequencies"])
         self.known = np.array(state["known"], np.int64).reshape(-1, 2)
+        self.together = np.array(state["together"], np.int64)
         self._seen_links = state["seen"].tolist()
         self._anchors = {}
         anchors = state["anchors"].tolist()

@@ -38,8 +38,9 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
+from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, leaves_of
 from spoor.judges.reading import Reader, has_words
+from spoor.judges.tree_value import APART, TOGETHER, value_of
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
@@ -95,11 +96,6 @@ VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
-RARE = 0.7
-"""Weight (see `_evidence`) from which a word is enough by itself as one of several; a word that
-stands on more than about half of the pages has less."""
-ALTERNATIVES = 3
-"""Parts of "any of" that a page needs at most to have all that they can give."""
 ENOUGH = 30.0
 """Pages up to which the higher cut holds; of more, by how many times as many they are."""
 
@@ -227,7 +223,7 @@ class Relevance:
         if self._matcher.unwanted and pages:
             leaves = np.array([page.evidence[:, 0] for page in pages])
             for tree in self._matcher.unwanted:
-                found |= _combined(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
+                found |= value_of(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
         return found
 
     # ---------------------------------------------------------------- values
@@ -245,12 +241,19 @@ class Relevance:
         inexact = np.where(unknown, 1.0, self._inexact)
         leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
+        worth = {}
         if count >= FIRST:
+            together = np.array([page.together for page in pages])
+            worth = {
+                tree: np.where(together[:, at], TOGETHER, APART)
+                for at, tree in enumerate(matcher.conjunctions)
+                if self._reader.together[at]
+            }
             for phrase, words in matcher.words_of_phrases.items():
                 if exact[phrase] < KNOWN:
-                    leaves[:, phrase] = _combined(words, leaves, weights)
+                    leaves[:, phrase] = value_of(words, leaves, weights, worth)
                     weights[phrase] = weights[[*leaves_of(words)]].mean()
-        values = _combined(matcher.wanted, leaves, weights, together=count >= FIRST)
+        values = value_of(matcher.wanted, leaves, weights, worth, several=count >= FIRST)
         near = np.array([page.near for page in pages])
         return np.minimum(1.0, values * (1.0 + 0.15 * near))
 
@@ -461,30 +464,3 @@ def _value(model: Model, evidence: _Value, likeness: _Value) -> _Value:
     best = model.best_evidence
     words = EVIDENCE * evidence / best if best else 0.0 * evidence
     return words + likeness
-
-
-def _combined(tree: Tree, leaves: Floats, weights: Floats, *, together: bool = False) -> Floats:
-    """The value of a tree from those of its leaves, (pages, leaves). Of `any` the best, in which a
-    word that stands nearly everywhere counts less; `together`: the root of the mean square of the
-    best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
-    Boolean model, Salton, Fox and Wu 1983). Of `all` the square of the mean root, in which a rare
-    word weighs more."""
-    kind, *nodes = tree
-    columns = [
-        leaves[:, node]
-        if isinstance(node, int)
-        else _combined(node, leaves, weights, together=together)
-        for node in nodes
-    ]
-    if kind == "any":
-        rare = np.array([weights[list(leaves_of(("any", node)))].mean() for node in nodes])
-        worth = np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]
-        if not together:
-            return np.asarray(worth.max(axis=0))
-        worth.sort(axis=0)
-        return np.asarray(np.sqrt((worth[-ALTERNATIVES:] ** 2).mean(axis=0)))
-    each = np.array(
-        [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
-    )
-    roots = np.sqrt(np.array(columns))
-    return np.asarray((roots * (each / each.sum())[:, None]).sum(axis=0) ** 2)

@@ -1,0 +1,56 @@
+"""What a page says of a whole wish, from what it says of each word and phrase of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.matching import Tree, leaves_of
+
+Floats = NDArray[np.float64]
+
+RARE = 0.7
+"""Weight from which a word is enough by itself as one of several; a word that stands on more than
+about half of the pages has less."""
+ALTERNATIVES = 3
+"""Parts of "any of" that a page needs at most to have all that they can give."""
+TOGETHER, APART = 1.1, 0.5
+"""Worth of words that are all wanted, where they stand together in a title, a URL or an anchor to
+the page, and where they do not though those of another page do."""
+
+
+def value_of(
+    tree: Tree,
+    leaves: Floats,
+    weights: Floats,
+    worth: Mapping[Tree, Floats] | None = None,
+    *,
+    several: bool = False,
+) -> Floats:
+    """The value of a tree from those of its leaves, (pages, leaves). Of `any` the best, in which a
+    word that stands nearly everywhere counts less; `several`: the root of the mean square of the
+    best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
+    Boolean model, Salton, Fox and Wu 1983). Of `all` the square of the mean root, in which a rare
+    word weighs more, times its `worth` on each page."""
+    kind, *nodes = tree
+    columns = [
+        leaves[:, node]
+        if isinstance(node, int)
+        else value_of(node, leaves, weights, worth, several=several)
+        for node in nodes
+    ]
+    if kind == "any":
+        rare = np.array([weights[list(leaves_of(("any", node)))].mean() for node in nodes])
+        counted = np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]
+        if not several:
+            return np.asarray(counted.max(axis=0))
+        counted.sort(axis=0)
+        return np.asarray(np.sqrt((counted[-ALTERNATIVES:] ** 2).mean(axis=0)))
+    each = np.array(
+        [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
+    )
+    roots = np.sqrt(np.array(columns))
+    value = np.asarray((roots * (each / each.sum())[:, None]).sum(axis=0) ** 2)
+    return value * worth[tree] if worth and tree in worth else value
