@@ -130,7 +130,7 @@ def test_odd_answers_and_odd_lines_end_no_receiver(tmp_path: Path, hook: str) ->
     (tmp_path / "news.jsonl").write_bytes(b"".join(lines))
     size = (tmp_path / "news.jsonl").stat().st_size
     (said,) = deliver(tmp_path, "", (f"{hook}odd",), size)
-    assert "BadStatusLine" in said
+    assert "cannot be read" in said
     assert [told for told, _ in Hook.got] == [told.decode() for told in lines]
     assert Hook.got[0][1] == "one"
     assert all(len(key) == 64 for _, key in Hook.got[1:])
@@ -148,7 +148,7 @@ def test_a_command_that_fails_holds_nothing_for_ever(tmp_path: Path) -> None:
         " a line is passed over",
     ] * 2
     (done,) = json.loads((tmp_path / "delivered.json").read_text()).values()
-    assert done == size
+    assert done == [size, "id1"]
 
 
 @pytest.mark.parametrize(
@@ -200,3 +200,30 @@ def test_a_digest_groups_and_escapes() -> None:
     revived = Sources()
     revived.load(sources.save())
     assert revived.rows() == sources.rows()
+
+
+def test_another_file_of_lines_is_told_whole(tmp_path: Path, hook: str) -> None:
+    """As where a damaged one was moved away, and the next is longer by now."""
+    size = write(tmp_path, [line(number) for number in range(3)])
+    deliver(tmp_path, "", (hook,), size)
+    for begin, count in ((10, 2), (20, 5)):
+        (tmp_path / "news.jsonl").rename(tmp_path / f"moved{begin}")
+        size = write(
+            tmp_path, [line(number, title="t" * 40) for number in range(begin, begin + count)]
+        )
+        deliver(tmp_path, "", (hook,), size)
+    told = [*range(3), *range(10, 12), *range(20, 25)]
+    assert [name for name, _ in Hook.got] == [f"id{number}" for number in told]
+
+
+def test_a_file_that_is_moved_away_meanwhile_is_told_of(tmp_path: Path, hook: str) -> None:
+    size = write(tmp_path, [line(0)])
+    (tmp_path / "news.jsonl").rename(tmp_path / "moved")
+    said: list[str] = []
+    delivering = Deliveries(tmp_path, receivers("", (hook,)), said.append)
+    delivering.start()
+    delivering.written(size)
+    delivering.stop(0.1)
+    assert [one.rpartition(": ")[2] for one in said] == [
+        "cannot read news.jsonl (No such file or directory); it is told no more"
+    ]

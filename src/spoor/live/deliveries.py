@@ -1,28 +1,28 @@
 """Tells others what a watch found: a command for each line, and webhooks.
 
 A receiver is told the lines of `news.jsonl` in their order, each once it is on the disk. How far it
-was told stands in `delivered.json`, written after each success: after a crash between the two it is
-told the line again, with the same `id`, by which it knows it.
+was told stands in `delivered.json`, with the name of the line that ends there, written after each
+success: after a crash between the two it is told the line again, with the same `id`, by which it
+knows it. Where that line does not end there, the file is another one, and all of it is told.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import subprocess
 import threading
 import time
-import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from spoor.errors import DAMAGED, InputError
 from spoor.files import write_whole
+from spoor.http.post import address, post
 from spoor.runs import files
 
 COMMAND_SECONDS = 60.0
@@ -35,6 +35,21 @@ RETRIES = (1.0, 5.0, 30.0, 120.0, 600.0)
 
 MOST_TRIES = 8
 """Of a line, by a command; a webhook is tried until it answers with 2xx."""
+
+_LONGEST = 1 << 20
+"""Bytes of a line, of which the last is looked for."""
+
+
+class _Place(NamedTuple):
+    """Up to where a receiver was told."""
+
+    end: int
+    """Bytes of `news.jsonl`."""
+    last: str
+    """Name of the line that ends there (`_key`); empty where it is not known."""
+
+
+_START = _Place(0, "")
 
 Tell = Callable[[bytes], None]
 """Tells one line. Raises OSError or one of DAMAGED where that failed."""
@@ -59,11 +74,13 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     if on_new:
         found.append(Receiver(f"command {on_new}", _command(on_new), MOST_TRIES))
     for url in webhooks:
-        if not url.startswith(("http://", "https://")):
-            raise InputError(f"--webhook {url!r} is no http or https URL")
+        try:
+            host = address(url).host
+        except ValueError as error:  # the address itself may hold a key
+            raise InputError(f"--webhook cannot be used: {error}") from None
         # Most such addresses hold a key, and the folder may be given away.
         digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:16]
-        name = f"webhook {urlsplit(url).hostname} {digest}"
+        name = f"webhook {host} {digest}"
         found.append(Receiver(name, _webhook(url), 0, f"webhook {url}"))
     return found
 
@@ -89,28 +106,13 @@ def _command(line: str) -> Tell:
     return tell
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """What is told goes to the address that the user named, and no further."""
-
-    def redirect_request(self, *arguments: object) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(_NoRedirects)
-
-
 def _webhook(url: str) -> Tell:
     def tell(told: bytes) -> None:
         headers = {
             "Content-Type": "application/json",
             "Idempotency-Key": _key(told),
         }
-        request = urllib.request.Request(url, told, headers)
-        try:
-            with _OPENER.open(request, timeout=WEBHOOK_SECONDS) as reply:
-                reply.read(1)
-        except HTTPException as error:  # what answers speaks another language
-            raise ValueError(f"{type(error).__name__}: {error}"[:200]) from error
+        post(url, told, headers, seconds=WEBHOOK_SECONDS)
 
     return tell
 
@@ -148,21 +150,39 @@ class Deliveries:
         self._done = self._read()
         self._threads: list[threading.Thread] = []
 
-    def _read(self) -> dict[str, int]:
+    def _read(self) -> dict[str, _Place]:
         try:
             found = json.loads(files.read_own(self._folder / files.DELIVERED))
-            told = {str(name): int(offset) for name, offset in found.items()}
-            if any(offset < 0 for offset in told.values()):
+            told: dict[str, _Place] = {}
+            for name, place in found.items():
+                # Earlier versions wrote the offset alone.
+                end, last = (place, "") if isinstance(place, int) else place
+                told[str(name)] = _Place(int(end), str(last))
+            if any(place.end < 0 for place in told.values()):
                 raise ValueError("it names a place before the first line")
             for one in self._receivers:
                 if one.name_before in told:
                     told.setdefault(one.name, told.pop(one.name_before))
-            return told
+            return {name: place for name, place in told.items() if self._is_there(place)}
         except FileNotFoundError:
             return {}
         except (OSError, *DAMAGED) as error:
             path = self._folder / files.DELIVERED
             raise InputError(f"{path} is damaged; delete it to tell all lines again") from error
+
+    def _is_there(self, place: _Place) -> bool:
+        """Whether the line that was told last still ends where it did."""
+        begin = max(0, place.end - _LONGEST)
+        try:
+            with open(files.open_own(self._folder / files.NEWS, os.O_RDONLY), "rb") as news:
+                news.seek(begin)
+                before = news.read(place.end - begin)
+        except OSError:
+            return False
+        if begin + len(before) < place.end or (before and not before.endswith(b"\n")):
+            return False
+        line = before[before.rfind(b"\n", 0, -1) + 1 :]
+        return not place.last or _key(line) == place.last
 
     def start(self) -> None:
         """Go on where each receiver was told last."""
@@ -190,7 +210,10 @@ class Deliveries:
             thread.join(max(0.1, deadline - time.monotonic()))
 
     def _all_told(self) -> bool:
-        return all(self._done.get(one.name, 0) >= self._length for one in self._receivers)
+        return all(self._end(one) >= self._length for one in self._receivers)
+
+    def _end(self, receiver: Receiver) -> int:
+        return self._done.get(receiver.name, _START).end
 
     def _serve(self, receiver: Receiver) -> None:
         tries = 0
@@ -207,23 +230,34 @@ class Deliveries:
                     continue
                 self._report(f"{receiver.name}: {error}; a line is passed over")
             tries = 0
-            self._keep(receiver, end)
+            self._keep(receiver, _Place(end, _key(line)))
 
     def _next(self, receiver: Receiver) -> tuple[bytes, int] | None:
-        """The next line for a receiver and where it ends; None once it is over."""
-        begin = self._done.get(receiver.name, 0)
+        """The next line for a receiver and where it ends; None once it is over, or the file is not
+        the one that is written."""
+        begin = self._end(receiver)
         with self._more:
             self._more.wait_for(lambda: self._length > begin or self._ended.is_set())
         if self._ended.is_set():
             return None
-        with (self._folder / files.NEWS).open("rb") as news:
-            news.seek(begin)
-            line = news.readline()
+        try:
+            with (self._folder / files.NEWS).open("rb") as news:
+                news.seek(begin)
+                line = news.readline()
+        except OSError as error:
+            line, reason = b"", error.strerror
+        else:
+            reason = "it was replaced"
+        if not line.endswith(b"\n"):
+            self._report(
+                f"{receiver.name}: cannot read {files.NEWS} ({reason}); it is told no more"
+            )
+            return None
         return line, begin + len(line)
 
-    def _keep(self, receiver: Receiver, end: int) -> None:
+    def _keep(self, receiver: Receiver, place: _Place) -> None:
         with self._lock:
-            done = {**self._done, receiver.name: end}
+            done = {**self._done, receiver.name: place}
             with suppress(OSError):  # a full disk: it is told again
                 write_whole(self._folder / files.DELIVERED, json.dumps(done).encode())
             self._done = done

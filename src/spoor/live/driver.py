@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import itertools
 import math
+import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -80,6 +82,8 @@ UNREACHED_WAIT = 30.0
 wait."""
 LONGEST_PAUSE = 900.0
 """Seconds that it waits for hosts that ask to be left alone."""
+LAST_GRACE = 5.0
+"""Seconds that one which was told to end twice has for the page that it works on."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -203,6 +207,11 @@ class HttpDriver:
     def _ended_at_once(self) -> bool:
         """Whether what came in meanwhile counts no more: it is asked for again."""
         return self._stopped is not None and self._deadline <= self._clock()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has received and chosen all that it will."""
+        return self._ended
 
     @property
     def robots_requests(self) -> int:
@@ -587,17 +596,28 @@ def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
 
 def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:
     """Let the first SIGINT or SIGTERM stop a run, and call `on_interrupt`; the second ends it at
-    once. To be called in the loop that runs it; outside the main thread signals are not ours."""
+    once, and the process where that does not help for `LAST_GRACE` seconds: what was committed is
+    kept. To be called in the loop that runs it; outside the main thread signals are not ours."""
     if threading.current_thread() is not threading.main_thread():
         return
     calls = itertools.count()
+    loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
-        if next(calls) == 0:
+        call = next(calls)
+        if call == 0:
             driver.stop("interrupted")
             on_interrupt()
-        else:
-            driver.abort("aborted")
+            return
+        driver.abort("aborted")
+        if call == 1:
+            loop.call_later(LAST_GRACE, end)
+
+    def end() -> None:
+        if not driver.ended:  # a judge or another plug-in does not come back
+            sys.stderr.write("spoor: ended in the middle of a page that took too long\n")
+            sys.stderr.flush()
+            os._exit(128 + signal.SIGINT)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupt)
+        loop.add_signal_handler(number, interrupt)

@@ -1,0 +1,80 @@
+"""One POST to an address that the user named, from a thread that waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import aiohttp
+from yarl import URL
+
+from spoor.http.connections import BoundedConnector, tls
+
+_HEAD = 256 << 10
+"""Bytes before the body of an answer, interim answers included."""
+
+
+def address(url: str) -> URL:
+    """The address that a URL names, which may have a user and a password. Raises ValueError, whose
+    text has nothing of the URL, where it names none."""
+    try:
+        found = URL(url)
+        usable = found.scheme in ("http", "https") and bool(found.host) and found.port
+    except ValueError:
+        usable = None
+    if not usable or not url.isprintable():
+        raise ValueError("it is no http or https URL with a host")
+    return found
+
+
+def post(
+    url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, most: int = 0
+) -> bytes:
+    """Send a body once, follow no redirect: the first `most` bytes of the answer. All of it takes
+    at most so many seconds. Proxies are those that the environment names.
+
+    Raises TimeoutError, and ValueError for an address that is none, a server that cannot be
+    reached or speaks another language, and any status but 2xx; their texts have nothing of the URL
+    but its host.
+    """
+    asked = _post(address(url), body, headers, seconds, most)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(asked)
+    with ThreadPoolExecutor(1) as thread:  # a notebook's loop runs in this one
+        return thread.submit(asyncio.run, asked).result()
+
+
+async def _post(
+    url: URL, body: bytes, headers: Mapping[str, str], seconds: float, most: int
+) -> bytes:
+    try:
+        async with asyncio.timeout(seconds):
+            connector = BoundedConnector(
+                head_limit=_HEAD, body_limit=most + _HEAD, ssl=tls(verify=True)
+            )
+            session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=None),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+            async with (
+                session,
+                session.post(url, data=body, headers=headers, allow_redirects=False) as reply,
+            ):
+                if not 200 <= reply.status < 300:
+                    raise ValueError(f"it answered {reply.status}")
+                found = bytearray()
+                while len(found) < most and (part := await reply.content.read(most - len(found))):
+                    found += part
+                return bytes(found)
+    except TimeoutError as error:
+        raise TimeoutError(f"no whole answer within {seconds:g} s") from error
+    except aiohttp.ClientConnectorError as error:
+        reason = error.os_error.strerror or type(error.os_error).__name__
+        raise ValueError(f"it cannot be reached: {reason}") from error
+    except aiohttp.ClientError as error:
+        raise ValueError(f"its answer cannot be read ({type(error).__name__})") from error

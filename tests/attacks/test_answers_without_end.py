@@ -1,0 +1,121 @@
+"""Servers that the user named, a model's and a webhook's, and judges: none of them holds a run for
+ever."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from spoor.errors import InputError
+from spoor.http.post import post
+from spoor.live.deliveries import receivers
+
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
+ANSWERS = {
+    "mute": (b"", b""),
+    "interim": (b"", INTERIM * 100),
+    "head": (b"HTTP/1.1 200 OK\r\nX: ", b"a"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b" "),
+}
+
+
+@pytest.fixture
+def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Of a server that begins an answer, and goes on with a part of it each hundredth of a second
+    until its client leaves."""
+    begin, part = ANSWERS[request.param]
+    over = threading.Event()
+
+    def serve() -> None:
+        with suppress(OSError):
+            asked, _ = server.accept()
+            with asked:
+                asked.recv(1 << 16)
+                asked.sendall(begin)
+                while not over.wait(0.01):
+                    asked.sendall(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()[1]
+        over.set()
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("port", ANSWERS, indirect=True)
+def test_an_answer_has_a_bound_of_time_and_bytes(port: int) -> None:
+    with pytest.raises((TimeoutError, ValueError), match=r"within 0\.3 s|cannot be read"):
+        post(f"http://127.0.0.1:{port}/", b"{}", {}, seconds=0.3, most=1 << 20)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a.example:SECRET/", "https://u:SECRET@:7/", "http://a.example/\nSECRET"]
+)
+def test_an_address_that_cannot_be_used_is_told_at_once_and_without_its_secret(url: str) -> None:
+    with pytest.raises(InputError) as refused:
+        receivers("", (url,))
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["SECRET", "SECRET SECRET", "%zz SECRET"])
+def test_what_is_told_of_a_webhook_has_no_secret(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    (receiver,) = receivers("", (f"http://user:SECRET@127.0.0.1:{port}/{path}",))
+    with pytest.raises(ValueError, match="cannot be reached") as refused:
+        receiver.tell(b"{}")
+    assert "SECRET" not in f"{receiver.name}{refused.value}"
+
+
+STUCK = """
+import asyncio, threading
+import numpy as np
+from loopback import ADDRESS, Loopback, page
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.live import driver
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.settings import Settings
+from spoor.types import Task
+
+driver.LAST_GRACE = 0.1
+server = Loopback(lambda asked: page("/a"))
+
+class Stuck:
+    def judge(self, page):
+        print("judging", flush=True)
+        threading.Event().wait()
+
+async def go():
+    async with server.serving():
+        engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Stuck(), MemoryFrontier())
+        engine.seed(["http://a.example/"])
+        one = driver.HttpDriver(engine, Settings(connect_to=f"{ADDRESS}:{server.port}"))
+        driver.stop_on_signals(one, lambda: print("stopping", flush=True))
+        await one.run()
+
+asyncio.run(go())
+"""
+
+
+@pytest.mark.server
+def test_two_signals_end_a_crawl_whose_judge_does_not_come_back() -> None:
+    command = [sys.executable, "-c", STUCK]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        for said in ("judging\n", "stopping\n"):
+            assert process.stdout.readline() == said
+            process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60.0)
+    assert process.returncode == 130
+    assert errors == "spoor: ended in the middle of a page that took too long\n"
