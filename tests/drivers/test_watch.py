@@ -207,9 +207,11 @@ def test_a_feed_of_hostile_titles() -> None:
         "version": 1,
         "forager": 0,
         "id": "x",
+        "added": ["the <style> tag", "a & b"],
     }
     item = ElementTree.fromstring(rss([line], "t")).find("channel/item")
     assert item is not None
-    assert item.findtext("title") == "A <b> & [31m"
+    assert item.findtext("title") == "A &lt;b> & [31m"
+    assert item.findtext("description") == "+ the &lt;style&gt; tag<br>\n+ a &amp; b"
     assert item.findtext("link") == line["url"]
     assert item.findtext("pubDate") == "Wed, 01 May 2024 10:00:00 +0000"

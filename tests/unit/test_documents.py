@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -57,12 +57,26 @@ def test_what_a_document_becomes(kind: str) -> None:
     assert few.notes
 
 
-def test_code_within_a_line_ends_where_it_ends() -> None:
-    source = f"<p>{WORDS}<code>`` &lt;script&gt;alert(1)&lt;/script&gt; `</code>\x1b[2J"
-    read = extract("text/html", URL, source.encode())
+MARKS = ["`", "``", "\\", "x", " ", "*", "[", "](javascript:a)", "&lt;img src=x onerror=a&gt;"]
+TAGS = ["", "code", "kbd", "b", "a href='http://docs.example/`&lt;img src=x&gt;`'", "a"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(TAGS), st.lists(st.sampled_from(MARKS), min_size=1))))
+@example([("code", ["x"]), ("code", ["`", MARKS[-1], "`"])])
+def test_text_stays_text_in_markdown(pieces: list[tuple[str, list[str]]]) -> None:
+    """However its pieces follow one another: by CommonMark there is no HTML, and no other link."""
+    inner = ""
+    for tag, marks in pieces:
+        text = "".join(marks)
+        inner += f"<{tag}>{text}</{tag.split()[0]}>" if tag else text
+    read = extract("text/html", URL, f"<p>{WORDS}{inner}\x1b[2J".encode())
     assert isinstance(read, Document)
-    assert "<script>" not in MarkdownIt("commonmark", {"html": True}).render(read.markdown)
     assert "\x1b" not in read.text + read.markdown
+    for block in MarkdownIt("commonmark", {"html": True}).parse(read.markdown):
+        assert block.type != "html_block"
+        for token in block.children or ():
+            assert token.type not in ("html_inline", "image")
+            assert str(token.attrGet("href") or "http://docs.example").startswith("http://docs")
 
 
 def test_boilerplate_goes_and_tables_and_code_stay() -> None:

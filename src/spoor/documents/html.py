@@ -234,7 +234,11 @@ def _leave(tag: str, reader: _Reader) -> None:
     if tag in _MARKUP:
         if reader.markup and reader.markup[-1][0] == tag:
             _, begin, target = reader.markup.pop()
-            reader.written[begin:] = [_marked(tag, "".join(reader.written[begin:]), target)]
+            marked = _marked(tag, "".join(reader.written[begin:]), target)
+            if marked.startswith("`") and begin and reader.written[begin - 1].endswith("`"):
+                # The fences of two pieces of code would be one, and what is in them no code.
+                marked = f" {marked}"
+            reader.written[begin:] = [marked]
         return
     if tag not in _BLOCKS:
         return

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
 
 def rss(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
-    """Lines of a watch, oldest first (`spoor.live.changes.Line`), as RSS 2.0, newest first."""
+    """Lines of a watch, oldest first (`spoor.live.changes.Line`), as RSS 2.0, newest first. A
+    description is HTML by the specification; what a page shows as text stays text in it."""
     root = ElementTree.Element("rss", version="2.0")
     channel = ElementTree.SubElement(root, "channel")
     _add(channel, "title", title)
@@ -20,11 +22,12 @@ def rss(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
     _add(channel, "description", "New and changed documents")
     for line in reversed(lines):
         item = ElementTree.SubElement(channel, "item")
-        _add(item, "title", _NOT_XML.sub("", line["title"]) or line["url"])
+        # Most readers of feeds take a title for HTML; one that does not shows the reference.
+        _add(item, "title", _NOT_XML.sub("", line["title"]).replace("<", "&lt;") or line["url"])
         _add(item, "link", line["url"])
         _add(item, "guid", line["id"], isPermaLink="false")
         _add(item, "category", line["kind"])
-        _add(item, "description", summary(line))
+        _add(item, "description", "<br>\n".join(escape(summary(line), quote=False).split("\n")))
         published = datetime.fromisoformat(line["date"] or line["found_at"]).astimezone(UTC)
         _add(item, "pubDate", format_datetime(published))
     ElementTree.indent(root)
