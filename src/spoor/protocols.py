@@ -249,8 +249,9 @@ class Frontier(Protocol):
         """The link of a canonical URL; None for an unknown URL."""
         ...
 
-    def path(self, link: LinkId) -> Sequence[LinkId]:
-        """Links from a seed to this one, along the pages on which each was first seen."""
+    def path(self, link: LinkId, most: int | None = None) -> Sequence[LinkId]:
+        """Links from a seed to this one, along the pages on which each was first seen: the last
+        `most` of them, all by default. O(`most`)."""
         ...
 
     def depth(self, link: LinkId) -> int: ...
@@ -459,9 +460,11 @@ class Outbox(Protocol):
         score: float,
         depth: int,
         path: Callable[[], Sequence[str]],
+        crossed: int = 0,
     ) -> Sequence[Link]:
         """Returns the links of a page that this shard owns; sends the others, which are `depth`
-        links from a seed, with the page's score and the path to the page."""
+        links from a seed, with the page's score and the path to the page, and for a target of
+        redirects how many of them led to another domain or shard."""
         ...
 
     def done(self, urls: Iterable[str]) -> None:

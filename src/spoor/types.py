@@ -265,6 +265,10 @@ _HELD = ("group", "links", "why")
 NOTHING_LEFT_OUT = LeftOut({}, ())
 
 
+LEFT_OUT = "…"
+"""Stands at the beginning of a path of URLs for those that are left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkBatch:
     """Links from a page that one shard of a crawl fetched to hosts of another shard."""
@@ -276,10 +280,12 @@ class LinkBatch:
     depth: int
     """Depth of the links."""
     path: tuple[str, ...]
-    """URLs from a seed to the page, which is the last."""
+    """URLs from a seed to the page; of a long path `LEFT_OUT` and the last ones."""
     links: tuple[Link, ...]
     done: tuple[str, ...] = ()
     """URLs that another shard requested before their hosts moved here: they are done."""
+    crossed: int = 0
+    """Of a target of redirects: how many of them led to another domain or shard."""
 
 
 # ---------------------------------------------------------------- a step of the crawl

@@ -19,6 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from spoor.crawl.flight import Counts, Flight
+from spoor.crawl.paths import path_to
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
 from spoor.crawl.shard_links import ShardLinks
 from spoor.crawl.verdicts import Verdicts
@@ -304,7 +305,7 @@ class Crawl:
         left: set[LinkId] = set()
         for ticket, flight in list(self._flights.items()):
             if not outbox.owns(url := frontier.url(flight.link)):
-                self._shard_links.send(flight.link, url)
+                self._shard_links.send(flight.link, url, flight.crossed)
                 left.add(flight.link)
                 if not flight.flying:
                     frontier.take(flight.link, now)
@@ -341,10 +342,11 @@ class Crawl:
         ]
 
     def path(self, link: LinkId) -> list[str]:
-        """URLs from a seed to this link, along the pages on which each was first seen."""
+        """URLs from a seed to this link, along the pages on which each was first seen; of a long
+        path the last ones (see `path_to`)."""
         if self._shard_links is not None:
             return self._shard_links.path(link)
-        return list(map(self.frontier.url, self.frontier.path(link)))
+        return path_to(self.frontier, link)
 
     def _found_on(self, link: LinkId) -> str:
         return "".join(self.path(link)[-2:-1])
@@ -430,7 +432,8 @@ class Crawl:
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
         ticket = self._ticket()
-        self._flights[ticket] = Flight(choice.link, choice)
+        crossed = 0 if self._shard_links is None else self._shard_links.crossed(choice.link)
+        self._flights[ticket] = Flight(choice.link, choice, crossed=crossed)
         self._by_link[choice.link] = ticket
         self.counts.requests += 1
         return Fetch(ticket, url, host, choice)
@@ -507,7 +510,8 @@ class Crawl:
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         flight.hops += 1
-        crosses = _domain(reply.location) != _domain(self.frontier.url(flight.link))
+        leaves = self._shard_links is not None and not self._shard_links.owns(reply.location)
+        crosses = leaves or _domain(reply.location) != _domain(self.frontier.url(flight.link))
         # What the user named may lead where it likes, and a shard has no turn to wait for.
         stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
         if crosses:
@@ -516,7 +520,9 @@ class Crawl:
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
             self.frontier.settle(flight.link, now)
             failed = Failed(
-                reply.ticket, "redirect", f"more than {most} redirects to another domain"
+                reply.ticket,
+                "redirect",
+                f"more than {most} redirects to another domain{' or shard' * leaves}",
             )
         elif flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
@@ -524,8 +530,8 @@ class Crawl:
         elif why := self._skip_reason(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
-        elif self._shard_links is not None and not self._shard_links.owns(reply.location):
-            self._shard_links.send(flight.link, reply.location)
+        elif leaves and self._shard_links is not None:
+            self._shard_links.send(flight.link, reply.location, flight.crossed)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
         elif self.frontier.redirect(flight.link, reply.location, now, stranger=stranger):

@@ -38,7 +38,7 @@ class Flight:
     hops: int = 0
     """Redirects on the domain where it is."""
     crossed: int = 0
-    """Redirects from one domain to another."""
+    """Redirects from one domain or shard to another."""
     before: int = 0
     """Requests before it came to the domain where it is."""
     flying: bool = True

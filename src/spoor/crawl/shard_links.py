@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
+from spoor.crawl.paths import path_to
 from spoor.errors import CallerError
 from spoor.protocols import Frontier, Outbox
 from spoor.types import NO_PARENT, Anchor, InLink, InLinks, Link, LinkBatch, LinkId, Page, State
@@ -19,6 +20,8 @@ class ShardLinks:
         self._frontier = frontier
         self._paths: dict[LinkId, tuple[str, ...]] = {}
         """Link that another shard sent → URLs from a seed to the page that links to it."""
+        self._crossed: dict[LinkId, int] = {}
+        """Link that redirects in other shards led to → how many led to another domain or shard."""
         self._away: set[LinkId] = set()
         """Links sent to another shard, which may send them back."""
 
@@ -26,16 +29,20 @@ class ShardLinks:
         return self._outbox.owns(url)
 
     def path(self, link: LinkId) -> list[str]:
-        """URLs from a seed to this link, along the pages on which each was first seen."""
-        steps = self._frontier.path(link)
-        return [*self._paths.get(steps[0], ()), *map(self._frontier.url, steps)]
+        """See `path_to`."""
+        return path_to(self._frontier, link, self._paths)
+
+    def crossed(self, link: LinkId) -> int:
+        """How many redirects to another domain or shard led here to this link. It is asked for
+        once, when the link is requested."""
+        return self._crossed.pop(link, 0)
 
     def enter(self, batch: LinkBatch) -> InLinks:
         """Enter the links that another shard sent; returns those to targets that are not fetched
         yet. Close those that it has done with `close_done` once the policy has seen these."""
         frontier = self._frontier
         links = self._outbox.keep(
-            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path
+            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path, batch.crossed
         )
         for arrived in links:
             link = frontier.find(arrived.url) if self._away else None
@@ -45,9 +52,11 @@ class ShardLinks:
                 frontier.reopen(link)
         parent = NO_PARENT if batch.page is None or not links else self._fetched_elsewhere(batch)
         seen = frontier.add(links, parent, batch.score, batch.depth)
+        new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
+        if batch.crossed:
+            self._crossed |= dict.fromkeys(new, batch.crossed)
         if parent == NO_PARENT:
             if batch.path:
-                new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
                 self._paths |= dict.fromkeys(new, batch.path)
         else:
             seen.page = batch.page
@@ -61,8 +70,9 @@ class ShardLinks:
             with suppress(CallerError):
                 self._frontier.drop(link)
 
-    def send(self, link: LinkId, url: str) -> None:
-        """Send a link to the shard that owns `url`, its target, with its in-links."""
+    def send(self, link: LinkId, url: str, crossed: int) -> None:
+        """Send a link to the shard that owns `url`, its target, with its in-links; `crossed`
+        redirects to another domain or shard led there."""
         frontier = self._frontier
         in_links: Sequence[InLink | None] = frontier.in_links(link) or (None,)
         for seen in in_links:
@@ -72,7 +82,7 @@ class ShardLinks:
                 score, depth, parent = seen.parent_score, seen.depth, seen.parent
             path = list(self._paths.get(link, ())) if parent == NO_PARENT else self.path(parent)
             page = Page(path[-1]) if path else None
-            self._outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy)
+            self._outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy, crossed)
 
     def send_open(self, left: set[LinkId]) -> int:
         """Send all open links that other shards own, and the URLs that are done there by name;
@@ -80,7 +90,7 @@ class ShardLinks:
         outbox, frontier = self._outbox, self._frontier
         for link in list(frontier.open()):
             if not outbox.owns(url := frontier.url(link)):
-                self.send(link, url)
+                self.send(link, url, self.crossed(link))
                 left.add(link)
                 frontier.drop(link)
         self._away |= left
@@ -92,10 +102,12 @@ class ShardLinks:
         return {
             "away": sorted(self._away),
             "came": [[link, list(path)] for link, path in self._paths.items()],
+            "crossed": list(self._crossed.items()),
         }
 
     def load(self, state: State) -> None:
         self._paths = {link: tuple(path) for link, path in state.get("came", [])}
+        self._crossed = dict(map(tuple, state["crossed"]))
         self._away = set(state.get("away", []))
 
     def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
@@ -110,7 +122,7 @@ class ShardLinks:
         if link is None:
             (link,) = self._enter_unknown([batch.page.url])
             self._frontier.drop(link)
-        if len(self._frontier.path(link)) == 1:
+        if len(self._frontier.path(link, 2)) == 1:
             # A link that was only reported as done has no path yet; this batch has it.
             self._paths.setdefault(link, batch.path[:-1])
         return link

@@ -422,9 +422,9 @@ class MemoryFrontier:
     def depth(self, link: LinkId) -> int:
         return self._depth[link]
 
-    def path(self, link: LinkId) -> Sequence[LinkId]:
+    def path(self, link: LinkId, most: int | None = None) -> Sequence[LinkId]:
         steps = [link]
-        while (parent := self._parent[steps[-1]]) != NO_PARENT:
+        while len(steps) != most and (parent := self._parent[steps[-1]]) != NO_PARENT:
             steps.append(parent)
         return steps[::-1]
 

@@ -268,9 +268,9 @@ class SqliteFrontier(MemoryFrontier):
     def depth(self, link: LinkId) -> int:
         return self._link_row(link)[2]
 
-    def path(self, link: LinkId) -> Sequence[LinkId]:
+    def path(self, link: LinkId, most: int | None = None) -> Sequence[LinkId]:
         steps = [link]
-        while (parent := self._link_row(steps[-1])[1]) != NO_PARENT:
+        while len(steps) != most and (parent := self._link_row(steps[-1])[1]) != NO_PARENT:
             if not 0 <= parent < steps[-1]:
                 raise self._file.damaged("a link was found on a later one")
             steps.append(parent)

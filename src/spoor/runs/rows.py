@@ -44,7 +44,7 @@ class PageRow:
     relevant: bool
     title: str
     path: Sequence[str]
-    """URLs from the seed to the page."""
+    """URLs from the seed to the page; of a long path `LEFT_OUT` and the last ones."""
     why: Why
     """Of its score."""
     probability: float | None

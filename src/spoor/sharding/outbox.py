@@ -102,6 +102,7 @@ class Outbox:
         score: float,
         depth: int,
         path: Callable[[], Sequence[str]],
+        crossed: int = 0,
     ) -> Sequence[Link]:
         """The links that this shard owns; the others are put into batches."""
         urls = urls_of(links)
@@ -119,7 +120,8 @@ class Outbox:
         if away:
             stub, steps = _stub(page), tuple(path())
             for shard, sent in away.items():
-                self.send(shard, LinkBatch(stub, score, depth, steps, tuple(sent)))
+                batch = LinkBatch(stub, score, depth, steps, tuple(sent), crossed=crossed)
+                self.send(shard, batch)
         return mine
 
     def _announce(self, url: str) -> bool:
@@ -284,18 +286,19 @@ def batch_row(batch: LinkBatch) -> list[Any]:
     page = batch.page
     about = page and [page.url, page.title, list(page.headings), page.text, page.description]
     links = [link_row(link) for link in batch.links]
-    rest = [batch.score, batch.depth, list(batch.path), links, list(batch.done)]
+    rest = [batch.score, batch.depth, list(batch.path), links, list(batch.done), batch.crossed]
     return [about, *rest]
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
     """The batch of a `batch_row`."""
-    about, score, depth, path, links, done = row
+    about, score, depth, path, links, done, crossed = row
     page = None
     if about is not None:
         url, title, headings, text, description = about
         page = Page(url, title=title, headings=tuple(headings), text=text, description=description)
-    return LinkBatch(page, score, depth, tuple(path), tuple(map(revive_link, links)), tuple(done))
+    revived = tuple(map(revive_link, links))
+    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed)
 
 
 def pack_batches(batches: Sequence[LinkBatch]) -> bytes:

@@ -440,6 +440,8 @@ class _Walk:
             _demand(frontier.depth(link) == target.depth, f"depth({link}) is not {target.depth}")
             path = list(frontier.path(link))
             _demand(path == model.path(link), f"path({link}) is {path}, not {model.path(link)}")
+            last = list(frontier.path(link, 2))
+            _demand(last == path[-2:], f"path({link}, 2) is {last}, not {path[-2:]}")
             seen = [(one.anchor.text, one.parent) for one in frontier.in_links(link)]
             if target.state == "done":
                 _demand(not seen, f"in-links({link}) of a fetched link are {seen}")

@@ -1,0 +1,73 @@
+"""Chains without an end: of redirects between shards, and of pages of which each links to the next."""
+
+import numpy as np
+import pytest
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.crawl.paths import MOST_CHARACTERS, MOST_STEPS
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.facts import Label
+from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
+from spoor.types import (
+    LEFT_OUT,
+    Fetch,
+    Fetched,
+    Link,
+    Page,
+    Redirected,
+    Task,
+    Topic,
+)
+from spoor.web.urls import host
+
+
+def crawl_of(outbox: Outbox | None = None, pages: int = 1_000) -> Crawl:
+    task = Task(np.random.default_rng(0), Topic("pottery"))
+    policy = registry.build("policies", "breadth-first", task)
+    return Crawl(policy, Label("x"), MemoryFrontier(), pages=pages, outbox=outbox)
+
+
+@pytest.mark.parametrize(
+    "names", [("birch.example", "cedar.example"), ("a.e.example", "b.e.example")]
+)
+def test_redirects_between_shards_end(names: tuple[str, str]) -> None:
+    """Two hosts, of two domains or of one, redirect to one another, each time to a new address."""
+
+    def owner(name: str, shards: int) -> int:
+        return names.index(name)
+
+    outboxes = [Outbox(number, 2, owner=owner) for number in range(2)]
+    crawls = [crawl_of(outbox) for outbox in outboxes]
+    crawls[0].seed([f"http://{names[0]}/"])
+    asked, idle, now = 0, 0, 0.0
+    while idle < 4 and asked < 100:
+        for me, crawl in enumerate(crawls):
+            idle, now = idle + 1, now + 10.0
+            while isinstance(fetch := crawl.next(now), Fetch):
+                asked, idle = asked + 1, 0
+                to = f"http://{names[1 - names.index(host(fetch.url))]}/{asked}"
+                crawl.receive(Redirected(fetch.ticket, to, 302), now)
+            outboxes[me].seal()
+            first, batches = outboxes[me].outgoing(1 - me, 100)
+            for batch in outboxes[1 - me].arrived(me, first, unpack_batches(pack_batches(batches))):
+                crawls[1 - me].enter(batch)
+    assert asked == 4
+
+
+@pytest.mark.parametrize(("letters", "steps"), [(1_700, 9), (1, MOST_STEPS), (20_000, 2)])
+def test_a_chain_of_pages_costs_what_its_pages_cost(letters: int, steps: int) -> None:
+    """Its path is told with each page: at most the last steps of it."""
+    crawl = crawl_of()
+    urls = [f"http://a.example/{'x' * letters}{number}" for number in range(MOST_STEPS + 20)]
+    crawl.seed([urls[0]])
+    for number, url in enumerate(urls[:-1]):
+        fetch = crawl.next(60.0 * number)
+        assert isinstance(fetch, Fetch)
+        path = crawl.path(fetch.choice.link)
+        crawl.receive(Fetched(fetch.ticket, Page(url, links=[Link(urls[number + 1])])), 0.0)
+        if number < steps:
+            assert path == urls[: number + 1]
+        else:
+            assert path == [LEFT_OUT, *urls[number + 1 - steps : number + 1]]
+        assert sum(map(len, path)) <= max(MOST_CHARACTERS, 2 * len(url) + 1)
