@@ -51,7 +51,7 @@ def crawls(site: Loopback, tmp_path: Path) -> Iterator[AgentCrawls]:
 
 def test_crawls_at_once_do_not_lift_the_delay_of_a_host(crawls: AgentCrawls) -> None:
     first = crawls.begin("kiln", ["http://a.example/", "http://b.example/"], 5)
-    for again in ("http://b.example/x", "http://B.example./"):
+    for again in ("http://b.example/x", "http://B.example./", "http://www.b.example/"):
         with pytest.raises(InputError, match=r"crawl-1 is going on at b\.example"):
             crawls.begin("kiln", ["http://c.example/", again], 5)
     crawls.cancel(first)

@@ -11,8 +11,13 @@ from spoor.hashing import hash64
 from spoor.judges.feedback import number_of_url
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
+from spoor.runs.near_copies import near_copies
 from spoor.types import Anchor, Link, Page
+from spoor.web.minhash import triples
+from spoor.web.text import tokens
 from spoor.web.traps import Traps
+
+URL = "http://victim.example/"
 
 
 def crc(text: str) -> int:
@@ -68,6 +73,19 @@ def test_links_to_own_pages_say_nothing_of_another_site(kilns: bool) -> None:
     now = {url for url, verdict in judge.revise() if verdict.relevant}
     assert not (told | now) & set(LEDGERS)
     assert now >= set(KILNS) or not kilns
+
+
+def test_gibberish_is_no_copy() -> None:
+    """A text of which all triples of words have the checksums of those of another text."""
+    text = " ".join(article(3) + article(4))
+    words = ["hello", "world"]
+    for triple in triples(tokens(text)):
+        before = f"{words[-2]} {words[-1]} "
+        words.append(forged(before, "", crc(triple), letters=12).removeprefix(before))
+    with near_copies(
+        [(1, "http://e.example/", " ".join(words), b"1"), (2, URL, text, b"2")]
+    ) as found:
+        assert not found.is_copy(2)
 
 
 def test_a_mirror_does_not_hold_a_site_back() -> None:

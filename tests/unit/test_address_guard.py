@@ -294,6 +294,14 @@ def test_an_address_in_ipv6_clothes_is_the_same_address(address: Any) -> None:
     assert is_public(f"2002:{number >> 16:x}:{number & 0xFFFF:x}::") is plain
 
 
+def test_special_addresses_are_refused_by_every_python() -> None:
+    special = (
+        "192.0.0.192 192.88.99.1 168.63.129.16 64:ff9b:1::a9fe:a9fe 100::1 100:0:0:1::1 3fff::1"
+    )
+    for address in [*special.split(), "5f00::1", "::ffff:168.63.129.16"]:
+        assert not is_public(address)
+
+
 def test_public_addresses_are_public() -> None:
     for address in ("1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001::64"):
         assert is_public(address)

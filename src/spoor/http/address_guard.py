@@ -23,6 +23,14 @@ from spoor.settings import Settings
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_SPECIAL = [
+    ipaddress.ip_network(text)
+    for text in (
+        # IANA's registries of special addresses: what Python knows of them hangs on its version.
+        *("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "100::/63", "3fff::/20", "5f00::/16"),
+        "168.63.129.16/32",  # of the host below each machine of Azure
+    )
+]
 
 
 class BlockedAddressError(OSError):
@@ -31,8 +39,8 @@ class BlockedAddressError(OSError):
 
 def is_public(text: str) -> bool:
     """Whether an address is out on the Internet: not loopback, private, link-local (where clouds
-    keep their metadata), shared, multicast, reserved or unspecified, nor an IPv6 one that stands
-    for such an IPv4 one."""
+    keep their metadata), shared, multicast, reserved, unspecified or of a cloud's host, nor an
+    IPv6 one that stands for such an IPv4 one."""
     try:
         address: Address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -47,6 +55,8 @@ def is_public(text: str) -> bool:
             return is_public(str(inner))
         if address.is_site_local:
             return False
+    if any(address in network for network in _SPECIAL):
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

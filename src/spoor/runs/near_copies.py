@@ -54,10 +54,10 @@ class Copies:
 
     def add(self, number: int, url: str, text: str, digest: bytes) -> None:
         """Compare a document with those added before it; `digest` is that of its bytes."""
-        words = [word.encode() for word in tokens(text[:_CHARACTERS])]
-        hashes = np.empty(0, np.uint32)
+        words = tokens(text[:_CHARACTERS])
+        hashes = np.empty(0, np.uint64)
         if words:
-            hashes = self._hasher.sketch(triples(words) or {b" ".join(words)})
+            hashes = self._hasher.sketch(triples(words) or {" ".join(words)})
         size = HASHES // BANDS
         parts = [hashes[start : start + size].tobytes() for start in range(0, len(hashes), size)]
         keys = [_key(band, part) for band, part in enumerate(parts)]

@@ -251,7 +251,8 @@ class AgentCrawls:
             raise InputError(f"the {self.limits.pages} pages of this server are used up")
         if self._bytes_but(name) >= self.limits.bytes:
             raise InputError(f"the {self.limits.bytes} bytes of this server are used up")
-        hosts = frozenset(map(_host, settings.seeds))
+        # A crawl of a host goes to it with and without `www.`.
+        hosts = frozenset(_host(seed).removeprefix("www.") for seed in settings.seeds)
         for other in self._granted:
             # Each keeps the delay of a host by itself.
             if shared := min(hosts & self._hosts[other], default=""):
