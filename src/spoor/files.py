@@ -50,6 +50,16 @@ def names_a_file(path: Path) -> bool:
         return file.read(len(_JOURNAL)) == _JOURNAL
 
 
+def open_unlinked(path: Path, flags: int) -> int:
+    """Open a file of ours in a folder that may come from a stranger. Raises OSError, also for a
+    symbolic link, a device and a pipe."""
+    opened = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(errno.EINVAL, "not a plain file")
+    return opened
+
+
 def read_plain(path: Path, most: int) -> bytes:
     """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
     device, a pipe, and a file of more than `most` bytes."""

@@ -15,11 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spoor.errors import InputError, PausedError
+from spoor.errors import DAMAGED, InputError, PausedError
+from spoor.files import open_unlinked
 from spoor.stopwatch import timed
 from spoor.types import State
 
 _SHOWN = 200
+_MOST = 1 << 28
+"""Bytes of a file of answers."""
+_LONGEST = 1 << 16
+"""Bytes of a line of it."""
+_BEGIN = b'{"digest": "'
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +146,46 @@ def _checked(answer: object) -> SavedAnswer:
 
 def _read(file: Path) -> dict[str, SavedAnswer]:
     """The answers in a file, if it exists; cuts off a line that a crash left incomplete."""
+    answers: dict[str, SavedAnswer] = {}
+    number = 1
     try:
-        data = file.read_bytes() if file.exists() else b""
-        end = data.rfind(b"\n") + 1
-        if end < len(data):
-            os.truncate(file, end)
+        with open(open_unlinked(file, os.O_RDWR), "r+b") as opened:
+            if os.fstat(opened.fileno()).st_size > _MOST:
+                raise InputError(f"{file} has more than {_MOST:,} bytes; delete it to ask again")
+            end = 0
+            for line in iter(lambda: opened.readline(_LONGEST), b""):
+                if not line.endswith(b"\n"):
+                    if not line.startswith(_BEGIN[: len(line)]):
+                        raise ValueError("it is no part of an answer")
+                    break
+                digest, answers[digest] = _row(line)
+                end += len(line)
+                number += 1
+            opened.truncate(end)
+    except FileNotFoundError:
+        return {}
     except OSError as error:
         raise InputError(f"cannot use {file}: {error.strerror}") from error
-    answers: dict[str, SavedAnswer] = {}
-    for number, line in enumerate(data[:end].splitlines(), 1):
-        try:
-            row = json.loads(line)
-            digest = row.pop("digest")
-            answers[digest] = SavedAnswer(**row)
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise InputError(
-                f"{file} line {number} is no answer of a judge; put the file back as it was, or "
-                "delete it to ask again"
-            ) from error
+    except DAMAGED as error:
+        raise InputError(
+            f"{file} line {number} is no answer of a judge; put the file back as it was, or "
+            "delete it to ask again"
+        ) from error
     return answers
+
+
+def _row(line: bytes) -> tuple[str, SavedAnswer]:
+    """The digest of a question and its answer, of a line that may be a stranger's. Raises one of
+    DAMAGED."""
+    row = json.loads(line)
+    score, cost, seconds = (float(row.get(name, 0.0)) for name in ("score", "cost", "seconds"))
+    why, failed = row["why"], row.get("failed", "")
+    if not (isinstance(row["digest"], str) and isinstance(why, str) and isinstance(failed, str)):
+        raise TypeError("a text of it is none")
+    if not 0.0 <= seconds < math.inf:
+        raise ValueError("it took no time that there is")
+    checked = _checked(Answer(score, cost, why))
+    return row["digest"], replace(checked, why=why, failed=failed, seconds=seconds)
 
 
 def _append(file: Path, digest: str, answer: SavedAnswer) -> None:
@@ -167,7 +194,8 @@ def _append(file: Path, digest: str, answer: SavedAnswer) -> None:
     row |= {"failed": answer.failed} if answer.failed else {}
     row |= {"seconds": answer.seconds} if answer.seconds else {}
     try:
-        with file.open("ab") as out:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with open(open_unlinked(file, flags), "ab") as out:
             out.write(json.dumps(row).encode() + b"\n")
             out.flush()
             os.fsync(out.fileno())

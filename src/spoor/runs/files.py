@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-import stat
 import time
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from spoor.errors import InputError, SpoorError
-from spoor.files import names_a_file
+from spoor.files import names_a_file, open_unlinked
 
 SETTINGS = "spoor.toml"
 """The settings that the run was begun with, for people and programs to read."""
@@ -153,11 +153,12 @@ def _refuse_link(entry: os.DirEntry[str], is_folder: bool) -> None:
 def open_own(file: Path, flags: int) -> int:
     """Open a file of a run that may change while the run is open. Raises OSError for a symbolic
     link, InputError for a device."""
-    opened = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        raise InputError(f"{file} is not a plain file; delete it")
-    return opened
+    try:
+        return open_unlinked(file, flags)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise InputError(f"{file} is not a plain file; delete it") from error
 
 
 def read_own(file: Path) -> str:
