@@ -469,3 +469,30 @@ def test_a_refresh_that_asked_in_vain_says_what_asks_for_less() -> None:
         assert len(in_words(told | other)) == 1
     sampled = {"asked": 9, "left_out": 0, "at_most": 0.0, "by_host": []}
     assert len(in_words(told | {"sampled": sampled})) == 1, "it was given"
+
+
+def test_a_page_that_broke_off_is_asked_for_whole(tmp_path: Path) -> None:
+    """Its validators are those of the whole document: by them half of it would never change."""
+    broken = [True]
+
+    class Breaking(Site):
+        def _answer(self, path: str, head: str) -> bytes:
+            found = super()._answer(path, head)
+            if path == "/etag0" and broken:
+                broken.clear()
+                return found[: len(found) // 2]
+            return found
+
+    site, sizes = Breaking(), []
+    told: dict[str, Any] = {"delay": 0.0, "per_host": 8, "progress": False, "hints": False}
+    with beside(site.serving):
+        told["connect_to"] = f"127.0.0.1:{site.port}"
+        for number in range(3):
+            seeds = () if number else (f"{SITE}/etag0",)
+            earlier = str(tmp_path / str(number - 1)) if number else ""
+            spoor.run(seeds, "clay", out=tmp_path / str(number), refresh=earlier, **told)
+            pages = Run(tmp_path / str(number)).pages()
+            sizes += [page.size for page in pages if page.url == f"{SITE}/etag0"]
+    assert sizes[0] < sizes[1] == sizes[2]
+    asked = [head for head in site.heads if head.startswith("GET /etag0 ")]
+    assert ["If-None-Match" in head for head in asked] == [False, False, True]

@@ -131,6 +131,7 @@ class Journal:
             if exchange is None:
                 row = page_row(reply.page)
             else:
+                self._folder.keep_validators(exchange)
                 row = Source.values(exchange, reply.page.modified)
                 document = exchange.document
                 row[_BODY] = len(document)

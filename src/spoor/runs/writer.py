@@ -364,16 +364,8 @@ class RunWriter:
     # -- writing
 
     def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
-        """Archive one exchange; where, if at all. Of a document its validators are kept, too, and
-        until when it is fresh. What an earlier run holds as it is (`unchanged`) becomes a revisit
-        record, which has no place."""
-        # Of a rendered document they say nothing: what its scripts fetch may be new.
-        if exchange.status == 200 and exchange.document is exchange.body:
-            if (found := Validators.of(exchange.headers)) is not None:
-                self._rows.validators[exchange.url] = found.etag, found.last_modified
-            if "Cache-Control" in exchange.headers or "Expires" in exchange.headers:
-                until = exchange.began + fresh_for(exchange.headers)
-                self._rows.freshness[exchange.url] = until
+        """Archive one exchange; where, if at all. What an earlier run holds as it is (`unchanged`)
+        becomes a revisit record, which has no place."""
         revisit = None
         if self.revisits is not None:
             from spoor.runs import earlier
@@ -384,6 +376,8 @@ class RunWriter:
             except DamagedError as error:
                 self.on_damage(f"{error}; what came now takes the place of that page")
         self.unchanged = revisit is not None
+        if self.unchanged:
+            self.keep_validators(exchange)
         self._body = exchange.document if self.settings.save_files else b""
         if self._warc is None:
             return None
@@ -395,6 +389,21 @@ class RunWriter:
         if self.unchanged:
             self._place = None
         return self._place
+
+    def keep_validators(self, exchange: Exchange) -> None:
+        """Keep how to ask later for a document that was read, and until when it is fresh. One that
+        broke off is asked for whole the next time (RFC 9111, section 3.3)."""
+        # Of a rendered document they say nothing: what its scripts fetch may be new.
+        if exchange.status != 200 or exchange.document is not exchange.body:
+            return
+        url, headers = exchange.url, exchange.headers
+        if exchange.truncated not in ("", "length"):
+            self._rows.validators[url], self._rows.freshness[url] = ("", ""), 0.0
+            return
+        if (found := Validators.of(headers)) is not None:
+            self._rows.validators[url] = found.etag, found.last_modified
+        if "Cache-Control" in headers or "Expires" in headers:
+            self._rows.freshness[url] = exchange.began + fresh_for(headers)
 
     def validators(self, url: str) -> Validators | None:
         """Those of the document that a URL gave last, once that is committed; None where its
