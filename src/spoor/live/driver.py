@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -84,6 +84,8 @@ LONGEST_PAUSE = 900.0
 """Seconds that it waits for hosts that ask to be left alone."""
 LAST_GRACE = 5.0
 """Seconds that one which was told to end twice has for the page that it works on."""
+_BREAKS = 3
+"""Times in a row that a body breaks off before its part is taken for a page of an earlier visit."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -147,6 +149,8 @@ class HttpDriver:
         )
         self._fetcher: RobotsFetcher | None = None
         self._reservations: ReservationFetcher | None = None
+        self._breaks: Counter[str] = Counter()
+        """URL → how often its body broke off in a row."""
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._joiner = Joiner()
@@ -541,6 +545,10 @@ class HttpDriver:
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except Exception as error:
             reply = failure(fetch.ticket, error)
+        if exchange is not None and self._asks_anew(exchange, reply):
+            reason = "its body broke off, and what came before may be whole"
+            status, exchange = exchange.status, None
+            reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
@@ -548,6 +556,20 @@ class HttpDriver:
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
         self._arrived.append((fetch, reply, exchange))
+
+    def _asks_anew(self, exchange: Exchange, reply: LiveReply) -> bool:
+        """Whether part of a page is not taken for it: where it may be known whole from an earlier
+        visit, until its body broke off `_BREAKS` times in a row."""
+        broke = exchange.truncated in ("time", "disconnect") and isinstance(reply, Fetched)
+        known = self.settings.command == "watch" or bool(self.settings.refresh)
+        if not (broke and known):
+            self._breaks.pop(exchange.url, None)
+            return False
+        self._breaks[exchange.url] += 1
+        if self._breaks[exchange.url] < _BREAKS:
+            return True
+        del self._breaks[exchange.url]
+        return False
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
