@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from itertools import count
 from select import select
@@ -41,6 +42,7 @@ from spoor.learn.state import page_row, revive_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page
 from spoor.web.page import parse
+from spoor.web.page_links import PageLinks
 from spoor.web.parse_cost import may_cost_much
 from spoor.web.urls import Joiner
 
@@ -145,9 +147,16 @@ def parse_page(
         if brief:
             raise TakesLongError from error
         raise
-    if "unreadable" in row:
-        raise UnreadableError(row["unreadable"])
-    return revive_page(row)
+    try:
+        if "unreadable" in row:
+            raise UnreadableError(str(row["unreadable"]))
+        if not isinstance(row["links"], dict):
+            return revive_page(row)
+        words = row["text"].split(" ") if row["text"] else []
+        links = PageLinks.of(row["links"], words)
+        return replace(revive_page({**row, "links": ()}), links=links)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise GivenUpError(_NO_PAGE) from error
 
 
 def extract(content_type: str, url: str, body: bytes) -> Document | Unreadable:
@@ -267,7 +276,11 @@ class Helper:
         if not answer:
             self.close()
             raise GivenUpError(f"parsing it takes over {room} MB")
-        return json.loads(answer)
+        try:
+            return json.loads(answer)
+        except (ValueError, RecursionError) as error:
+            self.close()
+            raise GivenUpError(_NO_PAGE) from error
 
     def _ends(self) -> bool:
         """Whether it has ended by itself, or is about to."""
@@ -325,6 +338,9 @@ class _Lane:
 
 
 _pages, _documents, _slow = _Lane(), _Lane(), _Lane()
+
+_NO_PAGE = "what the parser says of it is no page"
+"""As one may that was taken over."""
 
 
 @atexit.register
@@ -385,10 +401,13 @@ def main() -> None:
 
 
 def page_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:
-    """The page of a document as JSON values."""
+    """The page of an HTML document as JSON values; its links in columns (`PageLinks.row`)."""
     if "labels" in facts:
         facts["labels"] = frozenset(facts["labels"])
-    return page_row(parse(body, url, joiner=_joiner, **facts))
+    page = parse(body, url, joiner=_joiner, **facts)
+    if not isinstance(page.links, PageLinks):
+        return page_row(page)
+    return page_row(replace(page, links=())) | {"links": page.links.row()}
 
 
 _joiner = Joiner()

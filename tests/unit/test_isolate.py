@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -119,6 +120,44 @@ def test_a_page_is_the_same_in_a_helper_and_here() -> None:
     here = parse(body, URL, **facts)  # type: ignore[arg-type]
     assert len(here.links) == 3_000
     assert parse_page(body, URL, **facts) == here  # type: ignore[arg-type]
+
+
+def test_a_helper_makes_no_anchor_of_a_link(helper: Helper) -> None:
+    """Of a hundred links most lead to known pages: their words are not sent, but those of the page
+    once."""
+    words = " ".join(f"word{at}" for at in range(2_000))
+    row = helper.ask(page_of, f"<p>{words}{'<a href=/x>y</a> z' * 500}".encode(), {"url": URL})
+    assert "after" not in row["links"]
+    assert len(json.dumps(row)) < 3 * len(json.dumps({"text": row["text"], "urls": [URL] * 500}))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    {
+        "all_places": [["a"]],
+        "begins": [9, 0],
+        "barred": [0, 2],
+        "counts": [0, 1, 99, 3, 4],
+        "ends": [-2, 0],
+        "headings": [0, "x"],
+        "kinds": ["a"],
+        "numbers": [0, 1 << 70],
+        "own": [1, 2],
+        "places": [[0], [0]],
+        "urls": [None, None],
+    }.items(),
+)
+def test_what_a_helper_says_that_is_no_page_is_given_up(
+    column: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was taken over may say anything; the crawl goes on without that page."""
+    row = page_of(b"<p>a <a href=/x>b</a> c <a href=/y>d</a>", URL)
+    whole = b"<p>" * 5_000
+    monkeypatch.setattr(isolate, "bounded", lambda *asked, **bounds: row)
+    assert [link.url for link in parse_page(whole, URL).links] == [f"{URL}x", f"{URL}y"]
+    row["links"][column] = value
+    with pytest.raises(GivenUpError, match="is no page"):
+        parse_page(whole, URL)
 
 
 def test_after_a_document_that_was_given_up_the_next_one_is_parsed() -> None:
