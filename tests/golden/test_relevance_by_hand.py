@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spoor.judges.cut import lowered, otsu, parted, unclear
 from spoor.judges.feedback import (
     LINKS,
     PLACES,
+    SHORT_LOGS,
     Among,
     Frequencies,
     KeptPage,
@@ -22,7 +25,8 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Links
-from spoor.judges.reading import places_of
+from spoor.judges.matching import Matcher
+from spoor.judges.reading import Reader, places_of
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
@@ -486,3 +490,21 @@ def test_the_best_pages_of_a_crawl_are_told_apart() -> None:
     best = {url: one.score for url, one in said.items() if one.score > 0.99}
     assert len(best) > 4
     assert len({*best.values()}) > 1
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), max_size=40), st.integers(1, 45))
+def test_the_rarest_terms_are_those_of_a_sort_by_weight_and_number(
+    terms: list[tuple[int, int]], most: int
+) -> None:
+    """Many weigh the same: of these the lowest numbers stay, and all in their order."""
+    reader = Reader(parse("kiln"), Matcher(parse("kiln")))
+    reader.frequencies.pages = 4
+    often = np.array([times for times, _ in terms], np.uint8)
+    known = np.array([pages for _, pages in terms], float)
+    ids = np.random.default_rng(len(terms)).permutation(len(terms)).astype(np.uint32)
+    weights = SHORT_LOGS[often] * np.log((20.0 + 4) / known)
+    kept = sorted(np.lexsort((ids, -weights))[:most].tolist())
+    for found, all_of_it in zip(
+        reader._rarest(ids, often, known, most), (ids, often, known), strict=True
+    ):
+        assert found.tolist() == all_of_it[kept].tolist()

@@ -18,9 +18,11 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.dqn import DoubleDqn, Network
 from spoor.learn.hashed_linear import HashedLinear, grams, join, split
+from spoor.learn.link_words import link_words
 from spoor.learn.randomized_queue import RandomizedQueue
 from spoor.learn.state import pack, unpack
 from spoor.learn.svm import pegasos, platt
+from spoor.policies.best_first import BestFirst
 from spoor.policies.context_graph import layers_of, reduced
 from spoor.policies.fish_search import FishSearch
 from spoor.policies.host_bandit import HostBandit
@@ -283,6 +285,37 @@ def test_words_of_a_link() -> None:
     url, near = words_of("http://a.org/courses/cs1.html", anchor, 2)
     assert "courses" in url
     assert near == ("anchor cours", "around two", "around three", "around four", "around five")
+
+
+_PIECES = st.sampled_from(
+    [
+        "kiln",
+        "Kilns",
+        "FIRING",
+        "fired",
+        "o'clock",
+        "’tis'",
+        "the",
+        " ",
+        "\n",
+        "-",
+        "_",
+        "é",
+        "ΣΑΣ",
+        "窯",
+    ]
+)
+_TEXT = st.lists(_PIECES, max_size=12).map("".join)
+
+
+@given(st.lists(_TEXT, min_size=1, max_size=3), _TEXT, _TEXT, _TEXT, st.integers(0, 5))
+def test_best_first_reads_the_words_of_those_links_alone_that_share_one_with_the_topic(
+    path: list[str], text: str, before: str, after: str, context: int
+) -> None:
+    policy = BestFirst(Task(RNG(0), Topic("firing a kiln 窯 ΣΑΣ o'clock")), context=context)
+    url = f"http://a/{'/'.join(path)}"
+    words = link_words(url, Anchor(text, before, after), context)
+    assert policy._value((url, text, before, after)) == policy._cosine(words)
 
 
 # ---------------------------------------------------------------- fish-search, host bandit

@@ -242,8 +242,12 @@ class Reader:
         if len(ids) <= most:
             return ids, often, known
         weights = SHORT_LOGS[often] * np.log((20.0 + self.frequencies.pages) / known)
-        chosen = np.lexsort((ids, -weights))[:most]
-        chosen.sort()
+        # By weight, then by number; a sort of all takes three times as long.
+        least = np.partition(weights, -most)[-most]
+        chosen = weights > least
+        last = np.flatnonzero(weights == least)
+        last = last[np.argsort(ids[last], kind="stable")]
+        chosen[last[: most - np.count_nonzero(chosen)]] = True
         return ids[chosen], often[chosen], known[chosen]
 
     def save(self) -> State:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
 from spoor.learn.bounded_dict import Cache
-from spoor.learn.link_words import content_words, link_words
+from spoor.learn.link_words import content_words, link_words, url_words
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.saved import PART, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Anchor, Choice, InLinks, Outcome, Task
-from spoor.web.text import STOP_WORDS, Vectors, stem
+from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
 
 CACHED = 16_384
 """Links whose cosine is remembered, since navigation repeats the same words on every page."""
@@ -49,6 +50,8 @@ class BestFirst(Saved):
         self._norm = math.sqrt(sum(n * n for n in self._topic.values()))
         self._mean = self._vectors.mean(topic) if self._vectors else None
         self._values = Cache[tuple[str, str, str, str], float](self._value, CACHED)
+        self._shares = Cache[str, bool](lambda word: self._is_shared(tokens(word)), CACHED)
+        self._urls = Cache[str, bool](lambda url: self._is_shared(url_words(url)), CACHED)
 
     def observe(self, seen: InLinks) -> None:
         push, values = self._queue.push_if_higher, self._values
@@ -68,7 +71,18 @@ class BestFirst(Saved):
     def _value(self, of: tuple[str, str, str, str]) -> float:
         """The cosine of a link's words, of its URL, its text and the text on either side."""
         url, text, before, after = of
+        # Most links share no word with the topic. No word crosses a blank, so that each is looked
+        # up as it stands there.
+        if self._vectors is None and not (
+            self._urls[url]
+            or any(map(self._shares.__getitem__, f"{text} {before} {after}".split()))
+        ):
+            return 0.0
         return self._cosine(link_words(url, Anchor(text, before, after), self.context))
+
+    def _is_shared(self, words: Iterable[str]) -> bool:
+        """Whether the topic has one of these words."""
+        return not self._topic.keys().isdisjoint(stem(words))
 
     def _cosine(self, words: list[str]) -> float:
         if self._vectors is not None:

@@ -43,8 +43,8 @@ _DOMAINS = 10_000
 """Whose pages are counted."""
 _CHARACTERS = 24_000
 """Of a text that are read."""
-_MEMO = 65_536
-"""Words whose hashes are cached."""
+_MEMO = 16_384
+"""Words whose hashes are cached, in some 3 MB."""
 
 _NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
 """Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each

@@ -40,6 +40,7 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_FIRST = 256
 _IN_WORDS = re.compile("[^\\W_]|’")
 _BARE_QUOTE = re.compile(rb"'(?:(?<![a-z0-9]')|(?![a-z0-9]))")
 """One that does not stand between two letters or digits."""
@@ -49,11 +50,12 @@ _BLANKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("'") else 32 for
 def tokens(text: str) -> list[str]:
     """Words of a text, lower-case; letters and digits of any script. O(length), and in a third of
     the time for a text whose letters are ASCII."""
-    # A text of another script is told by its first character, as a rule.
-    if (other := None if text.isascii() else _NOT_ASCII.search(text)) is not None and (
-        _IN_WORDS.match(other[0]) or _IN_WORDS.search(_not_ascii(text))
-    ):
-        return _WORD.findall(text.lower())
+    if not text.isascii():
+        # A text of another script is told by its first characters, as a rule; a search for one sign
+        # in a long text takes longer than to find all that there are.
+        first = _NOT_ASCII.search(text, 0, _FIRST)
+        if (first and _IN_WORDS.match(first[0])) or _IN_WORDS.search(_not_ascii(text)):
+            return _WORD.findall(text.lower())
     plain = text.encode("ascii", "replace").lower()  # what is replaced parts words as before
     if b"'" in plain:
         plain = _BARE_QUOTE.sub(b" ", plain)
