@@ -12,6 +12,7 @@ from yarl import URL
 
 from spoor.documents.kinds import HEAD, Types, tell
 from spoor.http.address_guard import AddressGuard, BlockedAddressError
+from spoor.http.body_room import BodyRoom
 from spoor.http.connections import BoundedConnector, TooManyBytesError, tls
 from spoor.http.cookies import Cookies
 from spoor.http.credentials import Credentials, Headers
@@ -70,6 +71,7 @@ class Client:
         kept_cookies: Path | None = None,
         count: Callable[[int], None] = lambda size: None,
     ) -> None:
+        self.room = BodyRoom()
         self._settings = settings
         self._count = count
         self._address_guard = address_guard
@@ -145,11 +147,13 @@ class Client:
         headers: Headers = (),
         as_user: bool = True,
         progress: Callable[[int], None] = lambda size: None,
+        ticket: int | None = None,
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
         usual ones, and what the user is known by unless `as_user` is False. `progress` is called
-        with the size of each part of the body that comes.
+        with the size of each part of the body that comes; with a `ticket` the body takes part of
+        `room`, until its caller leaves it.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -192,7 +196,7 @@ class Client:
             kinds = None if reply.status == 304 else types
             taken = _Taken(url, reply.headers.get("Content-Type", ""), kinds)
             most = limit or (self._settings.body_limit if types is None else types.largest)
-            raw, body, truncated = await self._read(reply, most, taken, progress)
+            raw, body, truncated = await self._read(reply, most, taken, progress, ticket)
             self._count(max(len(raw), len(body)))
             most = taken.limit(body, most, ended=True)
             if len(body) > most:  # shorter than what tells a kind, and longer than that may be
@@ -223,6 +227,7 @@ class Client:
         limit: int,
         taken: _Taken,
         progress: Callable[[int], None],
+        ticket: int | None,
     ) -> tuple[bytes, bytes, str]:
         raw, body = bytearray(), bytearray()
         try:
@@ -234,6 +239,7 @@ class Client:
                 before = len(raw)
                 raw += chunk
                 progress(len(chunk))
+                grown = len(chunk)
                 for at in range(0, len(chunk) if inflaters else 0, _STEP):
                     some = chunk[at : at + _STEP]
                     fed = before + at + len(some)
@@ -243,9 +249,16 @@ class Client:
                         if len(some) > most:
                             break
                     body += some
+                    grown += len(some)
+                    if grown > _CHUNK and ticket is not None:
+                        if self.room.grow(ticket, grown):
+                            await self.room.wait(ticket, self._settings.timeout)
+                        grown = 0
                     if len(body) > most:
                         cut = "length" if len(body) > limit else "ratio"
                         return bytes(raw), _first(body, limit), cut
+                if ticket is not None and self.room.grow(ticket, grown):
+                    await self.room.wait(ticket, self._settings.timeout)
                 limit = taken.limit(body if inflaters else raw, limit)
                 if taken.refused:
                     return b"", b"", ""

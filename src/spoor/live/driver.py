@@ -164,6 +164,8 @@ class HttpDriver:
         self._thread = ThreadPoolExecutor(1, "crawl")
         self._ended = False
         self._arrived: deque[tuple[Fetch, LiveReply, Exchange | None]] = deque()
+        self._taken_in: deque[int] = deque()
+        """Tickets whose bodies are not kept any more."""
         self._wake = asyncio.Event()
         self._stopped: str | None = None
         self._deadline = 0.0
@@ -300,6 +302,8 @@ class HttpDriver:
             self._queues.give_up()
             free = self._slots.free(self._time())
             chosen, answer = await self.apart(lambda free=free: self._turn(free))  # type: ignore[misc]
+            while self._taken_in:
+                self._client.room.leave(self._taken_in.popleft())
             if self._fault is not None:
                 raise self._fault
             until = None if self._stopped is None else self._deadline
@@ -432,6 +436,7 @@ class HttpDriver:
         self._next_turn()
 
     def _receive(self, fetch: Fetch, reply: LiveReply, exchange: Exchange | None) -> None:
+        self._taken_in.append(fetch.ticket)
         asks = isinstance(reply, Failed) and (
             reply.kind == "refused" or reply.retry_after is not None
         )
@@ -585,6 +590,7 @@ class HttpDriver:
                 types=types,
                 headers=headers,
                 progress=partial(self._slots.bring, fetch.ticket),
+                ticket=fetch.ticket,
             )
         if watched or (again and is_sitemap):
             exchange = replace(exchange, watched=True)
