@@ -295,10 +295,13 @@ class Known(Urls):
 
     def _linked_by_own(self, number: int, url: int, now: float) -> None:
         """A page of its own host, or domain, links to a URL for the first time: where strangers to
-        it alone did so before, and nothing was ever there, it appears now, whoever guessed it."""
-        if self._born[number] > NEVER or self.digests[number] or (at := self.parent[number]) < 0:
-            return
+        it alone did so before, it appears now, whoever guessed it. What another host of its domain
+        led to appears now where nothing was ever there."""
         name = self.hosts[number]
+        if self._born[number] > NEVER or (at := self.parent[number]) < 0:
+            return
+        if self.digests[number] and not self.stranger(at, name):
+            return
         domain = registrable_domain(name)
 
         def nearness(page: int) -> int:
@@ -307,6 +310,8 @@ class Known(Urls):
 
         if nearness(at) < nearness(url):
             self._appears(number, url, now)
+            if self.digests[number] and self.date[number] == NEVER:
+                self.date[number] = now  # it states none
             if self.fetched[number] > NEVER:
                 self.hints.add(number, url)
 

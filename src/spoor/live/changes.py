@@ -78,7 +78,8 @@ class ChangeTracker:
         self._gone: set[int] = set()
         """Those of which that was told."""
         self._hours: dict[str, tuple[float, int]] = {}
-        """Registrable domain → (begin of its hour, lines in it)."""
+        """Registrable domain, and behind a blank that of strangers who led to its documents →
+        (begin of its hour, lines in it)."""
         self._sentences: OrderedDict[int, str] = OrderedDict()
         """Sentence of a document that was told → its story."""
         self.sources = Sources()
@@ -216,15 +217,22 @@ class ChangeTracker:
             self._sentences.popitem(last=False)
 
     def _may_tell(self, line: Line, now: float) -> bool:
-        """Count a line; whether it is told. The first of too many stands for the rest."""
-        domain = registrable_domain(self._host(line))
-        begin, told = self._hours.get(domain, (now, 0))
+        """Count a line; whether it is told. The first of too many stands for the rest. What only
+        pages of another domain led to is counted apart, for that one."""
+        known = self._fleet.known
+        number = known.number(line["url"])
+        domain = registrable_domain(known.hosts[number])
+        stranger = known.stranger(known.parent[number], known.hosts[number])
+        counted = f"{domain} {stranger}".rstrip()
+        begin, told = self._hours.get(counted, (now, 0))
         if now - begin >= HOUR:
             begin, told = now, 0
-        self._hours[domain] = (begin, told + 1)
+        self._hours[counted] = (begin, told + 1)
         if told == MOST_TOLD:
             line["kind"] = "flood"
             line["title"] = f"{domain} told more than {MOST_TOLD} documents in an hour"
+            if stranger:
+                line["title"] += f" to which only {stranger} linked"
             line["id"] = _id(line)
         return told <= MOST_TOLD
 
