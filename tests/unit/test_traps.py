@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, reply
+from noisy_news import article
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
@@ -499,3 +500,16 @@ def test_hosts_without_news_hold_no_host_back_that_a_page_with_news_lists() -> N
     assert pages("www", "pots and kilns by their makers", *others) == others
     assert [within.skip(0, url) for url in others] == [""] * len(others)
     assert within.skip(0, place("copy99")).startswith("held back: ")
+
+
+def test_what_a_stranger_links_to_first_takes_no_news_from_a_site() -> None:
+    """Other addresses of its pages, which say the same: print views."""
+    traps = Traps()
+    for number in range(12):
+        printed = page_at(f"http://a.example/print/{number}", "Pot", " ".join(article(number)))
+        traps.ended(printed, lambda: "http://evil.example/", relevant=False)
+    for number in range(40):
+        url = f"http://a.example/pot/{number}"
+        assert not traps.holder(url)
+        own = page_at(url, "Pot", " ".join(article(number)))
+        traps.ended(own, lambda: "http://a.example/", relevant=False)

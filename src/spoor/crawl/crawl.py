@@ -349,6 +349,9 @@ class Crawl:
         return path_to(self.frontier, link)
 
     def _found_on(self, link: LinkId) -> str:
+        steps = self.frontier.path(link, 2)
+        if len(steps) == 2:
+            return self.frontier.url(steps[0])
         return "".join(self.path(link)[-2:-1])
 
     def save(self) -> State:

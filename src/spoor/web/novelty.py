@@ -128,17 +128,19 @@ class Novelty:
         self._pages: dict[str, float] = {}
         """Domain → its pages."""
 
-    def page(self, domain: str, url: str, words: str) -> tuple[News, bool]:
+    def page(self, domain: str, url: str, words: str, *, keep: bool = True) -> tuple[News, bool]:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
-        it is a copy. Only one whose URL has a query is: it may be a view of other pages."""
+        it is a copy. Only one whose URL has a query is: it may be a view of other pages. With
+        `keep` off the words are looked at and not taken in."""
         plain, bare = self._words.of(words[:_CHARACTERS].split())
         for own in self._own(url):
             bare[bare == own] = 1
-        unseen = self._add(_triples(plain, hash64(domain)))
+        see = self._add if keep else self._unseen
+        unseen = see(_triples(plain, hash64(domain)))
         numbers = _three_in_a_row(unseen)
         masked = _triples(bare, hash64(f"{domain} masked"))
-        fresh = self._add(masked)
-        copy = self._is_copy(domain, masked, fresh)
+        fresh = see(masked)
+        copy = keep and self._is_copy(domain, masked, fresh)
         is_view = "?" in url
         if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
@@ -173,8 +175,7 @@ class Novelty:
 
     def knows(self, kind: str, texts: Sequence[str]) -> bool:
         """Whether `add` took in all of these; wrongly so for 1 in 20 at most."""
-        now, before = self._known(*self._places(_hashed(kind, texts)))
-        return bool((now | before).all())
+        return not self._unseen(_hashed(kind, texts)).any()
 
     def _own(self, url: str) -> set[int]:
         """Hashes of the words of a URL, however a page spells them."""
@@ -201,6 +202,11 @@ class Novelty:
         np.bitwise_and(hashes, _PLACE, out=at[0], casting="unsafe")
         np.bitwise_and(hashes >> np.uint64(_BITS), _PLACE, out=at[1], casting="unsafe")
         return at >> 3, _BIT.take(at & 7)
+
+    def _unseen(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Which are new."""
+        now, before = self._known(*self._places(hashes))
+        return ~(now | before)
 
     def _add(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Take in; which were new."""

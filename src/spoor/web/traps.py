@@ -315,10 +315,12 @@ class Traps:
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
+        chosen = _by_others(page.url, found_on())
         if self._says_something(page):
-            chosen = "?" in page.url and _by_others(page.url, found_on())
             self._note_text(page.url, hash64(words), chosen=chosen)
-        news, copy = self._novelty.page(registrable_domain(host(page.url)), page.url, words)
+        # Else another domain could have its pages say first, at other addresses, what they say.
+        domain = registrable_domain(host(page.url))
+        news, copy = self._novelty.page(domain, page.url, words, keep=not chosen)
         return _COPY if copy and news else news
 
     def _note_text(self, url: str, text: int, *, chosen: bool) -> None:
