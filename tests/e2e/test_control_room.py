@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,13 +22,15 @@ from browsing import Tab, ask, chromium, shown
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.cli.options import takes_settings
+from spoor.errors import InputError
 from spoor.runs.lock import is_running
 from spoor.runs.reader import Run
 from spoor.setting import LIVE
 from spoor.settings import Settings
+from spoor.views.commands import Commands, _pipe
 from spoor.views.live_page import LivePage
 from spoor.views.report import report_of
-from spoor.views.settings_form import arguments, fields, settings_of_form
+from spoor.views.settings_form import arguments, fields, secrets, settings_of_form
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"
@@ -130,12 +135,61 @@ def test_every_setting_goes_through_the_form_and_the_command(command: str) -> No
 
     app = typer.Typer()
     app.command()(take)
-    result = CliRunner().invoke(app, arguments(made)[1:])
+    with ExitStack() as pipes:
+        handed = [
+            f"{option}=@/dev/fd/{pipes.enter_context(_pipe(of))}"
+            for option, of in secrets(made).items()
+        ]
+        result = CliRunner().invoke(app, [*handed, *arguments(made)[1:]])
     assert result.exit_code == 0, result.output
     assert {name: getattr(seen[0], name) for name in known} == {
         name: getattr(wanted, name) for name in known
     }
     assert arguments(Settings.of({}, command)) == [command, "--"], "defaults need no option"
+
+
+def test_secrets_stand_in_no_list_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bytes] = []
+    hooks = ("https://a.example/SECRET", "https://b.example/SECRET")
+    settings = Settings.of({"header": ("X: SECRET",), "webhook": hooks, "seeds": (SEED,)}, "watch")
+
+    class Begun:
+        def __init__(self, command: list[str], *, pass_fds: list[int], **more: Any) -> None:
+            assert "SECRET" not in f"{command}{more.get('env')}"
+            named = [one.partition("/dev/fd/")[2] for one in command if "/dev/fd/" in one]
+            assert [*map(int, named)] == pass_fds
+            read.extend(os.read(handed, 1 << 16) for handed in pass_fds)
+
+        def poll(self) -> int:
+            return 0
+
+    monkeypatch.setattr(subprocess, "Popen", Begun)
+    Commands().begin_run(arguments(settings), tmp_path / "run", tmp_path, secrets(settings))
+    assert sorted(read) == [b"X: SECRET\n", "".join(f"{one}\n" for one in hooks).encode()]
+    many = Settings.of({"header": tuple(f"X{n}: {'y' * 999}" for n in range(99))}, "watch")
+    with pytest.raises(InputError, match="secrets of more than"):
+        Commands().begin_run(arguments(many), tmp_path / "run", tmp_path, secrets(many))
+
+
+def test_a_file_of_secrets(tmp_path: Path) -> None:
+    seen: list[Settings] = []
+
+    @takes_settings("crawl", after={})
+    def take(settings: Settings, seeds: list[str]) -> None:
+        """Take them."""
+        seen.append(settings)
+
+    app, file = typer.Typer(), tmp_path / "headers"
+    app.command()(take)
+    file.write_text("X: 1\n\n  b.example|Y: 2\n")
+    done = CliRunner().invoke(app, [f"--header=@{file}", "--header", "Z: 3", SEED])
+    assert done.exit_code == 0, done.output
+    assert seen[0].header == ("X: 1", "b.example|Y: 2", "Z: 3")
+    missing = CliRunner().invoke(app, [f"--header=@{file}s", SEED])
+    assert isinstance(missing.exception, InputError)
+    assert "No such file" in str(missing.exception)
 
 
 def _as_typed(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from spoor.errors import InputError
 from spoor.registry import parse_params
 from spoor.setting import Setting
 from spoor.settings import Settings, described
@@ -101,7 +102,27 @@ def _value(one: Setting, value: Any) -> Any:
         return parse_params(value or [])
     if value is None:
         return one.default
+    if one.secret:
+        return [text for given in value for text in _secrets(one, given)]
     return one.parsed(value) if one.kind in (int, float) and not one.time else value
+
+
+_MOST = 1 << 20
+"""Bytes of a file of secrets."""
+
+
+def _secrets(one: Setting, given: str) -> list[str]:
+    """The value of a secret, or the lines of the file that `@FILE` names: any user of the machine
+    may read the arguments of a process. Raises InputError for a file that cannot be read."""
+    if not given.startswith("@"):
+        return [given]
+    try:
+        with open(given[1:], "rb") as file:
+            lines = file.read(_MOST).decode().splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise InputError(f"cannot read {given[1:]} ({one.flag}): {reason}") from error
+    return [line for line in map(str.strip, lines) if line]
 
 
 # ---------------------------------------------------------------- options of several commands

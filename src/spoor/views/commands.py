@@ -8,8 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from spoor.errors import InputError
@@ -22,6 +24,8 @@ TRY_SECONDS = 90.0
 """In which pages are fetched and judged."""
 _LOOK_SECONDS = 0.05
 _MOST_OUTPUT = 1 << 20
+_MOST_SECRETS = 1 << 14
+"""Bytes, which any pipe takes before they are read."""
 
 
 class Commands:
@@ -30,16 +34,25 @@ class Commands:
     def __init__(self) -> None:
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def begin_run(self, arguments: Sequence[str], path: Path, folder: Path) -> None:
+    def begin_run(
+        self,
+        arguments: Sequence[str],
+        path: Path,
+        folder: Path,
+        secrets: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         """Begin the run `path`, or go on with it, by a command that sees files from `folder`; comes
-        back once it is going, or is over. Raises InputError with its message where it refused."""
-        with tempfile.TemporaryFile() as output:
+        back once it is going, or is over. `secrets`: option → values that stand in no list of
+        processes. Raises InputError with its message where it refused."""
+        with tempfile.TemporaryFile() as output, ExitStack() as pipes:
+            handed = {option: pipes.enter_context(_pipe(of)) for option, of in secrets.items()}
             before = _last_change(path)
             process = self._start(
                 [*arguments[:1], f"--out={path.absolute()}", "--json"],
-                arguments[1:],
+                [*(f"{option}=@/dev/fd/{of}" for option, of in handed.items()), *arguments[1:]],
                 folder,
                 output,
+                [*handed.values()],
             )
             for _ in range(int(BEGIN_SECONDS / _LOOK_SECONDS)):
                 ended = process.poll()
@@ -68,7 +81,12 @@ class Commands:
         return answer if isinstance(answer, dict) else {}
 
     def _start(
-        self, head: Sequence[str], rest: Sequence[str], folder: Path, output: IO[bytes]
+        self,
+        head: Sequence[str],
+        rest: Sequence[str],
+        folder: Path,
+        output: IO[bytes],
+        inherited: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         self._started = [one for one in self._started if one.poll() is None]
         # In a session of its own: Ctrl-C in our terminal is not meant for it. What it prints goes
@@ -80,6 +98,7 @@ class Commands:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=inherited,
         )
         self._started.append(process)
         return process
@@ -90,6 +109,21 @@ class Commands:
             if process.poll() is None:
                 process.returncode = 0  # or Python would warn of a process that nobody waits for
         self._started.clear()
+
+
+@contextmanager
+def _pipe(lines: Sequence[str]) -> Iterator[int]:
+    """The end of a pipe out of which lines are read. Raises InputError for more than fit in."""
+    data = "".join(f"{line}\n" for line in lines).encode()
+    out, into = os.pipe()
+    try:
+        with open(into, "wb") as writing:
+            if len(data) > _MOST_SECRETS:
+                raise InputError(f"secrets of more than {_MOST_SECRETS:,} bytes")
+            writing.write(data)
+        yield out
+    finally:
+        os.close(out)
 
 
 def _has_begun(path: Path, before: float) -> bool:

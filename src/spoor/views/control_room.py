@@ -21,6 +21,7 @@ from spoor.views.settings_form import (
     arguments,
     fields,
     groups,
+    secrets,
     settings_of_form,
     value_of,
 )
@@ -119,7 +120,7 @@ class ControlRoom:
             given.insert(1, f"--from={(self.folder / from_run).absolute()}")
         path = files.new_run("watch-" if command == "watch" else "", self.folder)
         try:
-            self._commands.begin_run(given, path, Path())
+            self._commands.begin_run(given, path, Path(), secrets(settings))
         except InputError:
             with suppress(OSError):
                 path.rmdir()

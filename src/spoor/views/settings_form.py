@@ -85,12 +85,23 @@ def settings_of_form(command: str, form: Form, *, seeded: bool = False) -> Setti
 
 
 def arguments(settings: Settings) -> list[str]:
-    """The options and arguments of the command line that mean these settings."""
+    """The options and arguments of the command line that mean these settings, without secrets: any
+    user of the machine may read the arguments of a process."""
     known = Settings.of_command(settings.command)
     options = [
-        text for name, one in known.items() for text in one.arguments(getattr(settings, name))
+        text
+        for name, one in known.items()
+        if not one.secret
+        for text in one.arguments(getattr(settings, name))
     ]
     return [settings.command, *options, "--", *settings.seeds]
+
+
+def secrets(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Option → its values, of the settings that are secrets."""
+    known = Settings.of_command(settings.command)
+    given = {one.flag: getattr(settings, name) for name, one in known.items() if one.secret}
+    return {option: values for option, values in given.items() if values}
 
 
 def _settings(command: str) -> list[Setting]:
