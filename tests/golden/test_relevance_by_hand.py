@@ -128,6 +128,23 @@ def test_three_of_many_alternatives_are_as_good_as_all() -> None:
     assert judge._evidence(pages) == pytest.approx(values)
 
 
+@pytest.mark.parametrize(
+    ("typed", "written", "likeness"),
+    [
+        ("scrpiting", "scripts", 0.7),  # exchanged, and another ending
+        ("fremdwhärungen", "fremdwährung", 0.7),
+        ("fremdwärungen", "fremdwährung", 0.7),  # left out
+        ("fremdwähhrung", "fremdwährungen", 0.7),  # twice
+        ("scripting", "scripted", 1.0),  # its stem
+        ("scripts", "scribble", 0.0),
+        ("rechnungen", "rechnend", 0.0),
+    ],
+)
+def test_a_slip_in_another_form_of_the_word(typed: str, written: str, likeness: float) -> None:
+    found = Matcher(parse(typed)).fits(written, "english")
+    assert [fit[2] for fit in found] == [likeness] * (likeness > 0)
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + √0.27) / 2)² = 0.3134. Once a title, a URL or
     an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""

@@ -160,12 +160,13 @@ class Matcher:
         return tuple(found)
 
     def _likeness(self, term: str, part: str, stemmer: str) -> tuple[float, bool]:
-        root = part
+        root, its_root = part, term
         if stemmer:
             root = self._stems.get((stemmer, part), "")
             if not root:
                 root = self._stems[stemmer, part] = stem([part], stemmer)[0]
-            if stem([term], stemmer)[0] == root:
+            its_root = stem([term], stemmer)[0]
+            if its_root == root:
                 return 1.0, True
         if len(root) > 3 and root in term:
             return 0.7, False  # a compound, or a form that the stemmer does not know
@@ -173,6 +174,8 @@ class Matcher:
             return 0.0, False
         if one_slip(term, part):
             return 0.9, False
+        if _slip_and_ending(its_root, root):
+            return 0.7, False
         mine, its = _trigrams(term), self._trigrams[part]
         common = len(mine & its)
         likeness = common / (len(mine) + len(its) - common)
@@ -255,6 +258,20 @@ def _all_of(tree: Tree | None) -> Iterator[Tree]:
             yield from _all_of(node)
     if tree and tree[0] == "all" and len(tree) > 2:
         yield tree
+
+
+def _slip_and_ending(word: str, other: str) -> bool:
+    """Whether two words of six letters or more differ by one slip and by up to three letters at the
+    end: a form of the word that was meant. A wrong letter near the end is no slip, but another
+    ending; two exchanged ones are."""
+    short, long = sorted((word, other), key=len)
+    if len(short) < 6 or len(long) - len(short) > 3:
+        return False
+    begins = [long[: len(short) + more] for more in (0, 1, -1)]
+    return any(
+        (begin[-3:] == short[-3:] or sorted(begin) == sorted(short)) and one_slip(short, begin)
+        for begin in begins
+    )
 
 
 def leaves_of(tree: Tree) -> Iterable[int]:
