@@ -171,6 +171,24 @@ def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
         assert again._evidence([again._pages[page.url]])[0] == pytest.approx(1.1 * exact)
 
 
+def test_commas_between_the_words_of_a_name() -> None:
+    """Of "kiln, glaze" a title with one counts 0.36 / √2, and half of that once a title has both;
+    of two words each and of one excluded word nothing is joined that the wish does not join."""
+    judge = Relevance(parse("kiln, glaze"))
+    one = Page(SITE + "one", title="A kiln")
+    for page in (one, *(Page(f"{SITE}{at}", title="Harbour", text="ship") for at in range(20))):
+        judge.judge(page)
+    assert judge._evidence([judge._pages[one.url]]) == pytest.approx(0.36 / math.sqrt(2))
+    both = Page(SITE + "both", title="Glaze in a kiln")
+    judge.judge(both)
+    found = judge._evidence([judge._pages[page.url] for page in (one, both)])
+    assert found == pytest.approx([0.5 * 0.36 / math.sqrt(2), 1.1 * 0.36])
+    tree = Matcher(parse("kiln glaze, raku -bisque"))
+    assert tree.conjunctions == (("all", 0, 1), ("any", ("all", 0, 1), ("all", 2)))
+    assert tree.stand_together([1, 1, 2, 0]) == [True, False]
+    assert tree.stand_together([3, 1, 1, 0]) == [True, True]
+
+
 def test_a_larger_chapter_that_shares_a_word_does_not_take_the_wish() -> None:
     """Of "data management", where a chapter of ten pages is called so and one of thirty "package
     management": what is learned from the surest pages are the words of the smaller one."""

@@ -133,8 +133,8 @@ class KeptPage:
     links: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     """The whole numbers of the ids that are links."""
     together: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    """Of each part of the wish that wants several words: whether they stand together in its title,
-    its URL or an anchor to it."""
+    """Of each part of the wish that names several words or alternatives: whether they stand
+    together in its title, its URL or an anchor to it."""
 
 
 @dataclass(slots=True)

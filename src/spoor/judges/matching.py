@@ -27,6 +27,8 @@ WEIGHTS: Mapping[str, float] = {
 """Part of a page → what a word there is worth at most."""
 SHORT_PARTS = ("title", "anchors", "url")
 """Parts in which the words that stand together are one name."""
+FEW = 3
+"""Parts of "any of" at most that may be the words of one name."""
 INEXACT = 0.6
 """Worth of a word that is only like the typed one, where the typed one is known …"""
 INEXACT_RUN = 0.2
@@ -92,8 +94,8 @@ class Matcher:
         }
         """Phrase that is wanted anywhere on a page → all of its words."""
         trees = (self.wanted, *self.words_of_phrases.values())
-        self.conjunctions = tuple(dict.fromkeys(tree for one in trees for tree in _all_of(one)))
-        """The parts of the tree that want several words or phrases of a page."""
+        self.conjunctions = tuple(dict.fromkeys(tree for one in trees for tree in _joined(one)))
+        """The parts of the tree that name several words, phrases or alternatives."""
         self.unwanted = [] if wish is None else [self._tree(part, "") for part in wish.unwanted]
         self.parts = list(dict.fromkeys(part for leaf in self.leaves for part in leaf.parts))
         number = {part: at for at, part in enumerate(self.parts)}
@@ -184,9 +186,9 @@ class Matcher:
     # ---------------------------------------------------------------- leaves
 
     def stand_together(self, places: Sequence[int]) -> list[bool]:
-        """Of each of the conjunctions, whether all that it wants stands in one part of a page; the
+        """Of each of the conjunctions, whether all that it names stands in one part of a page; the
         parts in which each leaf stands are bits."""
-        return [_common(tree, places) != 0 for tree in self.conjunctions]
+        return [_common(("all", *tree[1:]), places) != 0 for tree in self.conjunctions]
 
     def leaf_counts(
         self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
@@ -251,12 +253,13 @@ def _common(tree: Tree, places: Sequence[int]) -> int:
     return reduce(and_ if kind == "all" else or_, each)
 
 
-def _all_of(tree: Tree | None) -> Iterator[Tree]:
-    """The parts of a tree that want several things."""
+def _joined(tree: Tree | None) -> Iterator[Tree]:
+    """The parts of a tree that name several things; of more than `FEW` alternatives no page is to
+    name all."""
     for node in tree or ():
         if isinstance(node, tuple):
-            yield from _all_of(node)
-    if tree and tree[0] == "all" and len(tree) > 2:
+            yield from _joined(node)
+    if tree and (len(tree) > 2 if tree[0] == "all" else 2 < len(tree) <= FEW + 1):
         yield tree
 
 

@@ -69,7 +69,7 @@ class Reader:
         self.known = np.zeros((len(matcher.leaves), 2), np.int64)
         """Pages on which each leaf was found, as it is, and as it is or something like it."""
         self.together = np.zeros(len(matcher.conjunctions), np.int64)
-        """Pages on which the words of each conjunction stand together in a title, URL or anchor."""
+        """Pages on which what each conjunction names stands together in a title, URL or anchor."""
         self._memos: dict[str, _Memo] = {}
         self._seen_links = [0] * SLOTS
         self._numbers = Cache[str, int](number_of_url, CACHED)

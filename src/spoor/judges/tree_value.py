@@ -17,8 +17,9 @@ about half of the pages has less."""
 ALTERNATIVES = 3
 """Parts of "any of" that a page needs at most to have all that they can give."""
 TOGETHER, APART = 1.1, 0.5
-"""Worth of words that are all wanted, where they stand together in a title, a URL or an anchor to
-the page, and where they do not though those of another page do."""
+"""Worth of several words, or of alternatives, where they stand together in a title, a URL or an
+anchor to the page, and where they do not though those of another page do: people type commas
+between the words of a name, too."""
 
 
 def value_of(
@@ -33,7 +34,7 @@ def value_of(
     word that stands nearly everywhere counts less; `several`: the root of the mean square of the
     best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
     Boolean model, Salton, Fox and Wu 1983). Of `all` the square of the mean root, in which a rare
-    word weighs more, times its `worth` on each page."""
+    word weighs more. Each times its `worth` on the pages, if it has one."""
     kind, *nodes = tree
     columns = [
         leaves[:, node]
@@ -44,10 +45,12 @@ def value_of(
     if kind == "any":
         rare = np.array([weights[list(leaves_of(("any", node)))].mean() for node in nodes])
         counted = np.array(columns) * np.minimum(1.0, rare / RARE)[:, None]
-        if not several:
-            return np.asarray(counted.max(axis=0))
-        counted.sort(axis=0)
-        return np.asarray(np.sqrt((counted[-ALTERNATIVES:] ** 2).mean(axis=0)))
+        if several:
+            counted.sort(axis=0)
+            value = np.sqrt((counted[-ALTERNATIVES:] ** 2).mean(axis=0))
+        else:
+            value = counted.max(axis=0)
+        return np.asarray(value * worth[tree] if worth and tree in worth else value)
     each = np.array(
         [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
     )
