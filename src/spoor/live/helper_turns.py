@@ -86,6 +86,18 @@ class SiteTimes:
             return UNKNOWN
         return _left(self._clock() - found.counted) * found.seconds
 
+    def knows(self, site: str) -> bool:
+        """Whether a document of a site was read."""
+        return site in self._sites
+
+    def others(self, site: str) -> bool:
+        """Whether documents of other sites were read lately, which do not take long."""
+        now = self._clock()
+        return any(
+            other != site and found.counted > now - LATELY and not self.is_slow(other)
+            for other, found in self._sites.items()
+        )
+
     def is_risky(self, site: str) -> bool:
         """Whether no document of a site was read, and some of others took long lately."""
         return site not in self._sites and self._clock() < self._long_at + LATELY
