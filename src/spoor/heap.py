@@ -1,10 +1,13 @@
-"""The memory that the C library keeps for the process. With another library than GNU's nothing
-happens here."""
+"""The memory of the process: what the C library keeps (with another library than GNU's nothing
+happens), and a bound for what is read with a library that has none."""
 
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Numbers of options of `mallopt`."""
@@ -35,3 +38,25 @@ def release_memory() -> None:
     """Give memory that is free back to the system; the library would keep it in fragments."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def used() -> int:
+    """Bytes of this process's data, as the kernel counts them. Linux."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith("VmData:"))
+    return 1024 * int(line.split()[1])
+
+
+@contextmanager
+def at_most(room: int) -> Iterator[None]:
+    """Within it the process gets `room` bytes more than it has; what asks for more gets none.
+    Elsewhere than on Linux nothing is bounded."""
+    if sys.platform != "linux":
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (used() + room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -19,7 +19,6 @@ import contextlib
 import gc
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -38,6 +37,7 @@ from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
 from spoor.documents.rows import document_row_of, page_row_of, revive_document
 from spoor.errors import PausedError
+from spoor.heap import at_most, used
 from spoor.learn.state import page_row, revive_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page
@@ -387,7 +387,7 @@ def main() -> None:
     # What a library prints is no answer.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     gc.disable()
-    before = _used()
+    before = used()
     for documents in count(1):
         try:
             module, name, facts, times, bounds = json.loads(_receive(source, None))
@@ -396,7 +396,7 @@ def main() -> None:
             return
         parser = getattr(import_module(module), name)
         _send(target, _bounded(parser, body, facts, times, Bounds(*bounds)))
-        worn = documents >= MOST_DOCUMENTS or _used() - before > MOST_LEFT
+        worn = documents >= MOST_DOCUMENTS or used() - before > MOST_LEFT
         _send(target, b"1" if worn else b"")
 
 
@@ -419,24 +419,14 @@ def _bounded(
 ) -> bytes:
     """What a parser returns as JSON; nothing where memory ran out. The kernel ends the process
     where time does."""
-    most = _used() + bounds.room(len(body), times)
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds * times)
     try:
-        # JSON and office files may hold half a pair of UTF-16, which is no text elsewhere.
-        return json.dumps(parser(body, **facts), ensure_ascii=False).encode("utf-8", "replace")
+        with at_most(bounds.room(len(body), times)):
+            # JSON and office files may hold half a pair of UTF-16, which is no text elsewhere.
+            return json.dumps(parser(body, **facts), ensure_ascii=False).encode("utf-8", "replace")
     except Exception:  # the library has an error of its own where it gets no memory
         return b""
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         gc.collect()
         gc.freeze()  # so that the next one looks through what is new, and not through all libraries
-
-
-def _used() -> int:
-    """Bytes of this process's data, as the kernel counts them."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        line = next(line for line in status if line.startswith("VmData:"))
-    return 1024 * int(line.split()[1])

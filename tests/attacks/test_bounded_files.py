@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -11,8 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spoor.documents.document import Document
+from spoor.documents.extract import extract
 from spoor.errors import InputError
 from spoor.files import toml_of
+from spoor.formats.export import remove
 from spoor.formats.exporters import parquet, wacz
 from spoor.formats.mirror import Mirror
 from spoor.http.cookies import Cookies
@@ -119,3 +124,39 @@ def test_searches_at_the_same_moment_make_one_index(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert not faults
+
+
+def test_a_table_that_is_small_on_the_disk_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """22 KiB took 6.4 GiB. What a page of the file unpacks to, its head says as it likes."""
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    file = tmp_path / "x.parquet"
+    make = (  # elsewhere: this process would keep the memory
+        "import pyarrow, pyarrow.parquet as tables\n"
+        "column = {'url': ['http://a.example/'], 'text': ['a' * (64 << 20)]}\n"
+        f"tables.write_table(pyarrow.table(column), {str(file)!r}, compression='zstd', use_dictionary=False)"
+    )
+    subprocess.run([sys.executable, "-c", make], check=True)
+    assert file.stat().st_size < 32_768
+    monkeypatch.setattr(parquet, "MOST_MEMORY", 32 << 20)
+    with pytest.raises(InputError, match="cannot take pages out of"):
+        remove(file, "parquet", ["http://a.example/"])
+
+
+def test_lists_of_rows_count_for_the_size_of_a_group() -> None:
+    """300 rows with their links took 3.5 GB."""
+    row = {"url": "http://a.example/", "links": ["x" * 2_000] * 1_000}
+    groups = [len(group) for group in parquet._batches(row for _ in range(20))]
+    assert groups == [9, 9, 2]
+
+
+def test_short_links_below_a_long_address_make_no_long_text() -> None:
+    """159 KiB gave 17 MB of Markdown."""
+    base = f"<base href='http://a.example/{'x' * 1_900}/'>"
+    links = "".join(f"<p>some words about kilns <a href={at}>kiln {at}</a>" for at in range(3_000))
+    body = f"<title>Kilns</title>{base}<article>{links}".encode()
+    read = extract("text/html", "http://a.example/", body)
+    assert isinstance(read, Document)
+    assert "kiln 2999" in read.markdown
+    assert len(read.markdown) < (1 << 18) + 6 * len(body)

@@ -313,4 +313,4 @@ def test_a_feed_is_well_formed_whatever_a_title_holds() -> None:
     feed = ElementTree.fromstring(rss([line, {**line, "title": "\x00"}], title))
     titles = [item.findtext("title") or "" for item in feed.iter("item")]
     assert titles[0].startswith(AT)
-    assert titles[1].endswith("]]><&")
+    assert titles[1].endswith("]]>&lt;&")

@@ -50,6 +50,9 @@ _BLOCKS = frozenset(
 _MARKUP = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "kbd": "`", "samp": "`"}
 _MARKUP |= {"tt": "`", "a": "", "s": "~~", "del": "~~"}
 _SPACE = re.compile(r"\s+")
+_ADDRESSES, _ADDRESSES_PER_BYTE = 1 << 18, 4
+"""Characters of the addresses in the Markdown of a page, and more for each byte of it: by a long
+`base` its short links would be a hundred times the page. Links beyond are their words alone."""
 _LANGUAGE = re.compile(r"(?:lang(?:uage)?|brush|highlight(?:-source)?)[-:]\s*([\w+#.]+)")
 
 
@@ -94,6 +97,8 @@ class _Reader:
     asides: int = 0
     mark: int = -1
     marks: int = 0
+    room: int = 0
+    """Characters that addresses of links may yet take."""
 
 
 def read_html(
@@ -108,6 +113,7 @@ def read_html(
     facts = _Facts(tree)
     base = tree.css_first("base[href]")
     reader = _Reader(url, joiner, _NAVIGATION if whole else _ASIDE)
+    reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
     blocks = Blocks(limits.characters)
@@ -203,6 +209,8 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
             target = ""
             if tag == "a":
                 target = reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
+                reader.room -= len(target)
+                target = target if reader.room >= 0 else ""
             reader.markup.append((tag, len(reader.written), target))
         return True
     if tag == "br":

@@ -597,7 +597,8 @@ class RunWriter:
     def close(self) -> None:
         """Close the files; what came after the last commit is dropped at the next opening."""
         for close in self.closing:
-            close()
+            with suppress(OSError):  # what it still holds cannot be written, as was said before
+                close()
         with suppress(OSError):
             if self._warc is not None:
                 self._warc.close()

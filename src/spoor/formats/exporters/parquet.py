@@ -10,12 +10,16 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.formats.exporters.columns import Options, Row, plain
+from spoor.heap import at_most
 
 BATCH = 1_000
 """Rows of a group at most."""
 
 CHARACTERS = 1 << 24
 """Of the texts of a group, the row apart that reaches it."""
+
+MOST_MEMORY = 512 << 20
+"""Bytes for a group that is read again."""
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
@@ -54,7 +58,8 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     compute = import_extra("parquet", "Parquet", "pyarrow.compute")[0]
     count = 0
     gone = arrow.array(sorted(urls), arrow.string())
-    with format_.ParquetFile(source) as file:
+    # What a page of a file takes is told by the file alone, and seen when it was unpacked.
+    with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
         schema = file.schema_arrow
         with format_.ParquetWriter(path, schema, compression="zstd") as writer:
             for group in range(file.num_row_groups):
@@ -72,12 +77,18 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     characters = 0
     for row in rows:
         batch.append(row)
-        characters += sum(len(value) for value in row.values() if isinstance(value, str))
+        characters += sum(map(_characters, row.values()))
         if len(batch) >= BATCH or characters >= CHARACTERS:
             yield batch
             batch, characters = [], 0
     if batch:
         yield batch
+
+
+def _characters(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(_characters, value)) if isinstance(value, list | tuple) else 8
 
 
 def _values(row: Row, columns: Iterable[str], nested: Iterable[str]) -> dict[str, Any]:
