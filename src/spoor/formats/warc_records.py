@@ -114,8 +114,10 @@ def _headers(head: bytes) -> dict[str, str]:
     first, *lines = head.decode("utf-8", "replace").split("\r\n")
     if not first.startswith("WARC/1."):
         raise ValueError("no record stands there")
-    rows = (line.partition(":") for line in lines)
-    headers = {name.strip().lower(): value.strip() for name, _, value in rows}
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
     size = headers.get("content-length", "")
     if not (size.isascii() and size.isdigit() and len(size) < 18):
         raise ValueError("a record without a size")

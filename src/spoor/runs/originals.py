@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.formats.warc_writer import warc_date
+from spoor.formats.warc_writer import record_name, warc_date
 from spoor.types import State
 
 
@@ -33,9 +32,10 @@ class Originals:
             name = headers.get("warc-record-id", "")
             with suppress(ValueError, OverflowError):
                 date = datetime.fromisoformat(headers.get("warc-date", "")).timestamp()
-                key = UUID(name.removeprefix("<urn:uuid:").removesuffix(">"))
-                if warc_date(date) == headers["warc-date"] and _named(key) == name:
-                    identifiers[number], dates[number] = key.bytes, date
+                key = bytes.fromhex(name[10:-1].replace("-", ""))
+                named = len(key) == 16 and record_name(key) == name
+                if named and warc_date(date) == headers["warc-date"]:
+                    identifiers[number], dates[number] = key, date
         return cls(identifiers, dates)
 
     def said(self, number: int) -> tuple[str, str] | None:
@@ -43,7 +43,7 @@ class Originals:
         date = float(self._dates[number])
         if math.isnan(date):
             return None
-        return warc_date(date), _named(UUID(bytes=self._identifiers[number].tobytes()))
+        return warc_date(date), record_name(self._identifiers[number].tobytes())
 
     def save(self) -> State:
         return {"identifiers": self._identifiers.view(np.uint8), "dates": self._dates}
@@ -55,7 +55,3 @@ class Originals:
         if len(rows) != 16 * len(state["dates"]):
             raise ValueError("there are not as many identifiers of records as dates")
         return cls(rows.view("V16"), np.asarray(state["dates"], dtype=np.float64))
-
-
-def _named(key: UUID) -> str:
-    return f"<urn:uuid:{key}>"

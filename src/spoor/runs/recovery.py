@@ -239,14 +239,19 @@ _CHUNK = 1 << 16
 def result_line(url: str, score: float, title: str, path: list[str], why: list[Any]) -> str:
     """A relevant page as the results of a run tell it."""
     line = {"url": url, "score": round(score, 4), "title": title, "path": path, "why": why}
-    return quiet_json(json.dumps(line, ensure_ascii=False)) + "\n"
+    return quiet_json(_encode(line)) + "\n"
+
+
+_decode = json.JSONDecoder().decode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+"""`json.loads` and `json.dumps` without their options: each relevant page passes here."""
 
 
 def mend_results(path: Path, db: sqlite3.Connection) -> None:
     """Make the results say what the database says."""
     rows = db.execute("SELECT url, score, title, path, why FROM pages WHERE relevant ORDER BY seq")
     lines = "".join(
-        result_line(url, score, title, json.loads(links), json.loads(why))
+        result_line(url, score, title, _decode(links), _decode(why))
         for url, score, title, links, why in rows
     ).encode()
     file = path / files.RELEVANT

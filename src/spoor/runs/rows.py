@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
 
+_FOLDER = Path()
+"""Of a row whose run is not known here."""
+
+_decode = json.JSONDecoder().decode
+"""Of texts: it is `json.loads` without its options."""
+
 FIRST_TICKET = 1 << 40
 """Of the rows that were copied from an earlier run: a crawl has none so high."""
 
@@ -72,7 +78,8 @@ class PageRow:
         values = dict(row)
         try:
             for name in ("path", "why", "choice_why"):
-                values[name] = json.loads(values[name] or "[]")
+                text = values[name]
+                values[name] = _decode(text) if text and text != "[]" else []
             values["relevant"] = bool(values["relevant"])
             values["flags"] = values["flags"].split()
             values.setdefault("number", values["seq"])
@@ -85,13 +92,13 @@ class PageRow:
     def _check(self) -> None:
         """A database may come from a stranger, and SQLite keeps any type in any column. Raises
         ValueError, TypeError, AttributeError, OverflowError."""
-        urls, why = self.path, (*self.why, *self.choice_why)
-        if not all(
-            isinstance(text, str) for text in (self.url, self.host, self.title, *urls, *self.flags)
-        ):
+        # A refresh checks all rows of the earlier run: no generators here.
+        texts = (self.url, self.host, self.title, *self.path, *self.flags)
+        if set(map(type, texts)) != {str}:
             raise ValueError("its texts are none")
-        if not all(isinstance(reason, str) and math.isfinite(share) for reason, share in why):
-            raise ValueError("its reasons are none")
+        for reason, share in (*self.why, *self.choice_why):
+            if type(reason) is not str or not math.isfinite(share):
+                raise ValueError("its reasons are none")
         optional = (self.seconds, self.probability)
         numbers = (self.time, self.score, *(one for one in optional if one is not None))
         places = (self.warc_offset, self.warc_length)
@@ -105,7 +112,7 @@ class PageRow:
             raise ValueError("its numbers are none")
         datetime.fromtimestamp(self.time, UTC)
         if self.warc_file is not None:
-            files.archive_at(Path(), self.warc_file)
+            files.archive_at(_FOLDER, self.warc_file)
 
     @property
     def place(self) -> tuple[str, int, int] | None:

@@ -40,7 +40,7 @@ class Validators:
     @classmethod
     def checked(cls, etag: object, last_modified: object) -> Validators | None:
         """From values that may be anything: a header or a database of a stranger."""
-        found = cls(*(_sendable(value) for value in (etag, last_modified)))
+        found = cls(_sendable(etag), _sendable(last_modified))
         return found if found.etag or found.last_modified else None
 
     @property
