@@ -2,7 +2,7 @@
 rest.
 
     .venv/bin/python benchmarks/months.py [--days 120] [--a-day 40] [--keep-all]
-    .venv/bin/python benchmarks/months.py --known 100000     two compactions of so many documents
+    .venv/bin/python benchmarks/months.py --known 100000     a checkpoint and two compactions of so many documents
     .venv/bin/python benchmarks/months.py --flood 100000     a site with so many new ones in an hour
 
 A site with a front page, eight sections and articles that link to those before them, in simulated
@@ -14,6 +14,7 @@ longest slice of a compaction so far. Seconds are of CPU.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import sys
 import time
@@ -35,6 +36,7 @@ from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack
 from spoor.live.changes import ChangeTracker
+from spoor.live.loop_watch import LoopWatch
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Sleep
 
 DAY = 86_400.0
@@ -142,6 +144,7 @@ def one(known: int) -> None:
     fleet.crew.save()  # it takes in what was entered here all at once
     gc.collect()
     gc.disable()  # a crawl has few collections, and none for these
+    asyncio.run(checkpointed(fleet))
     for again in ("first", "second"):
         slices = list[float]()
         while not slices or rows.compacts:
@@ -156,6 +159,23 @@ def one(known: int) -> None:
             flush=True,
         )
         now += COMPACTED
+
+
+async def checkpointed(fleet: Fleet) -> None:
+    """What a checkpoint of all that is known costs, beside a loop that looks at the clock."""
+    watch = LoopWatch()
+    watch.start()
+    await asyncio.sleep(0.1)
+    began = time.process_time()
+    state = await asyncio.to_thread(lambda: pack(fleet.save()))
+    took = time.process_time() - began
+    await asyncio.sleep(0.1)
+    watch.stop()
+    print(
+        f"a checkpoint of {len(fleet.known):,}: {len(state) / 1e6:.1f} MB, {took:.2f} s in a "
+        f"thread; it held the loop for {1e3 * watch.longest_cpu:.0f} ms at most",
+        flush=True,
+    )
 
 
 class Flooded:

@@ -20,6 +20,7 @@ from spoor.learn.state import (
     MAGIC,
     SLICE,
     _json,
+    column,
     generator_state,
     link_row,
     pack,
@@ -233,3 +234,21 @@ def test_packing_and_unpacking_leave_nothing_to_be_cleared_away() -> None:
         assert [one() for one in left] == [None, None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("count", [0, 1, SLICE, SLICE + 1, 3 * SLICE - 1])
+def test_a_column_is_made_of_slices(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """No thread runs while NumPy takes one."""
+    taken, fromiter = list[int](), np.fromiter
+
+    def watched(values: Any, dtype: Any, size: int) -> Any:
+        taken.append(size)
+        return fromiter(values, dtype, size)
+
+    monkeypatch.setattr(np, "fromiter", watched)
+    values = [2**64 - 1 - number for number in range(count)]
+    made = column(iter(values), count, np.uint64)
+    assert made.dtype == np.uint64
+    assert made.tolist() == values
+    assert sum(taken) == count
+    assert max(taken, default=0) <= SLICE

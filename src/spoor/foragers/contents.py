@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from spoor.learn.state import column
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
 
@@ -195,19 +197,19 @@ class Contents:
     # -- durable
 
     def save(self) -> State:
-        pages = list(self._pages.values())
+        pages = self._pages.values()
         texts = list(self._texts.values())
         return {
-            "urls": np.array(list(self._pages), dtype=np.int64),
+            "urls": column(self._pages, len(pages), np.int64),
             "titles": [seen.title for seen in pages],
-            "looks": np.array([seen.looks for seen in pages], dtype=np.int64),
+            "looks": column((seen.looks for seen in pages), len(pages), np.int64),
             "keys": _ragged([seen.keys for seen in pages]),
             "gone": _ragged([seen.gone for seen in pages]),
             "flips": _ragged([seen.flips for seen in pages]),
             "places": _ragged([seen.places for seen in pages]),
             "differed": _ragged([seen.places.values() for seen in pages]),
-            "texts_of": np.array(list(self._texts), dtype=np.int64),
-            "text_sizes": np.array([len(text) for text in texts], dtype=np.int64),
+            "texts_of": column(self._texts, len(texts), np.int64),
+            "text_sizes": column(map(len, texts), len(texts), np.int64),
             "texts": np.frombuffer(b"".join(texts), dtype=np.uint8),
             "hosts": list(self._shared),
             "shared": _ragged(list(self._shared.values())),
@@ -284,12 +286,10 @@ def _note(kept: OrderedDict[int, None], key: int) -> None:
         kept.popitem(last=False)
 
 
-def _ragged(rows: Iterable[Iterable[int]]) -> dict[str, Any]:
-    lists = [list(row) for row in rows]
-    return {
-        "sizes": np.array([len(row) for row in lists], dtype=np.int64),
-        "values": np.array([value for row in lists for value in row], dtype=np.uint64),
-    }
+def _ragged(rows: Sequence[Collection[int]]) -> dict[str, Any]:
+    sizes = column(map(len, rows), len(rows), np.int64)
+    values = chain.from_iterable(rows)
+    return {"sizes": sizes, "values": column(values, int(sizes.sum()), np.uint64)}
 
 
 def _rows(ragged: Mapping[str, Any]) -> list[list[int]]:

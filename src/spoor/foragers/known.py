@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Container, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import Hints, Promises, Watching
 from spoor.hashing import hash64
+from spoor.learn.state import column
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.urls import host, registrable_domain
 
@@ -387,21 +389,21 @@ class Known(Urls):
         return {
             "urls": self.urls,
             "states": self.states[:count].copy(),
-            "date": np.array(self.date, dtype=np.float64),
-            "digests": np.array(self.digests, dtype=np.uint64),
-            "version": np.array(self.version, dtype=np.int64),
-            "fetched": np.array(self.fetched, dtype=np.float64),
-            "born": np.array(self._born, dtype=np.float64),
+            "date": column(self.date, count, np.float64),
+            "digests": column(self.digests, count, np.uint64),
+            "version": column(self.version, count, np.int64),
+            "fetched": column(self.fetched, count, np.float64),
+            "born": column(self._born, count, np.float64),
             "links": self._save_links(),
             "alias": {str(url): target for url, target in self.alias.items()},
             "unsettled": sorted(self._unsettled),
             "describe": self._describe.save(),
-            "parent": np.array(self.parent, dtype=np.int64),
+            "parent": column(self.parent, count, np.int64),
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
             "absent": [list(one) for one in self._absent.items()],
-            "active": np.array(self.active, dtype=np.float64),
+            "active": column(self.active, count, np.float64),
             "left": self.left.save(),
             "told_before": sorted(self.told_before),
             "free": list(self._free),
@@ -414,13 +416,15 @@ class Known(Urls):
         }
 
     def _save_links(self) -> dict[str, Any]:
-        rows = list(self._links.values())
+        rows = self._links.values()
+        counts = column((len(links) for _, _, links in rows), len(rows), np.int64)
+        targets = chain.from_iterable(links for _, _, links in rows)
         return {
-            "of": np.array(list(self._links), dtype=np.int64),
-            "content": np.array([content for content, _, _ in rows], dtype=np.uint64),
-            "seen": np.array([count for _, count, _ in rows], dtype=np.int64),
-            "count": np.array([len(links) for _, _, links in rows], dtype=np.int64),
-            "to": np.array([link for _, _, links in rows for link in links], dtype=np.int64),
+            "of": column(self._links, len(rows), np.int64),
+            "content": column((content for content, _, _ in rows), len(rows), np.uint64),
+            "seen": column((count for _, count, _ in rows), len(rows), np.int64),
+            "count": counts,
+            "to": column(targets, int(counts.sum()), np.int64),
         }
 
     def load(self, state: State) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.foragers.remembered import Memory
+from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.sentences import content, signature
@@ -241,7 +243,7 @@ class Watching:
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
             "copy_of": _pairs(self.copy_of.items()),
             "same": _pairs(self._same.items(), np.uint64),
-            "earlier": np.array(list(self._earlier), dtype=np.uint64),
+            "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
             "by_parameter": {host: dict(counts) for host, counts in self._by_parameter.items()},
@@ -413,5 +415,5 @@ class Promises:
         self._kept, self._broken = dict(state["kept"]), Counter(state["broken"])
 
 
-def _pairs(items: Iterable[tuple[int, int]], dtype: type[np.generic] = np.int64) -> Any:
-    return np.array(list(items), dtype=dtype).reshape(-1, 2)
+def _pairs(items: Collection[tuple[int, int]], dtype: type[np.generic] = np.int64) -> Any:
+    return column(chain.from_iterable(items), 2 * len(items), dtype).reshape(-1, 2)

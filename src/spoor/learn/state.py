@@ -12,13 +12,14 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.compression import compressor, packed_parts, unpacked
 from spoor.errors import InputError
@@ -62,7 +63,16 @@ def _values(array: np.ndarray[Any, Any]) -> bytes:
 
 
 SLICE = 1_000
-"""Items of a list or an object that are encoded at once: no other thread runs meanwhile."""
+"""Items of a list or an object that are taken at once: no other thread runs meanwhile."""
+
+
+def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
+    """The array of `count` values, `SLICE` at a time, for the same reason."""
+    rest, array = iter(values), np.empty(count, dtype=dtype)
+    for at in range(0, count, SLICE):
+        size = min(SLICE, count - at)
+        array[at : at + size] = np.fromiter(islice(rest, size), dtype, size)
+    return array
 
 
 def _json(value: Any) -> Iterator[str]:
