@@ -264,6 +264,24 @@ def test_page_patterns_below_a_folder() -> None:
             matcher(broken, "index", lambda page, target: False)
 
 
+def test_a_pattern_with_a_slip_lists_nothing_until_it_is_mended(tmp_path: Path) -> None:
+    def edit(time: int, page: str, spec: str = "") -> dict[str, object]:
+        row = {"t": time, "page": page, "kind": "mod", "text": page, "links": []}
+        return {**row, "inline": [[spec, 10]]} if spec else row
+
+    rows = [
+        edit(1, "index", "tips/* and and !tips/old"),
+        edit(2, "tips/new"),
+        edit(30, "index", "tips/* and !tips/old"),
+    ]
+    world = wiki_history(_recording(tmp_path, versions=rows), start=10.0, days=1.0)
+    index, tip = "http://wiki.example/", "http://wiki.example/tips/new/"
+    assert [tip in version.links for version in world.versions if version.url == index] == [
+        False,
+        True,
+    ]
+
+
 # ---------------------------------------------------------------- cells
 
 

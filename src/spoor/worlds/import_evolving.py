@@ -289,13 +289,21 @@ class _Wiki:
                 self._created.setdefault(page, time)
                 if row.get("inline"):
                     self._lists[page] = [
-                        (matcher(spec, page, self._links_to), show) for spec, show in row["inline"]
+                        (self._matcher(spec, page), show) for spec, show in row["inline"]
                     ]
                     self._listed[page] = self._all(page)
             changed += [holder for holder in self._lists if self._relist(holder, page)]
         for name in changed:
             self._changed[name] = time
         return changed
+
+    def _matcher(self, spec: str, page: str) -> Callable[[str], bool]:
+        """A pattern with a slip, as authors make them, lists nothing until it is mended: the wiki
+        shows an error there."""
+        try:
+            return matcher(spec, page, self._links_to)
+        except InputError:
+            return lambda other: False
 
     def _links_to(self, page: str, target: str) -> bool:
         """Whether a page links to another, by the name as written or as the wiki resolved it."""
