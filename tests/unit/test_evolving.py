@@ -27,6 +27,7 @@ from spoor.worlds.import_evolving import (
     from_recordings,
     make,
     matcher,
+    wiki_history,
 )
 from spoor.worlds.newsweb import NewsSettings, news_web
 

@@ -150,6 +150,29 @@ def version(at: float, name: str, text: list[str], *links: str, gone: bool = Fal
     return Version(at, f"{SITE}{name}", name.title(), " ".join(text), targets, gone)
 
 
+def test_what_appeared_is_new_when_it_is_told_first_and_an_old_page_has_changed() -> None:
+    """Both came to be on topic by an edit."""
+    begin, lit = 1e9, "The kiln is lit."
+    world = EvolvingWorld(
+        [
+            version(begin - 9 * DAY, "", ["Front."], "old"),
+            version(begin - 9 * DAY, "old", article(1)),
+            version(begin + 2_000, "", ["Front."], "old", "young"),
+            version(begin + 2_000, "young", article(2)),
+            version(begin + 20_000, "old", [*article(1), lit]),
+            version(begin + 20_000, "young", [*article(2), lit]),
+        ],
+        roots=[SITE],
+        start=begin,
+        end=begin + DAY,
+    )
+    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), per_day=20_000)
+    lines = run(fleet, world, begin + 40_000, ChangeTracker(fleet))
+    told = {line["url"].removeprefix(SITE): line for line in lines}
+    assert {name: line["kind"] for name, line in told.items()} == {"old": "changed", "young": "new"}
+    assert len(lines) == 2
+
+
 def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     first, second = article(1), article(2)
     kiln = [*first, "The kiln is lit."]

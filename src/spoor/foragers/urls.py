@@ -191,9 +191,13 @@ class Urls:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
         return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
 
+    def came(self, url: int) -> bool:
+        """Whether a link to it appeared on a page that was known."""
+        return self._born[url] > NEVER
+
     def appeared(self, url: int) -> bool:
         """Whether it was never asked for, and a link to it appeared on a page that was known."""
-        return self.fetched[url] == NEVER and self._born[url] > NEVER
+        return self.fetched[url] == NEVER and self.came(url)
 
     def host_numbers(self) -> NDArray[np.int64]:
         """A number of the host of each URL."""
