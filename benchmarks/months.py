@@ -2,7 +2,7 @@
 rest.
 
     .venv/bin/python benchmarks/months.py [--days 120] [--a-day 40] [--keep-all]
-    .venv/bin/python benchmarks/months.py --known 100000     a checkpoint and two compactions of so many documents
+    .venv/bin/python benchmarks/months.py --known 100000     a checkpoint, two compactions
     .venv/bin/python benchmarks/months.py --flood 100000     a site with so many new ones in an hour
 
 A site with a front page, eight sections and articles that link to those before them, in simulated

@@ -241,7 +241,7 @@ def _new_name() -> str:
     """Of a random UUID (version 4); `uuid.uuid4` takes four times as long."""
     key = bytearray(os.urandom(16))
     key[6], key[8] = key[6] & 0x0F | 0x40, key[8] & 0x3F | 0x80
-    return record_name(key)
+    return record_name(bytes(key))
 
 
 @lru_cache(maxsize=2)  # the records of one exchange have one; a revisit names another

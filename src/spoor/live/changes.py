@@ -115,8 +115,8 @@ class ChangeTracker:
         for entry in self._fleet.agent.discoveries[self._reported :]:
             # What appeared while it was watched is new when it is told first, also where it came
             # to be wanted by an edit.
-            told = entry.url in self._versions
-            new = entry.version == 1 or (not told and known.came(entry.url))
+            untold = entry.url not in self._versions
+            new = entry.version == 1 or (untold and known.came(entry.url))
             self._versions[entry.url] = known.version[entry.url]
             kind, more = "new" if new else "changed", self._pending.pop(entry.url, {})
             lines.append(self._line(kind, entry.url, entry.date, now, by=entry.by, **more))
