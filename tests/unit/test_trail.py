@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -16,7 +17,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
-from spoor.policies.trail.columns import BY_HAND, DENSE
+from spoor.policies.trail.columns import BY_HAND, DENSE, LINKING_PAGES
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
@@ -322,6 +323,26 @@ def test_a_later_link_that_names_the_topic_takes_the_place_of_one_that_does_not(
     crawl, policy = shown_on_three_pages(telling=False)
     assert not policy._rows.dense[policy._rows.all()[2], 1].any()
     assert coming(crawl, 1) == [link("x", 0).url]
+
+
+def test_all_rows_of_a_link_tell_how_many_pages_link_to_it() -> None:
+    _, policy = shown_on_three_pages(telling=True)
+    of_all = policy._rows.dense[policy._rows.all()[2], LINKING_PAGES]
+    assert len(of_all) == 12, "two in-links of each are read"
+    assert of_all == pytest.approx(math.log(3)), "a page counts once, its row of the newest too"
+    _, policy = begun([link("x", 0), link("x", 0), link("x", 1)])
+    assert not policy._rows.dense[policy._rows.all()[2], LINKING_PAGES].any(), "of one page"
+
+
+def test_of_equal_links_the_one_that_more_pages_link_to_comes_first() -> None:
+    policy = Trail(Task(np.random.default_rng(0), Topic(name="kilns")), grain=0.0)
+    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl.seed([SITE, f"{SITE}hub"])
+    for shown in ([link("x", number) for number in range(6)], [link("x", 4)]):
+        fetch = crawl.next(0.0)
+        assert isinstance(fetch, Fetch)
+        crawl.receive(Fetched(fetch.ticket, Page(fetch.url, links=shown)), 0.0)
+    assert coming(crawl, 1) == [link("x", 4).url]
 
 
 def fail(crawl: Crawl, kind: str, *, transient: bool = False) -> str:

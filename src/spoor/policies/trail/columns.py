@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BITS = 20
 """2^BITS slots for hashed features."""
-VERSION = "link-features 3"
+VERSION = "link-features 4"
 """Changes with anything below that changes what a number means."""
 
 
@@ -86,6 +86,7 @@ DENSE = (
     Dense("depth", -1.0, 0.1),
     Dense("in navigation", 0.0, 0.5),
     Dense("mentions of the topic", 0.5, 0.25),
+    Dense("pages that link to it", 0.1, 0.25),
 )
 
 
@@ -109,7 +110,9 @@ SHARED = np.array(
     [field.name not in ("list", "page") for field in FIELDS for _ in range(field.columns)]
 )
 """Columns whose numbers mean the same to every shard: pages are numbered by each for itself."""
-PARENT_SCORE = [dense.name for dense in DENSE].index("score of the page it stands on")
+_NAMES = [dense.name for dense in DENSE]
+PARENT_SCORE = _NAMES.index("score of the page it stands on")
+LINKING_PAGES = _NAMES.index("pages that link to it")
 
 
 def variances(without: Iterable[str] = ()) -> NDArray[np.float32]:

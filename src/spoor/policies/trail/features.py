@@ -164,6 +164,7 @@ class LinkFeatures:
                 deep,
                 position[2],
                 math.log1p(words[2] + context[2]),
+                0.0,  # the logarithm of one page; the rows of a link are told of more
             )
         return (
             np.frombuffer(b"".join(slots), dtype=np.int32).reshape(-1, COLUMNS),

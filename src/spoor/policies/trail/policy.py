@@ -20,6 +20,7 @@ from spoor.policies.trail.columns import (
     DENSE,
     FIELDS,
     GROUP_COLUMNS,
+    LINKING_PAGES,
     PARENT_SCORE,
     START,
     VERSION,
@@ -128,6 +129,7 @@ class Trail:
         self._settle()
         links, hosts, first = seen.links, seen.hosts, seen.first
         known = dict(zip(links, self._rows.known(links), strict=True))
+        self._rows.count_page([link for link, count in known.items() if count > 0])
         room, in_links = self._rows.room(), self._in_links
         read: list[int] = []
         before: list[int] = []
@@ -189,6 +191,7 @@ class Trail:
             return False
         promise = self._rows.dense[rows] @ self._guard.prior
         least = int(promise.argmin())
+        dense[LINKING_PAGES] = self._rows.dense[rows[least], LINKING_PAGES]
         if float(dense @ self._guard.prior) <= promise[least] + SURER:
             return False
         self._rows.slots[rows[least]], self._rows.dense[rows[least]] = slots, dense

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.policies.trail.columns import COLUMNS, DENSE
+from spoor.policies.trail.columns import COLUMNS, DENSE, LINKING_PAGES
 from spoor.types import NO_PARENT, LinkId, State
 
 _UNSEEN, _ROWLESS = -1, -2
@@ -83,8 +83,8 @@ class LinkRows:
         slots: NDArray[np.int32],
         dense: NDArray[np.float32],
     ) -> None:
-        """New rows of links that have so many before. There may be fewer rows than links: the rest
-        have to go without."""
+        """New rows of links that have so many before, which tell how many pages link to it. There
+        may be fewer rows than links: the rest have to go without."""
         count = len(slots)
         old = self._free[len(self._free) - min(count, len(self._free)) :]
         del self._free[len(self._free) - len(old) :]
@@ -95,6 +95,7 @@ class LinkRows:
         self.slots[rows], self.dense[rows] = slots, dense
         self._widen(max(links), max(before) + 1)
         self.of[links[:count], before[:count]] = rows
+        self.dense[rows, LINKING_PAGES] = self.dense[self.of[links[:count], 0], LINKING_PAGES]
         rest = [link for link, had in zip(links[count:], before[count:], strict=True) if not had]
         self.of[rest, 0] = _ROWLESS
 
@@ -139,6 +140,12 @@ class LinkRows:
         self.looks[numbers[fresh]] += 1
         indices: list[int] = fresh.tolist()
         return indices
+
+    def count_page(self, links: Sequence[LinkId]) -> None:
+        """One page more links to these, which have rows."""
+        rows = self.of[links]
+        rows = rows[rows >= 0]
+        self.dense[rows, LINKING_PAGES] = np.log1p(np.exp(self.dense[rows, LINKING_PAGES]))
 
     def once(self, links: NDArray[np.int32]) -> NDArray[np.int32]:
         """The links that have rows, each at its first occurrence."""
