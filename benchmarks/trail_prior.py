@@ -52,8 +52,8 @@ TASKS_BY_HAND = 3
 LEAST = 0.25
 """Least variance of a number."""
 HELD = ("mentions of the topic", "pages that link to it")
-"""Numbers that keep the prior by hand: likenesses to the topic tell the same as the first, and where
-all were learned together crawls found less; the second grows after a link was read."""
+"""Numbers that keep the prior by hand. Likenesses to the topic tell the same as the first, and
+where all were learned together crawls found less; the second grows after a link was read."""
 IS_HELD = [number.name in HELD for number in DENSE]
 LINKS = 1500
 """Links of a task, at most; drawn at random where there are more."""
