@@ -58,7 +58,9 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     compute = import_extra("parquet", "Parquet", "pyarrow.compute")[0]
     count = 0
     gone = arrow.array(sorted(urls), arrow.string())
-    # What a page of a file takes is told by the file alone, and seen when it was unpacked.
+    # What a page of a file takes is told by the file alone, and seen when it was unpacked. Of a
+    # pool of the library's own the system knows only what was set apart for it.
+    arrow.set_memory_pool(arrow.system_memory_pool())
     with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
         schema = file.schema_arrow
         with format_.ParquetWriter(path, schema, compression="zstd") as writer:
