@@ -539,7 +539,7 @@ def test_the_rarest_terms_are_those_of_a_sort_by_weight_and_number(
     ids = np.random.default_rng(len(terms)).permutation(len(terms)).astype(np.uint32)
     weights = SHORT_LOGS[often] * np.log((20.0 + 4) / known)
     kept = sorted(np.lexsort((ids, -weights))[:most].tolist())
-    for found, all_of_it in zip(
-        reader._rarest(ids, often, known, most), (ids, often, known), strict=True
-    ):
-        assert found.tolist() == all_of_it[kept].tolist()
+    found = reader._rarest(ids, often, known, most)
+    assert found[0].tolist() == ids[kept].tolist()
+    assert found[1].tolist() == often[kept].tolist()
+    assert found[2].tolist() == known[kept].tolist()
