@@ -35,14 +35,10 @@ from spoor.isolate import TakesLongError
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.helper_turns import (
-    LATELY,
-    MOST_SITES,
     MOST_WAITING,
-    UNKNOWN,
     CrowdedError,
     HelperTurns,
     RiskyError,
-    SiteTimes,
 )
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
@@ -51,6 +47,7 @@ from spoor.politeness import KnowsLateHosts, RequestSlots
 from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
+from spoor.site_times import LATELY, MOST_SITES, UNKNOWN, SiteTimes
 from spoor.types import (
     Deferred,
     Failed,

@@ -36,7 +36,7 @@ from spoor.http.robots import RobotsFetcher
 from spoor.http.subrequests import Subrequests
 from spoor.isolate import TakesLongError, parse_page
 from spoor.live.clock import CrawlClock
-from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError, SiteTimes
+from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
@@ -51,6 +51,7 @@ from spoor.politeness import (
 )
 from spoor.protocols import Engine, ListsHosts
 from spoor.settings import Settings
+from spoor.site_times import SiteTimes
 from spoor.types import (
     Deferred,
     Failed,

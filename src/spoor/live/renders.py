@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from spoor.distribution import NAME
 from spoor.errors import InputError
-from spoor.live.helper_turns import SiteTimes
-from spoor.live.render_turns import RenderTurns
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
 from spoor.rendering.browser_thread import BrowserThread
@@ -21,7 +19,6 @@ from spoor.runs.renders import RenderRow, RenderTotals
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome, Page
 from spoor.web.exchange import Exchange, Rendered
-from spoor.web.urls import registrable_domain
 
 MOST_LINKS = 1_000
 """Links of a rendered page that are looked up."""
@@ -98,8 +95,6 @@ class Renders:
         """Pages may come; `load` brings what they ask for. The browser starts with the first one
         that is rendered."""
         self._load = load
-        times = SiteTimes(asyncio.get_running_loop().time)
-        self._turns = RenderTurns(browser.AT_A_TIME, times)
         settings = self._settings
         self._loop = asyncio.get_running_loop()
         self._browser = BrowserThread(
@@ -211,8 +206,7 @@ class Renders:
         assert self._browser is not None
         assert self._load is not None
         try:
-            async with self._turns.turn(registrable_domain(fetch.host)):
-                made = await self._browser.render(exchange, self._load)
+            made = await self._browser.render(exchange, self._load)
         except BaseException as error:
             self._cancel(arm)
             if not isinstance(error, InputError) or self._settings.render == "always":

@@ -14,6 +14,7 @@ import contextlib
 import os
 import shutil
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from html import escape
@@ -24,7 +25,10 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
+from spoor.rendering.render_turns import CrowdedError, RenderTurns
+from spoor.site_times import SiteTimes
 from spoor.web.exchange import Exchange, Rendered
+from spoor.web.urls import host, registrable_domain
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -41,8 +45,6 @@ NAMES = (
 """What a Chromium on PATH may be called. A headless shell takes a seventh of the time of a browser
 (.19 s of CPU a page, not 1.3), so it comes first."""
 
-AT_A_TIME = 2
-"""Pages that are rendered at a time."""
 MOST_REQUESTS = 60
 """Of one page."""
 MOST_HELD_BACK = 120
@@ -183,33 +185,42 @@ class Browser:
         self._pages = 0
         self._open = 0
         self._starting = asyncio.Lock()
-        self._places = asyncio.Semaphore(AT_A_TIME)
+        self._turns = RenderTurns(SiteTimes(time.monotonic))
         self.starts = 0
         """How often the browser was started."""
 
     async def render(self, exchange: Exchange, load: Load) -> Rendered:
         """The document that a page becomes in at most `timeout` seconds, or why there is none: a
-        page that hangs, crashes or takes too much memory costs itself only. A browser that is gone
-        is started again, and the page rendered once more. Raises InputError where no browser can be
+        page that hangs, crashes or takes too much memory costs itself only, and one that takes long
+        keeps no other site's waiting (`spoor.rendering.render_turns`). A browser that is gone is
+        started again, and the page rendered once more. Raises InputError where no browser can be
         started."""
-        async with self._places:
-            for attempt in (1, 2):
-                visit = _Visit(exchange, load, self._body_limit)
-                began = asyncio.get_running_loop().time()
-                html, failed = b"", ""
+        await self._started()  # which no page took
+        try:
+            site = registrable_domain(host(exchange.url))
+            return await self._turns.render(site, lambda: self._rendered(exchange, load))
+        except CrowdedError:
+            return Rendered(b"", 0.0, failed="pages of its site take long, and others wait")
+
+    async def _rendered(self, exchange: Exchange, load: Load) -> Rendered:
+        for attempt in (1, 2):
+            visit = _Visit(exchange, load, self._body_limit)
+            began = asyncio.get_running_loop().time()
+            html, failed = b"", ""
+            try:
+                chromium = await self._started()
+                self._pages += 1
+                self._open += 1
                 try:
-                    chromium = await self._started()
-                    self._open += 1
-                    try:
-                        html, failed = await self._visited(chromium, visit)
-                    finally:
-                        self._open -= 1
-                except BrowserLostError:
-                    await self._end()
-                    if attempt == 1:
-                        continue
-                    failed = "it ends the browser"
-                break
+                    html, failed = await self._visited(chromium, visit)
+                finally:
+                    self._open -= 1
+            except BrowserLostError:
+                await self._end()
+                if attempt == 1:
+                    continue
+                failed = "it ends the browser"
+            break
         seconds = asyncio.get_running_loop().time() - began
         counts = visit.requests, visit.received, visit.held_back
         return Rendered(html, seconds, *counts, failed)
@@ -225,7 +236,6 @@ class Browser:
                 self._chromium = await self._start()
                 self._pages = 0
                 self.starts += 1
-            self._pages += 1
             return self._chromium
 
     async def _start(self) -> Chromium:

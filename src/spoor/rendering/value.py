@@ -22,6 +22,7 @@ from spoor.rendering.lacks import (
     ROUTES,
     SCRIPTS,
 )
+from spoor.web.urls import registrable_domain
 
 PRICE = 0.5
 """Of a render, in requests."""
@@ -38,8 +39,9 @@ _LINK = (0.5, 0.1)
 """Each of the first two links that the crawl did not know, and each further one."""
 _FORGET = 0.85
 """What a render still counts for at the next one of its host or shape."""
-_AT_EVERY_HOST = 3
-"""Renders of one host from which is learned what a lack is worth elsewhere."""
+_ELSEWHERE = 3
+"""Renders of one domain from which is learned what a lack is worth elsewhere: whoever has a domain
+has as many hosts as they like."""
 _LEAST_WORDS = 20
 
 _PRIORS = {
@@ -128,8 +130,10 @@ class RenderValues:
 
     def __init__(self) -> None:
         self._lacks: dict[str, _Seen] = {}
-        self._pending: Counter[str] = Counter()
-        """Renders under way, by lack."""
+        self._taught: dict[str, int] = {}
+        """Domain → renders from which was learned what a lack is worth elsewhere."""
+        self._pending: dict[str, Counter[str]] = {}
+        """Lack → renders under way, by domain."""
         self._hosts: dict[str, _Host] = {}
 
     def settled(self, name: str) -> bool:
@@ -146,8 +150,8 @@ class RenderValues:
         mean, most = self._worth(host, arm)
         if most >= PRICE:
             seen = host.arms.get(arm[1:])
-            if seen is None and self._worth(host, arm, self._pending[arm.lack])[1] < PRICE:
-                # Renders of other hosts that are under way may tell that it is not worth it.
+            if seen is None and self._worth(host, arm, self._domains(arm.lack))[1] < PRICE:
+                # Renders of other domains that are under way may tell that it is not worth it.
                 return Decision("wait")
             if seen is None:
                 why = f"it has {arm.lack}: a probe" if "nothing" not in arm.lack else "a probe"
@@ -166,7 +170,11 @@ class RenderValues:
     def begin(self, arm: Arm) -> None:
         """A render is under way that was decided elsewhere; `learn` or `cancel` is due."""
         self._host(arm.host).pending += 1
-        self._pending[arm.lack] += 1
+        self._pending.setdefault(arm.lack, Counter())[registrable_domain(arm.host)] += 1
+
+    def _domains(self, lack: str) -> int:
+        """Of which renders of pages with this lack are under way."""
+        return len(self._pending.get(lack, ()))
 
     def worth(self, arm: Arm) -> tuple[float, float]:
         """What rendering such a page is expected to bring, and its upper confidence bound, in
@@ -174,7 +182,7 @@ class RenderValues:
         return self._worth(self._hosts.get(arm.host) or _Host(), arm)
 
     def _worth(self, host: _Host, arm: Arm, in_vain: int = 0) -> tuple[float, float]:
-        """`in_vain`: if so many more renders of this lack brought nothing."""
+        """`in_vain`: if renders of this lack in so many more domains brought nothing."""
         seen = self._lacks.get(arm.lack, _Seen())
         seen = _Seen(seen.count + in_vain, seen.gain)
         anywhere = seen.mean(_PRIORS.get(arm.lack, 0.0), _WEIGHT)
@@ -202,7 +210,12 @@ class RenderValues:
     def again(self, arm: Arm, gain: float, brought: Brought) -> None:
         """As `learn`, of a render that an earlier process learned from."""
         host = self._host(arm.host)
-        if host.renders < _AT_EVERY_HOST:
+        domain = registrable_domain(arm.host)
+        taught = self._taught.get(domain, 0)
+        if taught < _ELSEWHERE:
+            self._taught[domain] = taught + 1
+            if len(self._taught) > MOST_HOSTS:
+                del self._taught[next(iter(self._taught))]
             self._lacks.setdefault(arm.lack, _Seen()).add(gain)
         host.renders += 1
         host.texts += brought.text
@@ -225,7 +238,10 @@ class RenderValues:
         self._ended(arm, self._hosts.get(arm.host))
 
     def _ended(self, arm: Arm, host: _Host | None) -> None:
-        self._pending[arm.lack] = max(0, self._pending[arm.lack] - 1)
+        pending, domain = self._pending.get(arm.lack, Counter()), registrable_domain(arm.host)
+        pending[domain] -= 1
+        if pending[domain] <= 0:
+            del pending[domain]
         if host is not None:
             host.pending = max(0, host.pending - 1)
 
