@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ import pytest
 from attacks.measure import Note, within_law
 from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, places, put
 from drivers.test_watch_durable import open_watch
+from noisy_news import article
+from rolling import FRONT
 from spoor.documents.page import page_of
 from spoor.errors import SpoorError
 from spoor.foragers.contents import Contents
@@ -26,12 +29,13 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import MOST_TEXT, MOST_TOLD, json_line, told_line
 from spoor.live.changes import bounded as bounded_line
 from spoor.live.live_crawl import LiveCrawl
+from spoor.live.watch import Watch
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Page
+from spoor.types import Fetch, Fetched, Link, Page
 from spoor.views.watch_page import WatchPage
 
 SIZE = 100_000
@@ -131,6 +135,62 @@ def test_a_clock_that_was_ahead_once_keeps_no_run_from_going_on(
     first = begun(3_600.0)
     assert begun(0.0) > first - 60.0
     assert begun(0.0) > first - 60.0, "also the time after"
+
+
+def told_at(watch: Watch, pages: dict[str, Page], now: float) -> list[dict[str, Any]]:
+    """What a watch tells that looks at these pages now, and at what they link to a minute later."""
+    for moment in (now, now + 60.0):
+        while isinstance(step := watch.journal.next(moment), Fetch):
+            watch.journal.receive(Fetched(step.ticket, pages[step.url]), moment)
+    lines, watch._tracked.lines = watch._tracked.lines, []
+    return lines
+
+
+def test_documents_are_dated_by_the_clock_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A watch that began more than a day ahead took all news that state their date for old ones,
+    and dated what it told in days to come, for ever."""
+    folder, said, news = tmp_path / "run", list[str](), "http://news.example/1"
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda wall=time.time: wall() + 100_000.0)
+        with closing(open_watch(folder, 9).folder):
+            pass
+    watch = open_watch(folder, 9)
+    with closing(watch.folder):
+        watch.on_fault = said.append
+        watch.run(0.0)
+    assert len(said) == 1
+    assert "1 day, 3:46:" in said[0]
+    watch, today = open_watch(folder, 9), time.time()
+    with closing(watch.folder):
+        assert watch.now() > today + 99_000.0, "the calls go on in order"
+        pages = {FRONT: Page(FRONT, text="Front.")}
+        assert not told_at(watch, pages, watch.now() + 600.0)
+        pages[FRONT] = Page(FRONT, text="News.", links=[Link(news)])
+        text = " ".join(article(1))
+        pages[news] = Page(news, title="News", text=text, modified=today + 1_100.0)
+        (line,) = told_at(watch, pages, watch.now() + 1_140.0)
+    assert (line["kind"], line["url"]) == ("new", news)
+    dates = [datetime.fromisoformat(line[name]).timestamp() for name in ("date", "found_at")]
+    assert dates == pytest.approx([today + 1_100.0, today + 1_200.0], abs=30.0)
+
+
+def test_a_clock_that_is_set_right_dates_what_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the watch goes on, and where it dies before the next state is saved."""
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda wall=time.time: wall() + 100_000.0)
+        watch = open_watch(tmp_path / "run", 9)
+    with closing(watch.folder):
+        watch._date_documents()
+        watch.journal.commit()
+        ahead = watch.fleet.known.ahead
+    assert ahead == pytest.approx(100_000.0, abs=30.0)
+    watch = open_watch(tmp_path / "run", 9)
+    with closing(watch.folder):
+        assert watch.fleet.known.ahead == ahead
 
 
 # ---------------------------------------------------------------- its folder

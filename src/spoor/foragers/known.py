@@ -68,6 +68,8 @@ class Known(Urls):
         """URLs that are asked for as sitemaps."""
         self.left_out: dict[str, int] = {}
         """Host → links that were left out because too many wait."""
+        self.ahead = 0.0
+        """Seconds by which the clock of the calls is ahead of that by which documents are dated."""
         self._absent: dict[int, float] = {}
         """URL at which nothing ever was, in a watch → when it was asked for last."""
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
@@ -97,9 +99,14 @@ class Known(Urls):
         own = (self.date, NEVER), (self.digests, 0), (self.version, 0), (self._keys, (0, 0))
         return (*super()._columns(), *own)
 
+    def dated(self, now: float) -> float:
+        """The moment of a call on the clock by which documents are dated. `fetched` and `active`
+        are moments of calls; what pages state, `date`, and when URLs appeared are such dates."""
+        return now - self.ahead
+
     def fresh(self, url: int, now: float, new_for: float) -> bool:
         """Whether what was downloaded last is a new document that is wanted."""
-        if self.date[url] < now - new_for or url in self.told_before:
+        if self.date[url] < self.dated(now) - new_for or url in self.told_before:
             return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
@@ -129,14 +136,14 @@ class Known(Urls):
         self._store(url, page)
         if watching is None:
             counts = True
-            stated = born if first else now
+            stated = born if first else self.dated(now)
             self.date[url] = stated if page.modified is None else page.modified
         else:
             counts = watching.take(url, self.hosts[url], page, first)
             if page.flags & {"feed", "sitemap"}:
                 self.hubs.add(url)
             if counts:
-                self.date[url] = self._date(watching, url, page, now, first=first)
+                self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
             if first and (other := watching.copy_of.get(url, -1)) >= 0:
                 watching.learn_copy(self.urls[url], self.urls[other], self.hosts[url])
         self.hints.settle(url, counts)
@@ -154,7 +161,8 @@ class Known(Urls):
         if not first:
             lists = watching.judge is not None and self.brought[url] >= LIST
             return self.date[url] if lists else date
-        date = min(date, self.active[url])  # of a seed nothing: whoever names it knows it
+        # Of a seed nothing: whoever names it knows it.
+        date = min(date, self.dated(self.active[url]))
         if born == NEVER and date > now - NEW and self._is_older(url, date):
             return NEVER
         return date
@@ -218,7 +226,7 @@ class Known(Urls):
         known = self._links.get(url)
         if known is not None and known[0] == content and known[1] == count:
             return known[2]
-        born = NEVER if known is None else now
+        born = NEVER if known is None else self.dated(now)
         admitted = page.links if self._admit is None else self._admit(page, 0)
         count_before = len(self)
         if self.watching is None:
@@ -245,12 +253,12 @@ class Known(Urls):
         targets = {link.url: link.kind for link in admitted}
         targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
-        before = frozenset(self.links_before(url))
+        before, today = frozenset(self.links_before(url)), self.dated(now)
         for target, kind in targets.items():
             date = dated.get(target)
-            if date is not None and date > now:
+            if date is not None and date > today:
                 date = None
-            if kind == "listed" and lists and (date or NEVER) < now - HINTED and born == NEVER:
+            if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
                 continue
             name = host(target)
             target = watching.without_copies(target, name)
@@ -258,7 +266,7 @@ class Known(Urls):
             if number is None:
                 left = self.left.find(hash64(target)) if len(self.left) else None
                 if left is not None:
-                    hinted = date is not None and date > left.at and not stranger
+                    hinted = date is not None and date > self.dated(left.at) and not stranger
                     if born > NEVER or hinted:
                         numbers.append(self.number(target, NEVER, url, now))
                     if hinted:
@@ -267,10 +275,10 @@ class Known(Urls):
                 if not self._has_room(name, stranger):
                     self.left_out[name] = self.left_out.get(name, 0) + 1
                     continue
-                seen = born if date is None else min(now, max(date, born))
+                seen = born if date is None else min(today, max(date, born))
                 number = self.number(target, seen, url, now)
             elif not stranger:
-                if date is not None and date > self.fetched[number] > NEVER:
+                if date is not None and date > self.dated(self.fetched[number]) > NEVER:
                     self.hints.add(number, url)
                 elif born > NEVER and number not in before:
                     self._linked_by_own(number, url, now)
@@ -313,7 +321,7 @@ class Known(Urls):
         if nearness(at) < nearness(url):
             self._appears(number, url, now)
             if self.digests[number] and self.date[number] == NEVER:
-                self.date[number] = now  # it states none
+                self.date[number] = self.dated(now)  # it states none
             if self.fetched[number] > NEVER:
                 self.hints.add(number, url)
 
@@ -321,7 +329,7 @@ class Known(Urls):
         """A URL that was known before appears now, on a page."""
         self._brought(self.parent[number], NEVER, -1)
         self._brought(parent, now, 1)
-        self._born[number] = self.active[number] = now
+        self._born[number], self.active[number] = self.dated(now), now
         self.parent[number] = parent
 
     # -- for good
@@ -402,6 +410,7 @@ class Known(Urls):
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
+            "ahead": self.ahead,
             "absent": [list(one) for one in self._absent.items()],
             "active": column(self.active, count, np.float64),
             "left": self.left.save(),
@@ -452,6 +461,7 @@ class Known(Urls):
         self.parent = state["parent"].tolist()
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
+        self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
         self._absent = {int(url): since for url, since in state.get("absent", ())}
         self.active = list(self.fetched)
         if "active" in state:  # a version before this had none

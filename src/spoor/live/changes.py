@@ -295,7 +295,7 @@ class ChangeTracker:
             "url": known.urls[number],
             "title": self._titles.get(number, ""),
             "date": _rfc3339(date) if date > NEVER else None,
-            "found_at": _rfc3339(now),
+            "found_at": _rfc3339(known.dated(now)),
             "version": known.version[number],
             "forager": by,
             **more,
@@ -342,6 +342,10 @@ class TrackedFleet:
         step = self.fleet.receive(reply, now)
         self.lines += self.tracker.lines(step, now)
         return step
+
+    def date_from(self, ahead: float) -> None:
+        """As of a `DatesDocuments`."""
+        self.fleet.known.ahead = ahead
 
     def save(self) -> State:
         return {

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from spoor.errors import InputError
@@ -48,6 +49,9 @@ CHECKPOINT_SHARE = 0.05
 COMMIT_SECONDS = 0.025
 """Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
 
+DATED_WITHIN = 10.0
+"""Seconds between the clock of the calls and the machine's that are no difference."""
+
 DELIVERY_SECONDS = 5.0
 """That a watch which ends waits for its receivers."""
 
@@ -67,7 +71,8 @@ class Watch:
         self.on_line: Callable[[Line], None] = lambda line: None
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
-        """Called with a line about a receiver that cannot be told, or a judge that fell back."""
+        """Called with a line about a receiver that cannot be told, a judge that fell back, or a
+        clock that was wrong."""
         self.last_failure = ""
         settings = folder.settings
         self._receivers = receivers(settings.on_new, settings.webhook)
@@ -136,6 +141,7 @@ class Watch:
     def run(self, seconds: float | None) -> str:
         """For so many seconds, or until it is stopped, or, with the setting `once`, until no page
         is worth a visit now; returns why it ended."""
+        self._date_documents()
         self._renders = self._renderer()
         self._driver = driver = HttpDriver(
             self.journal,
@@ -160,6 +166,24 @@ class Watch:
             finally:
                 self._deliveries.stop(DELIVERY_SECONDS)
         return reason
+
+    def _date_documents(self) -> None:
+        """By the machine's clock, as the rest of the world: the calls are ordered by one that never
+        goes back, and that is ahead for as long as the machine's once was."""
+        now, before = self.now(), self.fleet.known.ahead
+        ahead = now - time.time()
+        if abs(ahead) < DATED_WITHIN:
+            ahead = 0.0
+        if abs(ahead - before) < DATED_WITHIN and (ahead or not before):
+            return
+        self.journal.date_from(ahead, now)
+        apart = f"{timedelta(0, round(abs(ahead)))} {'behind' if ahead > 0.0 else 'ahead of'}"
+        self.on_fault(
+            f"the machine's clock is {apart} that of the watch, so one of the two was wrong; "
+            "documents are dated by the machine's"
+            if ahead
+            else "the machine's clock agrees with that of the watch again"
+        )
 
     def _renderer(self) -> Renders | None:
         """What renders pages, by the settings."""
@@ -252,6 +276,8 @@ class Watch:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
+        if self._driver is not None:
+            self._date_documents()
         self._forget_left()
         self.journal.commit()
         self._write_lines()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from spoor import compression
 from spoor.compression import unpacked
@@ -71,6 +71,15 @@ class Durable(Engine, Protocol):
     @property
     def counts(self) -> _Counted: ...
     def save(self) -> State: ...
+
+
+@runtime_checkable
+class DatesDocuments(Protocol):
+    """What tells new documents from old ones by their dates."""
+
+    def date_from(self, ahead: float) -> None:
+        """From now on the moments of calls are `ahead` seconds later than documents say."""
+        ...
 
 
 class Journal:
@@ -216,6 +225,12 @@ class Journal:
             hosts.spend(host, now)
             self._events.append(["spend", host, now])
 
+    def date_from(self, ahead: float, now: float) -> None:
+        """As that of what `DatesDocuments`."""
+        assert isinstance(self.crawl, DatesDocuments)
+        self.crawl.date_from(ahead)
+        self._events.append(["ahead", now, ahead])
+
     # -- durability
 
     def resume(self, now: float, settings: Mapping[str, Any]) -> None:
@@ -292,6 +307,9 @@ class Journal:
             crawl.frontier.spend(*values)
         elif kind == "resume":
             self._resume(*values)
+        elif kind == "ahead":
+            assert isinstance(crawl, DatesDocuments)
+            crawl.date_from(values[1])
         elif kind in ("fetch", "idle"):
             now, *expected = values
             answer = crawl.next(now)
