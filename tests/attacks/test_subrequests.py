@@ -7,18 +7,25 @@ import gc
 import logging
 import shutil
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from drivers.test_shard_budgets import crawled_by
+from loopback import MISSING, Asked, Loopback, beside, page, reply
+from shard_kills import SHARDS
 from spoor.http import subrequests
 from spoor.http.subrequests import Subrequests
+from spoor.live import renders
 from spoor.rendering import browser
 from spoor.rendering.browser import HeldBackError
 from spoor.rendering.browser_thread import BrowserThread
-from spoor.web.exchange import Exchange
+from spoor.settings import Settings
+from spoor.web.exchange import Exchange, Rendered
+from spoor.web.urls import shard_of
 
 
 def exchange(url: str, headers: dict[str, str]) -> Exchange:
@@ -170,3 +177,52 @@ def test_a_flood_of_requests_has_a_bound_and_says_nothing(
     assert [line for line in told if "RequestHandler" not in line] == [], "servers of other tests"
     assert max(asked) <= browser.MOST_ASKED
     assert b"9999 at http://a.example/x" in html
+
+
+@pytest.mark.server
+def test_parts_of_a_page_that_another_shard_asks_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each shard asked for them by a clock of its own: a host, as often as there are shards."""
+    hosts = ["birch.example", "cedar.example"]
+    assert len({shard_of(name, SHARDS) for name in hosts}) == SHARDS
+    brought: list[str] = []
+
+    class Stand:
+        def __init__(self, *values: object, **more: object) -> None: ...
+
+        async def render(self, exchange: Exchange, load: browser.Load) -> Rendered:
+            own, other = sorted(hosts, key=lambda name: name not in exchange.url)
+            brought.append((await load(f"http://{own}/x.js", "script", exchange.url)).url)
+            for url in (f"http://{other}/x.js", f"http://{own}/leads.js"):
+                with pytest.raises(HeldBackError, match="another shard"):
+                    await load(url, "script", exchange.url)
+            return Rendered(b"", 0.0, failed="a stand")
+
+        async def close(self) -> None: ...
+
+    monkeypatch.setattr(renders, "Browser", Stand)
+    monkeypatch.setattr(browser, "require_browser", lambda *values: None)
+    script = reply("1", media="text/javascript", Cache_Control="no-store")
+
+    def answer(asked: Asked) -> bytes:
+        other = next(name for name in hosts if name != asked.host)
+        leads = reply("", 302, Location=f"http://{other}/x.js")
+        pages = {"/": page(text="kiln"), "/x.js": script, "/leads.js": leads}
+        return pages.get(asked.path, MISSING)
+
+    server = Loopback(answer)
+    with beside(server.serving):
+        settings = Settings(
+            seeds=tuple(f"http://{name}/" for name in hosts),
+            topic="kiln",
+            shards=SHARDS,
+            delay=0.0,
+            render="always",
+            connect_to=f"127.0.0.1:{server.port}",
+        )
+        coordinator = crawled_by(tmp_path, settings)
+    assert sorted(brought) == [f"http://{name}/x.js" for name in hosts]
+    assert server.pages.count("/x.js") == SHARDS, "each by its own shard"
+    for member in coordinator.members.values():
+        assert "another shard" in member.last_report["fault"]

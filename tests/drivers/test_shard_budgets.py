@@ -15,16 +15,17 @@ from shard_kills import SHARDS, settings_of
 from spoor.live.shard import Shard
 from spoor.runs.database import reading
 from spoor.runs.shards import begin, seconds
+from spoor.settings import Settings
 from spoor.sharding.coordinator import Coordinator
 
 pytestmark = pytest.mark.server
 
 
-def crawled(path: Path, web: CountedWeb, stop_after: float = 0.0, **budget: Any) -> str | None:
-    """A crawl to its end; the reason."""
+def crawled_by(path: Path, settings: Settings, stop_after: float = 0.0) -> Coordinator:
+    """A crawl in `SHARDS` shards to its end."""
 
-    async def run() -> str | None:
-        coordinator = Coordinator(SHARDS, 100_000, max_bytes=budget.get("max_bytes", 0))
+    async def run() -> Coordinator:
+        coordinator = Coordinator(SHARDS, 100_000, max_bytes=settings.max_bytes)
         shards = [Shard(path, settings, number) for number in range(SHARDS)]
         for number, shard in enumerate(shards):
             coordinator.joined(number, shard.begin(), 0.0)
@@ -44,12 +45,17 @@ def crawled(path: Path, web: CountedWeb, stop_after: float = 0.0, **budget: Any)
                     order["seconds"] = used if settings.max_time else None
                     coordinator.report(number, await shard.turn(order), 0.0)
             await asyncio.sleep(0.02)
-        return coordinator.reason
+        return coordinator
 
-    settings = settings_of(web.root, web.port, in_flight=4, **budget)
     with ExitStack() as undo:
         begin(path, settings, undo)
         return asyncio.run(run())
+
+
+def crawled(path: Path, web: CountedWeb, stop_after: float = 0.0, **budget: Any) -> str | None:
+    """A crawl to its end; the reason."""
+    settings = settings_of(web.root, web.port, in_flight=4, **budget)
+    return crawled_by(path, settings, stop_after).reason
 
 
 def rows(path: Path) -> list[Any]:

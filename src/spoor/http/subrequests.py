@@ -34,7 +34,8 @@ class Subrequests:
 
     Each goes through `client`, so through the address guard and its limits; waits for its host's
     turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). `in_scope` says
-    which (URL, kind) may be asked for at all. Redirects are followed so too. `spend` counts a
+    which (URL, kind) may be asked for at all, `owns` which URLs are for this process to ask for:
+    others do not wait in its queues. Redirects are followed so too. `spend` counts a
     request to a host, and says whether it may be sent. Replies are kept for the next page;
     in a watch, which looks for what is new, scripts for an hour and data not at all.
 
@@ -56,6 +57,7 @@ class Subrequests:
         wall: Callable[[], float],
         *,
         watched: bool = False,
+        owns: Callable[[str], bool] = lambda url: True,
     ) -> None:
         self._client = client
         self._queues = queues
@@ -63,6 +65,7 @@ class Subrequests:
         self._hosts = hosts
         self._spend = spend
         self._in_scope = in_scope
+        self._owns = owns
         self._watched = watched
         self._wall = wall
         self._tickets = count(-2, -1)  # those of the crawl are positive
@@ -119,6 +122,8 @@ class Subrequests:
     async def _get(self, url: str, kind: str, as_user: bool, asker: str) -> Exchange:
         if not self._in_scope(url, kind):
             raise HeldBackError(f"{host(url)} is out of scope")
+        if not self._owns(url):
+            raise HeldBackError(f"{host(url)} is asked by another shard")
         fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
         if self._robots is not None:
             _, allowed = await self._robots.ask(fetch)

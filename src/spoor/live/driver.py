@@ -109,6 +109,8 @@ class HttpDriver:
     (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
     `kept_cookies` is the file of the cookies that sites set.
     `renders` has pages rendered in a browser, by requests that are like the crawl's own.
+    `owns` says which parts of these it may ask for: other hosts wait for their delays in another
+    shard.
     `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
     """
 
@@ -126,6 +128,7 @@ class HttpDriver:
         validators: Callable[[str], Validators | None] = lambda url: None,
         kept_cookies: Path | None = None,
         renders: Renders | None = None,
+        owns: Callable[[str], bool] = lambda url: True,
         admits: Callable[[LiveReply], bool] = lambda reply: True,
     ) -> None:
         self.crawl = crawl
@@ -139,6 +142,7 @@ class HttpDriver:
         self._validators = validators
         self._kept_cookies = kept_cookies
         self._renders = renders
+        self._owns = owns
         self._admits = admits
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
@@ -269,6 +273,7 @@ class HttpDriver:
                     lambda url, kind: self.allows(url) and scope(url, kind),
                     self._wall,
                     watched=settings.command == "watch",
+                    owns=self._owns,
                 ).load
             )
         try:

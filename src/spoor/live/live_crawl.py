@@ -267,9 +267,12 @@ class LiveCrawl:
         counts = self.crawl.counts
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
-    def driver(self, engine: Engine | None = None) -> HttpDriver:
-        """What fetches for the journal, or for an `engine` before it. Raises InputError where all
-        pages are to be rendered, and nothing is there to do it."""
+    def driver(
+        self, engine: Engine | None = None, owns: Callable[[str], bool] = lambda url: True
+    ) -> HttpDriver:
+        """What fetches for the journal, or for an `engine` before it, and parts of rendered pages
+        that it `owns`. Raises InputError where all pages are to be rendered, and nothing is there
+        to do it."""
         if self.folder.settings.render != "never":
             self.renders = Renders(
                 self.folder.settings,
@@ -291,6 +294,7 @@ class LiveCrawl:
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
             renders=self.renders,
+            owns=owns,
             admits=self._admits,
             **({"validators": self.folder.validators} if self.folder.revisits is not None else {}),
         )

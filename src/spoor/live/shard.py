@@ -32,6 +32,11 @@ BUSY_SECONDS = 30.0
 """How long a shard waits for the process before it to let go of its folder."""
 
 
+PARTS_LEFT_OUT = (
+    "rendered pages lack scripts and data of hosts that another shard asks; a crawl without "
+    "--shards has them"
+)
+
 COUNT_SECONDS = 2.0
 """How often a shard counts its hosts."""
 
@@ -68,7 +73,8 @@ class Shard:
         self._report_downloads = report_downloads
         self._downloads: list[Download] = []
         self.run.on_step = self._seen
-        self._driver = self.run.driver(self.worker)
+        self._left_out = ""
+        self._driver = self.run.driver(self.worker, self._may_ask_for)
         self._ending: asyncio.Task[str] | None = None
         self._busy = 0.0
         self._counted, self._hosts = -COUNT_SECONDS, 0
@@ -78,6 +84,14 @@ class Shard:
             self._verdicts.append(step.judgement.relevant)
         if self._report_downloads and (download := Download.of(fetch, step)) is not None:
             self._downloads.append(download)
+
+    def _may_ask_for(self, url: str) -> bool:
+        """Whether a part of a rendered page waits for its host here. It is not handed over: it is
+        of no use but in the browser that waits for it."""
+        if self.worker.outbox.owns(url):
+            return True
+        self._left_out = PARTS_LEFT_OUT
+        return False
 
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report, with `notes` for the user."""
@@ -166,7 +180,7 @@ class Shard:
         report["bytes"] = self.run.bytes
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
-        report["fault"] = self.run.fault
+        report["fault"] = self.run.fault or self._left_out
         report["loop_hold"] = self.run.loop_watch.longest
         report["downloads"], self._downloads = self._downloads, []
         return report
