@@ -1,4 +1,5 @@
-"""Exports to object stores: s3:// and gs://, by fsspec."""
+"""Exports to object stores: s3:// and gs://, by fsspec. What answers there, or in between, takes
+neither time nor memory without end, and sends neither keys nor documents to another host."""
 
 from __future__ import annotations
 
@@ -6,13 +7,22 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
+from spoor.heap import at_most
 
 SCHEMES = ("s3", "gs")
+
+PATIENCE = 120.0
+"""Seconds for an object, and one more for each …"""
+SLOWEST = 1 << 16
+"""… bytes of it."""
+MOST_MEMORY = 1 << 30
+"""Bytes for sending an object."""
 
 
 def is_url(out: str) -> bool:
@@ -39,7 +49,9 @@ def new_object(out: str) -> Iterator[Path]:
         part = Path(folder) / name.rpartition("/")[2]
         yield part
         try:
-            store.put_file(str(part), place)
+            most = PATIENCE + part.stat().st_size / SLOWEST
+            with at_most(MOST_MEMORY):
+                store.put_file(str(part), place, timeout=most)
         except Exception as error:  # whatever its driver raises: access, network, no such bucket
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise InputError(f"cannot write {out}: {reason}") from error
@@ -49,14 +61,50 @@ def _store(scheme: str) -> Any:
     try:
         if scheme == "s3":
             fsspec, _ = import_extra("s3", "s3://", "fsspec", "s3fs")
-            return fsspec.filesystem("s3", skip_instance_cache=True)
+            told = {"http_session_cls": _session_without_redirects()}
+            return fsspec.filesystem("s3", config_kwargs=told, skip_instance_cache=True)
         fsspec, gcsfs = import_extra("gcs", "gs://", "fsspec", "gcsfs.core")
         if os.environ.get("STORAGE_EMULATOR_HOST"):
             # It has no credentials, and no gRPC, which the default class asks for the kind of the
             # bucket.
-            return gcsfs.GCSFileSystem(token="anon", skip_instance_cache=True)
-        return fsspec.filesystem("gs", skip_instance_cache=True)
+            return gcsfs.GCSFileSystem(
+                token="anon", session_kwargs=_refuses_redirects(), skip_instance_cache=True
+            )
+        return fsspec.filesystem(
+            "gs", session_kwargs=_refuses_redirects(), skip_instance_cache=True
+        )
     except InputError:
         raise
     except Exception as error:  # credentials that are none
         raise InputError(f"cannot open {scheme}://: {error}") from error
+
+
+def _refuses_redirects() -> dict[str, Any]:
+    """Arguments for a session of aiohttp. That follows a redirect with the whole request, its body
+    and all headers but one; the libraries of the stores know by themselves where a bucket is."""
+    aiohttp = import_module("aiohttp")
+
+    async def refuse(_session: Any, _context: Any, asked: Any) -> None:
+        # Storage of Google says 308 without a location for "go on".
+        if asked.response.headers.get("Location"):
+            raise InputError(f"{asked.url.host} redirects; nothing is sent there")
+
+    config = aiohttp.TraceConfig()
+    config.on_request_redirect.append(refuse)
+    return {"trace_configs": [config]}
+
+
+def _session_without_redirects() -> Any:
+    """The class of the sessions of aiobotocore, which takes no arguments for those of aiohttp."""
+    (library,) = import_extra("s3", "s3://", "aiobotocore.httpsession")
+
+    class Session(library.AIOHTTPSession):  # type: ignore[misc, name-defined]
+        async def _get_session(self, proxy_url: str | None) -> Any:
+            session = await super()._get_session(proxy_url)
+            if not session.trace_configs:
+                for config in _refuses_redirects()["trace_configs"]:
+                    config.freeze()
+                    session.trace_configs.append(config)
+            return session
+
+    return Session
