@@ -256,7 +256,9 @@ def test_nothing_is_kept_in_the_folder_of_what_a_watch_leaves(
         for name in ("left", "kept"):
             fetch = Fetch(0, f"{FRONT}{name}", "front.example", Choice(0), 1)
             headers = CIMultiDictProxy(CIMultiDict({"ETag": '"1"', "Cache-Control": "max-age=9"}))
-            folder.record(fetch, Exchange(fetch.url, 200, "", (), headers, b"a", b"a", 1.0, 0.1))
+            exchange = Exchange(fetch.url, 200, "", (), headers, b"a", b"a", 1.0, 0.1)
+            folder.record(fetch, exchange)
+            folder.keep_validators(exchange)
             folder.note_rendered(fetch.url)
         for ticket in range(5):
             folder.note_render(
