@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -253,10 +253,10 @@ class _Group:
 class RequestLimits:
     """At most so many requests at a time to a host, to all hosts of a registrable domain, and to
     all hosts at one address (0: no limit). Where the limit is 1, the delay of the earlier request
-    passes between two.
+    passes between two. Hosts that share a clock are one host.
 
-    First come, first served, by host, then domain, then address: a request that waits for its
-    address holds its places at its host and domain meanwhile.
+    First come, first served, by host, then domain, then address, then clock: a request that waits
+    for its address holds its places at its host and domain meanwhile.
     """
 
     def __init__(self, *, per_host: int = 0, per_domain: int = 0, per_address: int = 0) -> None:
@@ -269,9 +269,17 @@ class RequestLimits:
         """A heap of groups whose first waiting request waits for the end of a delay."""
         self._number = count()
 
-    def ask(self, host: str, delay: float, now: float, address: str = "") -> Turn:
+    def ask(
+        self,
+        host: str,
+        delay: float,
+        now: float,
+        address: str = "",
+        clocks: Sequence[str] = (),
+    ) -> Turn:
         """A request to a host, with its port if it has one, whose delay is so many seconds; it
-        begins when `admit` returns it. `address` is needed where there is a limit per address."""
+        begins when `admit` returns it. `address` is needed where there is a limit per address;
+        `clocks`: what it shares with other hosts, in an order that is the same for all."""
         if len(self._groups) > _MANY_GROUPS:
             self._groups = {
                 name: group
@@ -285,6 +293,7 @@ class RequestLimits:
             groups.append(self._group(f"domain {registrable_domain(host)}", self.per_domain))
         if self.per_address:
             groups.append(self._group(f"address {address}", self.per_address))
+        groups += [self._group(f"clock {name}", self.per_host) for name in clocks if self.per_host]
         turn = Turn(tuple(groups), delay)
         self._enter_next(turn, now)
         return turn

@@ -372,7 +372,8 @@ class Failed:
     damaged or encrypted document), `refused` (in place of documents the host sends a challenge, a
     block or a limit of rate), `gated` (it sends a log-in, a wall of consent, a page that needs
     scripts: `spoor.web.refusals`), `redirect`, `duplicate`, `unchanged` (since an earlier visit),
-    `skipped` (never requested), `cancelled` or `moved` (to another shard)."""
+    `skipped` (never requested), `later` (not requested yet, since other hosts of its domain are
+    asked at its address), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False
@@ -392,7 +393,7 @@ class Failed:
         """What the failure is evidence about: `link` (it leads to no page that may be read: absent,
         refused, unreadable, known already), `host` (it is busy, or cannot be reached), or nothing
         (empty: it was never requested, or ended by ourselves)."""
-        if self.kind in ("skipped", "cancelled", "moved"):
+        if self.kind in ("skipped", "later", "cancelled", "moved"):
             return ""
         host = self.transient or self.kind in ("timeout", "connection", "blocked")
         return "host" if host else "link"

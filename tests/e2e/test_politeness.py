@@ -172,12 +172,13 @@ def test_limits_beyond_the_host(limit: str) -> None:
 
 
 def test_where_a_host_is() -> None:
-    async def found() -> list[str]:
+    async def found() -> list[tuple[str, ...]]:
         gate = AddressGuard(Settings(connect_to=f"{ADDRESS}:80"))
         names = ("a.example:8080", "[2001:DB8:0::1]:80", "192.0.2.7", "b.example")
-        return [await gate.address_of(name) for name in names]
+        return [await gate.addresses_of(name) for name in names]
 
-    assert asyncio.run(found()) == [ADDRESS, "2001:db8::1", "192.0.2.7", ADDRESS]
+    found_at = [ADDRESS, "2001:db8::1", "192.0.2.7", ADDRESS]
+    assert asyncio.run(found()) == [(address,) for address in found_at]
 
 
 NOAI = {

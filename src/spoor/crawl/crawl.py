@@ -553,6 +553,7 @@ class Crawl:
         gives_way = False
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
             gives_way = self.frontier.no_answer(flight.link, now)
+        flight.before += reply.kind == "later"
         if reply.transient and flight.tries < self._attempts and not self._stopped:
             wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))

@@ -40,7 +40,8 @@ class Flight:
     crossed: int = 0
     """Redirects from one domain or shard to another."""
     before: int = 0
-    """Requests before it came to the domain where it is."""
+    """Attempts before it came to the domain where it is, and those that were not requested since
+    others at its address came first."""
     flying: bool = True
     """False while it waits in the frontier for its next request."""
     away: bool = False
@@ -57,7 +58,7 @@ class Flight:
             "hops": self.hops,
             "flying": self.flying,
             **({"away": True} if self.away else {}),
-            **({"crossed": [self.crossed, self.before]} if self.crossed else {}),
+            **({"crossed": [self.crossed, self.before]} if self.crossed or self.before else {}),
         }
 
     @classmethod

@@ -33,6 +33,10 @@ _SPECIAL = [
 ]
 
 
+MOST_ADDRESSES = 16
+"""Of a name, that are connected to."""
+
+
 class BlockedAddressError(OSError):
     """An address that a crawler has no business with."""
 
@@ -69,7 +73,6 @@ class AddressGuard(AbstractResolver):
         # Names add their addresses when they are resolved.
         self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
-        self._found: dict[str, str] = {}
 
     def check(self, host: str, port: int) -> None:
         """Raises BlockedAddressError for an address in a URL that may not be connected to.
@@ -93,7 +96,7 @@ class AddressGuard(AbstractResolver):
         if normal_host(host) in self._names:
             self._open |= {normal_host(result["host"]) for result in found}
             return found
-        public = [result for result in found if is_public(result["host"])]
+        public = [result for result in found if is_public(result["host"])][:MOST_ADDRESSES]
         if found and not public:
             raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
         return public
@@ -131,17 +134,16 @@ class AddressGuard(AbstractResolver):
         with suppress(OSError):
             await self.resolve(_name_of(host))
 
-    async def address_of(self, host: str) -> str:
-        """Where a host is, its port left out; the host itself where nobody knows. The first address
-        of a name, asked for once in a run."""
+    async def addresses_of(self, host: str) -> tuple[str, ...]:
+        """Where a host is, its port left out, sorted; the host itself where nobody knows."""
         name = _name_of(host)
-        if not is_address(name) and name not in self._found:
-            try:
-                found = sorted(normal_host(result["host"]) for result in await self.resolve(name))
-            except OSError:
-                found = []
-            self._found[name] = found[0] if found else name
-        return self._found.get(name, name)
+        if is_address(name):
+            return (name,)
+        try:
+            found = {normal_host(result["host"]) for result in await self.resolve(name)}
+        except OSError:
+            found = set()
+        return tuple(sorted(found)) or (name,)
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         """A socket for an address about to be connected to. Raises BlockedAddressError."""

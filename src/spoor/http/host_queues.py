@@ -5,30 +5,51 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from spoor.http.shared_clocks import SharedClocks, clocks_of
 from spoor.politeness import RequestLimits, RequestSlots, Turn
+
+
+@dataclass(slots=True)
+class Visit:
+    """A visit of a host."""
+
+    rest: float = 0.0
+    """Once it has ended: seconds for which its host is left alone, so that others at its clock get
+    their turn."""
+
+
+class ClockSharedError(Exception):
+    """Other hosts of a domain are visited, at the same address; `wait`: seconds until a host comes
+    again."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__("others of its domain at its address are asked first")
+        self.wait = wait
 
 
 class HostQueues:
     """Holds requests back as `limits` say, and gives up those that `slots` wants back.
 
     A crawl keeps its own hosts apart: the limit per host is for what it does not see, a robots.txt
-    that is redirected to another host. `address_of` gives the address of a host. A request that
-    waits here is in flight for its crawl.
+    that is redirected to another host, and for hosts of one domain at one address. `addresses_of`
+    gives the addresses of a host. A request that waits here is in flight for its crawl.
     """
 
     def __init__(
         self,
         limits: RequestLimits,
-        address_of: Callable[[str], Awaitable[str]],
+        addresses_of: Callable[[str], Awaitable[tuple[str, ...]]],
         slots: RequestSlots,
     ) -> None:
         self._limits = limits
         self._slots = slots
         self._waits: dict[int, asyncio.Timeout] = {}
         """Ticket → its wait for its host."""
-        self._address_of = address_of
+        self._addresses_of = addresses_of
+        self._clocks = SharedClocks()
         self._begin: dict[Turn, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
@@ -39,8 +60,9 @@ class HostQueues:
         return _InTurn(self, ticket, host, delay)
 
     async def _begin_turn(self, ticket: int, host: str, delay: float) -> Turn:
-        address = await self._address_of(host) if self._limits.per_address else ""
-        turn = self._limits.ask(host, delay, self._loop.time(), address)
+        addresses = await self._addresses_of(host) if self._limits.per_address or delay > 0 else ()
+        clocks = clocks_of(host, addresses) if delay > 0 else ()
+        turn = self._limits.ask(host, delay, self._loop.time(), (*addresses, "")[0], clocks)
         self._begin[turn] = begin = self._loop.create_future()
         try:
             self._admit()
@@ -76,6 +98,22 @@ class HostQueues:
                 yield
         finally:
             del self._waits[ticket]
+
+    @asynccontextmanager
+    async def visit(self, host: str, delay: float) -> AsyncIterator[Visit]:
+        """A visit of a host, by one or more requests. Raises ClockSharedError where it is to come
+        again later."""
+        names = clocks_of(host, await self._addresses_of(host)) if delay > 0 else ()
+        until = self._clocks.enter(names, delay, self._loop.time())
+        if until is not None:
+            raise ClockSharedError(until - self._loop.time())
+        visit = Visit()
+        try:
+            yield visit
+        finally:
+            now = self._loop.time()
+            until = self._clocks.leave(names, delay, now)
+            visit.rest = 0.0 if until is None else until - now
 
     def give_up(self) -> None:
         """End the requests that had their time, where others want their places."""

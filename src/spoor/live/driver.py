@@ -29,7 +29,7 @@ from spoor.garbage import few_collections
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
-from spoor.http.host_queues import HostQueues
+from spoor.http.host_queues import ClockSharedError, HostQueues
 from spoor.http.replies import helper_for, may_take_long, reply_of, without_refusal
 from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher
@@ -248,7 +248,7 @@ class HttpDriver:
         self._site_times = times = SiteTimes(self._time)
         self._helpers = {name: HelperTurns(times) for name in ("pages", "slow")}
         self._helpers["documents"] = HelperTurns(times, careful=True)
-        self._queues = HostQueues(limits, address_guard.address_of, self._slots)
+        self._queues = HostQueues(limits, address_guard.addresses_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
             self._hosts,
@@ -448,7 +448,8 @@ class HttpDriver:
         )
         knows = self.crawl if asks and isinstance(self.crawl, KnowsWhoLinks) else None
         foreign = knows is not None and knows.foreign(fetch.ticket)
-        self._refusing.see(fetch.host, reply, self._clock(), foreign=foreign)
+        if not (isinstance(reply, Failed) and reply.kind == "later"):
+            self._refusing.see(fetch.host, reply, self._clock(), foreign=foreign)
         if exchange is not None and self._record is not None and self._record(fetch, exchange):
             reply = NotModified(fetch.ticket, exchange.seconds)
         if exchange is None or exchange.rendered is None:
@@ -514,35 +515,43 @@ class HttpDriver:
             async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
                 await self._address_guard.look_up(fetch.host)
 
+    async def _ask(self, fetch: Fetch, headers: tuple[tuple[str, str], ...]) -> Failed | Exchange:
+        """What comes of a page, or why it is not asked for."""
+        rules, allowed = ALLOW_ALL, True
+        if self._fetcher is not None:
+            rules, allowed = await self._fetcher.ask(fetch)
+        if rules is DISALLOW_ALL:
+            origin = origin_of(fetch.url)
+            reason = self._robots.reason(origin)
+            return Failed(
+                fetch.ticket,
+                "robots",
+                f"robots.txt could not be had ({reason}), so all is forbidden",
+                transient=True,
+                retry_after=self._robots.wait(origin, self._clock()),
+            )
+        if not allowed:
+            return Failed(fetch.ticket, "robots", FORBIDDEN)
+        if reason := self._robots.too_slow(rules):
+            return Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
+        if self._reservations is not None and await self._reservations.reserve(fetch):
+            return Failed(fetch.ticket, "robots", "its site reserves it in tdmrep.json (--noai)")
+        return await self._get(fetch, rules, headers)
+
     async def _exchange(self, fetch: Fetch) -> None:
         reply: LiveReply
         exchange: Exchange | None = None
         headers = self._conditions.pop(fetch.ticket, ())
         try:
             await self._look_up(fetch)
-            rules, allowed = ALLOW_ALL, True
-            if self._fetcher is not None:
-                rules, allowed = await self._fetcher.ask(fetch)
-            if rules is DISALLOW_ALL:
-                origin = origin_of(fetch.url)
-                reason = self._robots.reason(origin)
-                reply = Failed(
-                    fetch.ticket,
-                    "robots",
-                    f"robots.txt could not be had ({reason}), so all is forbidden",
-                    transient=True,
-                    retry_after=self._robots.wait(origin, self._clock()),
-                )
-            elif not allowed:
-                reply = Failed(fetch.ticket, "robots", FORBIDDEN)
-            elif reason := self._robots.too_slow(rules):
-                reply = Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
-            elif self._reservations is not None and await self._reservations.reserve(fetch):
-                reply = Failed(
-                    fetch.ticket, "robots", "its site reserves it in tdmrep.json (--noai)"
-                )
+            async with self._queues.visit(fetch.host, self._hosts.delay(fetch.host)) as visit:
+                asked = await self._ask(fetch, headers)
+            if visit.rest:
+                self._hosts.hold(fetch.host, self._clock() + visit.rest)
+            if isinstance(asked, Failed):
+                reply = asked
             else:
-                exchange = await self._get(fetch, rules, headers)
+                exchange = asked
                 reply = await self._reply(fetch, exchange)
                 refusals, renders = self.settings.refusals, self._renders is not None
                 if not refusals:
@@ -554,6 +563,11 @@ class HttpDriver:
                     # Not archived either: an archive is what others learn from.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
+        except ClockSharedError as error:
+            self._hosts.hold(fetch.host, self._clock() + error.wait)
+            reply = Failed(
+                fetch.ticket, "later", str(error), transient=True, retry_after=error.wait
+            )
         except Exception as error:
             reply = failure(fetch.ticket, error)
         if exchange is not None and self._asks_anew(exchange, reply):
