@@ -29,7 +29,8 @@ def test_names_at_one_address_share_a_clock() -> None:
         for host in hosts
     }
     began: list[tuple[float, str]] = []
-    now, again = 0.0, 0.0
+    now = 0.0
+    again: float | None = 0.0
     turns: list[Turn]
     while again is not None and now < 20.0:
         now = again

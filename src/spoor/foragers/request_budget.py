@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from spoor.errors import InputError
 from spoor.types import State
+from spoor.web.urls import registrable_domain
 
 DAY = 86_400.0
 
@@ -24,17 +26,19 @@ class DailyBudget:
     def __init__(self, most: int) -> None:
         if most < 2:
             raise InputError("a budget of requests a day is 2 or more: robots.txt is one of them")
-        self._capacity = float(max(1, most // 10))
-        self._rate = (most - self._capacity) / DAY
-        self._tokens = self._capacity
+        self.capacity = float(max(1, most // 10))
+        self.rate = (most - self.capacity) / DAY
+        """Tokens a second."""
+        self._tokens = self.capacity
         self._at = -math.inf
 
-    def free_at(self, now: float) -> float:
-        """When the next request may be sent: `now`, or later."""
+    def free_at(self, now: float, spare: float = 0.0) -> float:
+        """When the next request may be sent, with so many to spare: `now`, or later."""
+        wanted = min(1.0 + spare, self.capacity)
         tokens = self._now(now)
-        if tokens >= 1.0 - _EXACT:
+        if tokens >= wanted - _EXACT:
             return now
-        return max(now, self._at) + (1.0 - tokens) / self._rate
+        return max(now, self._at) + (wanted - tokens) / self.rate
 
     def take(self, now: float, requests: int) -> None:
         """So many requests are sent."""
@@ -48,15 +52,66 @@ class DailyBudget:
     def _now(self, now: float) -> float:
         if now <= self._at:
             return self._tokens
-        return min(self._capacity, self._tokens + (now - self._at) * self._rate)
+        return min(self.capacity, self._tokens + (now - self._at) * self.rate)
 
     def save(self) -> State:
         return {"tokens": self._tokens, "at": None if self._at == -math.inf else self._at}
 
     def load(self, state: State) -> None:
         """Go on from `save`; the number of requests a day may be another."""
-        self._tokens = min(self._capacity, float(state["tokens"]))
+        self._tokens = min(self.capacity, float(state["tokens"]))
         self._at = -math.inf if state["at"] is None else float(state["at"])
+
+
+class _Share(NamedTuple):
+    tokens: float
+    at: float
+
+
+class DomainShares:
+    """What each domain has of the budget of all together: tokens come to all domains alike, and
+    what one does not use is left to the others once half of the budget's bucket is full. So who has
+    many hosts takes no other's share."""
+
+    def __init__(self, total: DailyBudget) -> None:
+        self._total = total
+        self._shares: dict[str, _Share] = {}
+
+    def free_at(self, domain: str, now: float) -> float:
+        """When a domain may be asked: `now`, or later."""
+        total = self._total.free_at(now)
+        tokens, rate = self._now(domain, now)
+        if tokens >= 1.0 - _EXACT:
+            return total
+        spare = self._total.free_at(now, self._total.capacity / 2)
+        return max(total, min(now + (1.0 - tokens) / rate, spare))
+
+    def take(self, domain: str, now: float, requests: int) -> None:
+        """So many requests are sent."""
+        tokens, _ = self._now(domain, now)
+        self._total.take(now, requests)
+        self._shares[domain] = _Share(max(0.0, tokens - requests), now)
+        for other, share in list(self._shares.items()):
+            if share.at < now - DAY:
+                del self._shares[other]
+
+    def _now(self, domain: str, now: float) -> tuple[float, float]:
+        """Tokens of a domain, and how many come in a second. One of which nobody asked yet has all
+        that it may hold, and a share from now on."""
+        share = self._shares.setdefault(domain, _Share(math.inf, now))
+        domains = len(self._shares)
+        rate, most = self._total.rate / domains, max(1.0, self._total.capacity / domains)
+        return min(most, share.tokens + max(0.0, now - share.at) * rate), rate
+
+    def save(self) -> State:
+        most = self._total.capacity
+        return {name: [min(most, share.tokens), share.at] for name, share in self._shares.items()}
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self._shares = {
+            domain: _Share(float(tokens), float(at)) for domain, (tokens, at) in state.items()
+        }
 
 
 class RequestBudget:
@@ -74,6 +129,7 @@ class RequestBudget:
         self._per_host = per_host
         self._robots_age = robots_age
         self._total = DailyBudget(total) if total else None
+        self._shares = None if self._total is None else DomainShares(self._total)
         if per_host:
             DailyBudget(per_host)  # raises
         for host, old in self._hosts.items():
@@ -90,8 +146,8 @@ class RequestBudget:
         times = [now]
         if self._per_host:
             times.append(self._of(host).free_at(now))
-        if self._total is not None:
-            times.append(self._total.free_at(now))
+        if self._shares is not None:
+            times.append(self._shares.free_at(registrable_domain(host), now))
         return max(times)
 
     def left(self, host: str, now: float) -> float:
@@ -109,8 +165,8 @@ class RequestBudget:
             requests = 2
         if self._per_host:
             self._of(host).take(now, requests)
-        if self._total is not None:
-            self._total.take(now, requests)
+        if self._shares is not None:
+            self._shares.take(registrable_domain(host), now, requests)
 
     def restarted(self) -> None:
         """Another process goes on, which knows no robots.txt yet."""
@@ -126,6 +182,7 @@ class RequestBudget:
         return {
             "hosts": {host: budget.save() for host, budget in self._hosts.items()},
             "total": None if self._total is None else self._total.save(),
+            "shares": {} if self._shares is None else self._shares.save(),
             "robots": dict(self._robots),
         }
 
@@ -135,4 +192,6 @@ class RequestBudget:
             self._of(host).load(saved)
         if self._total is not None and state["total"] is not None:
             self._total.load(state["total"])
+        if self._shares is not None:
+            self._shares.load(state.get("shares", {}))
         self._robots = dict(state["robots"])
