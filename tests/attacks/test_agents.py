@@ -11,9 +11,8 @@ import pytest
 
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
-from spoor.http.subrequests import Subrequests
+from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.integrations.mcp.crawls import MOST_AT_ONCE, AgentCrawls, AgentLimits
-from spoor.live.driver import scope_of_parts
 from spoor.rendering.browser import HeldBackError
 from spoor.settings import Settings
 

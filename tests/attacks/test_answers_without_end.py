@@ -83,12 +83,12 @@ import numpy as np
 from loopback import ADDRESS, Loopback, page
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.live import driver
+from spoor.live import signals
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.types import Task
 
-driver.LAST_GRACE = 0.1
+signals.LAST_GRACE = 0.1
 server = Loopback(lambda asked: page("/a"))
 
 class Stuck:
@@ -101,7 +101,7 @@ async def go():
         engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Stuck(), MemoryFrontier())
         engine.seed(["http://a.example/"])
         one = driver.HttpDriver(engine, Settings(connect_to=f"{ADDRESS}:{server.port}"))
-        driver.stop_on_signals(one, lambda: print("stopping", flush=True))
+        signals.stop_on_signals(one, lambda: print("stopping", flush=True))
         await one.run()
 
 asyncio.run(go())

@@ -12,9 +12,12 @@ from spoor.http.robots import RobotsFetcher
 from spoor.politeness import REDIRECTS
 from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
+from spoor.settings import Settings
 from spoor.types import NO_PARENT, Choice, Fetch
+from spoor.web.actions import action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import FORBIDDEN
+from spoor.web.scope import Scope
 from spoor.web.urls import canonical, host, registrable_domain
 
 KEPT = 32 << 20
@@ -170,3 +173,20 @@ def _weight(reply: Exchange) -> int:
     headers = sum(len(name) + len(value) for name, value in reply.headers.items())
     packed = 0 if reply.raw is reply.body else len(reply.raw)
     return 2_000 + len(reply.url) + len(reply.body) + packed + 2 * headers
+
+
+def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
+    """Whether a part of a rendered page may be asked for, by its URL and kind: a script may come
+    from any host, data from the scope only. A page may be alone in scope, but its parts lie beside
+    it. What the user excludes is asked for in no case, and what does something (`--actions`) no
+    more than its links: a script needs no click."""
+    wider = {"page": "host", "directory": "host", "list": "anywhere"}
+    scope = wider.get(settings.scope, settings.scope)
+    known = Scope.of(settings.seeds, scope, exclude=settings.exclude)
+
+    def allows(url: str, kind: str) -> bool:
+        if known.excludes(url) or (action(url) and not settings.actions):
+            return False
+        return kind == "script" or url in known
+
+    return allows

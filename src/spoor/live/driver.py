@@ -8,38 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import math
-import os
-import signal
-import sys
 import threading
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from spoor.display import in_time
 from spoor.documents.kinds import Types
-from spoor.documents.page import page_of
 from spoor.garbage import few_collections
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import ClockSharedError, HostQueues
-from spoor.http.replies import helper_for, may_take_long, reply_of, without_refusal
+from spoor.http.replies import without_refusal
 from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher
-from spoor.http.subrequests import Subrequests
-from spoor.isolate import TakesLongError, parse_page
+from spoor.http.subrequests import Subrequests, scope_of_parts
+from spoor.live.broken_bodies import BrokenBodies
 from spoor.live.clock import CrawlClock
-from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError
+from spoor.live.ends import end_of_waiting
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
+from spoor.live.reply_reader import ReplyReader
 from spoor.live.waits import Request
 from spoor.politeness import (
     RequestLimits,
@@ -49,9 +44,8 @@ from spoor.politeness import (
     share_of_time,
     times_late,
 )
-from spoor.protocols import Engine, ListsHosts
+from spoor.protocols import Engine
 from spoor.settings import Settings
-from spoor.site_times import SiteTimes
 from spoor.types import (
     Deferred,
     Failed,
@@ -65,28 +59,14 @@ from spoor.types import (
     Sleep,
 )
 from spoor.web import sitemaps
-from spoor.web.actions import action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
-from spoor.web.scope import Scope
-from spoor.web.urls import Joiner, canonical, host, registrable_domain
+from spoor.web.urls import canonical
 from spoor.web.validators import Validators
 
 Clock = Callable[[], float]
 T = TypeVar("T")
 
-LONGEST_WAIT = 300.0
-"""Seconds that a crawl with nothing else to do waits for hosts whose robots.txt could not be
-fetched …"""
-UNREACHED_WAIT = 30.0
-"""… and one that has done with all other hosts: a link to a machine that is gone is no reason to
-wait."""
-LONGEST_PAUSE = 900.0
-"""Seconds that it waits for hosts that ask to be left alone."""
-LAST_GRACE = 5.0
-"""Seconds that one which was told to end twice has for the page that it works on."""
-_BREAKS = 3
-"""Times in a row that a body breaks off before its part is taken for a page of an earlier visit."""
 GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
@@ -154,11 +134,10 @@ class HttpDriver:
         )
         self._fetcher: RobotsFetcher | None = None
         self._reservations: ReservationFetcher | None = None
-        self._breaks: Counter[str] = Counter()
-        """URL → how often its body broke off in a row."""
+        revisits = settings.command == "watch" or bool(settings.refresh)
+        self._broken = BrokenBodies(revisits=revisits)
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
-        self._joiner = Joiner()
         self._types = Types.of(settings)
         self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
@@ -245,9 +224,7 @@ class HttpDriver:
             per_address=settings.per_address,
         )
         self._address_guard = address_guard
-        self._site_times = times = SiteTimes(self._time)
-        self._helpers = {name: HelperTurns(times) for name in ("pages", "slow")}
-        self._helpers["documents"] = HelperTurns(times, careful=True)
+        self._reader = ReplyReader(settings.ratio_limit, self._wall, self._time)
         self._queues = HostQueues(limits, address_guard.addresses_of, self._slots)
         fetcher = RobotsFetcher(
             self._robots,
@@ -286,8 +263,7 @@ class HttpDriver:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            for turns in self._helpers.values():
-                turns.close()
+            self._reader.close()
             if self._renders is not None:
                 await self._renders.close()
             await self._client.close()
@@ -318,8 +294,8 @@ class HttpDriver:
                 over = answer
             elif answer is not None:
                 until = answer.until if isinstance(answer, Sleep) else None
-                if not chosen:
-                    over = over or self._unreachable(until) or self._left_alone(until)
+                if not (over or chosen or self._tasks or self._arrived or until is None):
+                    over = self._end_of_waiting(until)
             if over:
                 return over
             self._turn_at = self._time() + self._gather
@@ -365,45 +341,9 @@ class HttpDriver:
         waiting = (self._tasks or self._arrived) and self._clock() < self._deadline
         return None if waiting else Finished(self._stopped)
 
-    def _unreachable(self, until: float | None) -> Finished | None:
-        """The end, where only hosts are left whose robots.txt could not be fetched."""
-        now = self._clock()
-        if self._tasks or self._arrived or until is None or until < now + UNREACHED_WAIT:
-            return None
-        gone = self._robots.unreachable()
-        if not gone or (until < now + LONGEST_WAIT and not self._done_but_for(gone, now)):
-            return None
-        others = f" and of {len(gone) - 1} others" if gone[1:] else ""
-        return Finished(
-            f"only hosts are left that cannot be reached: robots.txt of {gone[-1]}{others}"
-        )
-
-    def _left_alone(self, until: float | None) -> Finished | None:
-        """The end, where only hosts or pages are left that ask to be left alone for long."""
-        now, hosts = self._clock(), self.crawl.frontier
-        if self._tasks or self._arrived or until is None or until < now + LONGEST_PAUSE:
-            return None
-        if self.settings.command == "watch" or not isinstance(hosts, ListsHosts):
-            return None
-        # A host was held shortly before its page was, if that is what is waited for.
-        free = [(at, name) for name, _, _, at in hosts.hosts() if until - 1.0 <= at < math.inf]
-        at, name = min(free, default=(until, "one of them"))
-        if free and self._hosts.delay(name) >= LONGEST_PAUSE:
-            return None
-        return Finished(
-            f"only {'hosts' if free else 'pages'} are left that ask to be left alone, {name} for "
-            f"{in_time(at - now)}; give the same command to go on then"
-        )
-
-    def _done_but_for(self, gone: Sequence[str], now: float) -> bool:
-        """Whether a crawl knows other hosts than those origins, and none of them has a link or is
-        waited for."""
-        frontier = self.crawl.frontier
-        if self.settings.command == "watch" or not isinstance(frontier, ListsHosts):
-            return False
-        names = {host(f"{origin}/") for origin in gone}
-        others = [row for row in frontier.hosts() if row[0] not in names]
-        return bool(others) and not any(links or free > now for _, links, _, free in others)
+    def _end_of_waiting(self, until: float) -> Finished | None:
+        delay = self._hosts.delay
+        return end_of_waiting(self.crawl, self._robots, delay, self.settings, until, self._clock())
 
     async def _rest(self, until: float | None) -> None:
         """Wait for a reply, or until a host becomes free."""
@@ -464,31 +404,6 @@ class HttpDriver:
 
     # -- one request
 
-    async def _reply(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
-        limit, now = self.settings.ratio_limit, self._wall()
-        # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
-        reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
-        if helper := helper_for(exchange):
-            site = registrable_domain(fetch.host)
-            slow = self._helpers["slow"]
-            try:
-                if not self._site_times.is_slow(site):
-                    with contextlib.suppress(TakesLongError):
-                        with contextlib.suppress(RiskyError):
-                            brief = partial(reply, parse=partial(parse_page, brief=True))
-                            return await self._helpers[helper].read(site, brief)
-                        brief = partial(reply, parse=partial(parse_page, brief=True, slow=True))
-                        return await slow.read(site, brief)
-                    await asyncio.sleep(0)  # those that were sent away there come first
-                return await slow.read(site, partial(reply, parse=partial(parse_page, slow=True)))
-            except CrowdedError:
-                reason = "the documents of its site take long, and others wait"
-                status = exchange.status
-                return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
-        if may_take_long(exchange):
-            return await asyncio.to_thread(reply)
-        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
-
     async def _rendered(
         self, fetch: Fetch, exchange: Exchange, plain: Fetched
     ) -> tuple[Exchange, LiveReply]:
@@ -498,7 +413,7 @@ class HttpDriver:
         exchange = await renders.rendered(fetch, exchange, plain.page)
         rendered = exchange.rendered
         if exchange.document is not exchange.body and rendered is not None:
-            made = await self._reply(fetch, exchange)
+            made = await self._reader.read(fetch, exchange)
             if isinstance(made, Fetched) and renders.keeps(plain.page, made.page):
                 return exchange, made
             why = made.reason if isinstance(made, Failed) else "it brings nothing"
@@ -552,7 +467,7 @@ class HttpDriver:
                 reply = asked
             else:
                 exchange = asked
-                reply = await self._reply(fetch, exchange)
+                reply = await self._reader.read(fetch, exchange)
                 refusals, renders = self.settings.refusals, self._renders is not None
                 if not refusals:
                     reply = without_refusal(reply, exchange, rendering=renders)
@@ -570,7 +485,7 @@ class HttpDriver:
             )
         except Exception as error:
             reply = failure(fetch.ticket, error)
-        if exchange is not None and self._asks_anew(exchange, reply):
+        if exchange is not None and self._broken.asks_anew(exchange, reply):
             reason = "its body broke off, and what came before may be whole"
             status, exchange = exchange.status, None
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
@@ -581,20 +496,6 @@ class HttpDriver:
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
         self._arrived.append((fetch, reply, exchange))
-
-    def _asks_anew(self, exchange: Exchange, reply: LiveReply) -> bool:
-        """Whether part of a page is not taken for it: where it may be known whole from an earlier
-        visit, until its body broke off `_BREAKS` times in a row."""
-        broke = exchange.truncated in ("time", "disconnect") and isinstance(reply, Fetched)
-        known = self.settings.command == "watch" or bool(self.settings.refresh)
-        if not (broke and known):
-            self._breaks.pop(exchange.url, None)
-            return False
-        self._breaks[exchange.url] += 1
-        if self._breaks[exchange.url] < _BREAKS:
-            return True
-        del self._breaks[exchange.url]
-        return False
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
@@ -623,49 +524,3 @@ class HttpDriver:
         self._announced.add(origin)
         named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
-
-
-def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
-    """Whether a part of a rendered page may be asked for, by its URL and kind: a script may come
-    from any host, data from the scope only. A page may be alone in scope, but its parts lie beside
-    it. What the user excludes is asked for in no case, and what does something (`--actions`) no
-    more than its links: a script needs no click."""
-    wider = {"page": "host", "directory": "host", "list": "anywhere"}
-    scope = wider.get(settings.scope, settings.scope)
-    known = Scope.of(settings.seeds, scope, exclude=settings.exclude)
-
-    def allows(url: str, kind: str) -> bool:
-        if known.excludes(url) or (action(url) and not settings.actions):
-            return False
-        return kind == "script" or url in known
-
-    return allows
-
-
-def stop_on_signals(driver: HttpDriver, on_interrupt: Callable[[], None]) -> None:
-    """Let the first SIGINT or SIGTERM stop a run, and call `on_interrupt`; the second ends it at
-    once, and the process where that does not help for `LAST_GRACE` seconds: what was committed is
-    kept. To be called in the loop that runs it; outside the main thread signals are not ours."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    calls = itertools.count()
-    loop = asyncio.get_running_loop()
-
-    def interrupt() -> None:
-        call = next(calls)
-        if call == 0:
-            driver.stop("interrupted")
-            on_interrupt()
-            return
-        driver.abort("aborted")
-        if call == 1:
-            loop.call_later(LAST_GRACE, end)
-
-    def end() -> None:
-        if not driver.ended:  # a judge or another plug-in does not come back
-            sys.stderr.write("spoor: ended in the middle of a page that took too long\n")
-            sys.stderr.flush()
-            os._exit(128 + signal.SIGINT)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupt)

@@ -23,9 +23,10 @@ from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.clock import CrawlClock
-from spoor.live.driver import HttpDriver, stop_on_signals
+from spoor.live.driver import HttpDriver
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
+from spoor.live.signals import stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.live.waits import STILL, Request, Wait, waits_for
 from spoor.politeness import PLACES

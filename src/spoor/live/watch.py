@@ -24,9 +24,10 @@ from spoor.live.changes import Line, TrackedFleet
 from spoor.live.clock import CrawlClock
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
-from spoor.live.driver import HttpDriver, stop_on_signals
+from spoor.live.driver import HttpDriver
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
+from spoor.live.signals import stop_on_signals
 from spoor.protocols import KeepsAnswers
 from spoor.runs import files
 from spoor.runs.journal import Journal

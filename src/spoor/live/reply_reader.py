@@ -1,0 +1,64 @@
+"""What a crawl makes of each exchange: read here, in a thread, or by a helper in turns of sites."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from functools import partial
+
+from spoor.documents.page import page_of
+from spoor.http.replies import helper_for, may_take_long, reply_of
+from spoor.isolate import TakesLongError, parse_page
+from spoor.live.helper_turns import AGAIN, CrowdedError, HelperTurns, RiskyError
+from spoor.site_times import SiteTimes
+from spoor.types import Failed, Fetch, LiveReply
+from spoor.web.exchange import Exchange
+from spoor.web.urls import Joiner, registrable_domain
+
+
+class ReplyReader:
+    """Reads replies beside the event loop in which it is made. `ratio_limit`: bytes that a byte of
+    a body may unpack to. `wall` gives what is now, `time` the seconds by which sites are measured.
+    """
+
+    def __init__(
+        self, ratio_limit: float, wall: Callable[[], float], time: Callable[[], float]
+    ) -> None:
+        self._ratio_limit = ratio_limit
+        self._wall = wall
+        self._joiner = Joiner()
+        self._times = SiteTimes(time)
+        self._helpers = {name: HelperTurns(self._times) for name in ("pages", "slow")}
+        self._helpers["documents"] = HelperTurns(self._times, careful=True)
+
+    async def read(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
+        """The reply that an exchange is. What takes long waits for its site's turn."""
+        limit, now = self._ratio_limit, self._wall()
+        # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
+        reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
+        if helper := helper_for(exchange):
+            site = registrable_domain(fetch.host)
+            slow = self._helpers["slow"]
+            try:
+                if not self._times.is_slow(site):
+                    with contextlib.suppress(TakesLongError):
+                        with contextlib.suppress(RiskyError):
+                            brief = partial(reply, parse=partial(parse_page, brief=True))
+                            return await self._helpers[helper].read(site, brief)
+                        brief = partial(reply, parse=partial(parse_page, brief=True, slow=True))
+                        return await slow.read(site, brief)
+                    await asyncio.sleep(0)  # those that were sent away there come first
+                return await slow.read(site, partial(reply, parse=partial(parse_page, slow=True)))
+            except CrowdedError:
+                reason = "the documents of its site take long, and others wait"
+                status = exchange.status
+                return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
+        if may_take_long(exchange):
+            return await asyncio.to_thread(reply)
+        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
+
+    def close(self) -> None:
+        """End the turns of the helpers."""
+        for turns in self._helpers.values():
+            turns.close()
