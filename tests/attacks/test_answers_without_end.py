@@ -84,6 +84,7 @@ from loopback import ADDRESS, Loopback, page
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.live import signals
+from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.types import Task
@@ -100,7 +101,7 @@ async def go():
     async with server.serving():
         engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Stuck(), MemoryFrontier())
         engine.seed(["http://a.example/"])
-        one = driver.HttpDriver(engine, Settings(connect_to=f"{ADDRESS}:{server.port}"))
+        one = HttpDriver(engine, Settings(connect_to=f"{ADDRESS}:{server.port}"))
         signals.stop_on_signals(one, lambda: print("stopping", flush=True))
         await one.run()
 
