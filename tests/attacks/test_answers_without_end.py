@@ -3,6 +3,7 @@ ever."""
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -112,7 +113,8 @@ asyncio.run(go())
 @pytest.mark.server
 def test_two_signals_end_a_crawl_whose_judge_does_not_come_back() -> None:
     command = [sys.executable, "-c", STUCK]
-    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=env) as process:
         assert process.stdout is not None
         for said in ("judging\n", "stopping\n"):
             assert process.stdout.readline() == said
