@@ -98,12 +98,16 @@ class Loopback:
     @asynccontextmanager
     async def serving(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[Loopback]:
         loop = asyncio.get_running_loop()
-        transports: list[asyncio.BaseTransport] = []
+        transports: dict[asyncio.StreamReaderProtocol, asyncio.BaseTransport] = {}
 
         class Connection(asyncio.StreamReaderProtocol):
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
-                transports.append(transport)
+                transports[self] = transport
                 super().connection_made(transport)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                transports.pop(self, None)  # it has no loop any more
+                super().connection_lost(exc)
 
         server = await loop.create_server(
             lambda: Connection(asyncio.StreamReader(), self._handle), ADDRESS, 0, ssl=tls
@@ -122,7 +126,7 @@ class Loopback:
             if self._handlers:
                 await asyncio.wait(self._handlers)
             # One whose handler had not begun, or that was not all sent, would stay open for ever.
-            for transport in transports:
+            for transport in list(transports.values()):
                 if isinstance(transport, asyncio.WriteTransport):
                     transport.abort()
             await asyncio.sleep(0)
