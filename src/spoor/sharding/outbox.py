@@ -11,7 +11,6 @@ the calls after a crash, so that the same batches get the same numbers.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +20,7 @@ import numpy as np
 
 from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
+from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
 from spoor.types import Link, LinkBatch, Page, State, urls_of
 from spoor.web.urls import host, shard_of
@@ -125,7 +125,7 @@ class Outbox:
         return mine
 
     def _announce(self, url: str) -> bool:
-        key = int.from_bytes(hashlib.blake2b(url.encode(), digest_size=8).digest(), "little")
+        key = hash64(url)
         times = self._announced.get(key, 0)
         if times >= self._repeats:
             return False
