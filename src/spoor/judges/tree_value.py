@@ -50,10 +50,10 @@ def value_of(
             value = np.sqrt((counted[-ALTERNATIVES:] ** 2).mean(axis=0))
         else:
             value = counted.max(axis=0)
-        return np.asarray(value * worth[tree] if worth and tree in worth else value)
-    each = np.array(
-        [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
-    )
-    roots = np.sqrt(np.array(columns))
-    value = np.asarray((roots * (each / each.sum())[:, None]).sum(axis=0) ** 2)
-    return value * worth[tree] if worth and tree in worth else value
+    else:
+        each = np.array(
+            [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
+        )
+        roots = np.sqrt(np.array(columns))
+        value = (roots * (each / each.sum())[:, None]).sum(axis=0) ** 2
+    return np.asarray(value * worth[tree] if worth and tree in worth else value)
