@@ -10,9 +10,10 @@ from itertools import count
 import pytest
 
 from spoor.rendering.lacks import SCRIPTS
-from spoor.rendering.render_turns import LONG_PLACES, MOST_WAITING, CrowdedError, RenderTurns
+from spoor.rendering.render_turns import LONG_PLACES, MOST_WAITING, RenderTurns
 from spoor.rendering.value import Arm, Brought, RenderValues
 from spoor.site_times import SiteTimes
+from spoor.turns import CrowdedError
 
 EVIL, GOOD = "evil.example", "good.example"
 
@@ -53,7 +54,7 @@ def rendered(seconds: float, takes: dict[str, float], at_once: dict[str, int]) -
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         assert not turns._begun
-        assert not turns._waiting
+        assert not list(turns._waiting)
 
     with asyncio.Runner(loop_factory=Simulated) as runner:
         runner.run(go())

@@ -36,7 +36,6 @@ from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.helper_turns import (
     MOST_WAITING,
-    CrowdedError,
     HelperTurns,
     RiskyError,
 )
@@ -48,6 +47,7 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.site_times import LATELY, MOST_SITES, UNKNOWN, SiteTimes
+from spoor.turns import CrowdedError
 from spoor.types import (
     Deferred,
     Failed,

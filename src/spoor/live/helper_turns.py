@@ -13,10 +13,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from spoor.isolate import TakesLongError
 from spoor.site_times import SiteTimes
+from spoor.turns import CrowdedError, Waiting
 
 T = TypeVar("T")
 
@@ -30,18 +32,14 @@ AGAIN = 60.0
 """Seconds after which such a document may be asked for again."""
 
 
-class CrowdedError(Exception):
-    """A document that is not read now, since others wait."""
-
-
 class RiskyError(Exception):
     """A document that is to be read by another helper, since its site may be one of those whose
     documents take long."""
 
 
-class _Waiting(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turn:
     site: str
-    begin: asyncio.Future[None]
 
 
 class HelperTurns:
@@ -54,7 +52,7 @@ class HelperTurns:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "helper")
         self._busy = False
-        self._waiting: list[_Waiting] = []
+        self._waiting = Waiting[_Turn]()
 
     async def read(self, site: str, call: Callable[[], T]) -> T:
         """What the call returns, once it is the site's turn. Raises CrowdedError, RiskyError, and
@@ -84,34 +82,20 @@ class HelperTurns:
         if not self._busy:
             self._busy = True
             return
-        mine = _Waiting(site, self._loop.create_future())
-        self._waiting.append(mine)
-        self._give_up()
-        try:
-            await mine.begin
-        except asyncio.CancelledError:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-            elif not mine.begin.cancelled():
-                self._next()  # its turn had just come
-            raise
+        await self._waiting.turn(_Turn(site), self._give_up, self._next)
 
     def _give_up(self) -> None:
-        slow = [one for one in self._waiting if self._times.is_slow(one.site)]
-        if slow and len(self._waiting) > MOST_WAITING:
+        waiting = list(self._waiting)
+        slow = [one for one in waiting if self._times.is_slow(one.site)]
+        if slow and len(waiting) > MOST_WAITING:
             last = max(reversed(slow), key=lambda one: self._times.lately(one.site))
-            self._waiting.remove(last)
-            last.begin.set_exception(CrowdedError)
+            self._waiting.refuse(last, CrowdedError)
 
     def _next(self) -> None:
-        for one in [one for one in self._waiting if self._refuses(one.site)]:
-            self._waiting.remove(one)
-            if not one.begin.done():
-                one.begin.set_exception(RiskyError)
-        waiting = [one for one in self._waiting if not one.begin.done()]
-        if not waiting:
-            self._busy = False
-            return
-        first = min(waiting, key=lambda one: self._times.lately(one.site))
-        self._waiting.remove(first)
-        first.begin.set_result(None)
+        for one in self._waiting:
+            if self._refuses(one.site):
+                self._waiting.refuse(one, RiskyError)
+        first = min(self._waiting, key=lambda one: self._times.lately(one.site), default=None)
+        self._busy = first is not None
+        if first is not None:
+            self._waiting.begin(first)

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
-from spoor.rendering.render_turns import CrowdedError, RenderTurns
+from spoor.rendering.render_turns import RenderTurns
 from spoor.site_times import SiteTimes
+from spoor.turns import CrowdedError
 from spoor.web.exchange import Exchange, Rendered
 from spoor.web.urls import host, registrable_domain
 

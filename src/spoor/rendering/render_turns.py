@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from spoor.site_times import SiteTimes
+from spoor.turns import CrowdedError, Waiting
 
 T = TypeVar("T")
 
@@ -31,14 +32,9 @@ MOST_WAITING = 32
 """Pages that wait for these places; beyond, one of the site with most of them is given up."""
 
 
-class CrowdedError(Exception):
-    """A page that is not rendered now, since others wait."""
-
-
 @dataclass(slots=True, eq=False)
 class _Turn:
     site: str
-    begin: asyncio.Future[None]
     long: bool
     """Whether it needs one of the places for pages that take long."""
     risky: bool = False
@@ -52,7 +48,7 @@ class RenderTurns:
     def __init__(self, times: SiteTimes, *, look: float = FIRST_LOOK) -> None:
         self._times = times
         self._look = look
-        self._waiting: list[_Turn] = []
+        self._waiting = Waiting[_Turn]()
         self._begun: list[_Turn] = []
 
     async def render(self, site: str, call: Callable[[], Awaitable[T]]) -> T:
@@ -94,19 +90,13 @@ class RenderTurns:
         return len(first) < PLACES
 
     async def _turn(self, site: str, *, long: bool) -> _Turn:
-        mine = _Turn(site, asyncio.get_running_loop().create_future(), long)
-        self._waiting.append(mine)
+        mine = _Turn(site, long)
+        await self._waiting.turn(mine, self._entered, lambda: self._end(mine))
+        return mine
+
+    def _entered(self) -> None:
         self._admit()
         self._give_up()
-        try:
-            await mine.begin
-        except asyncio.CancelledError:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-            elif mine in self._begun:  # its turn had just come
-                self._end(mine)
-            raise
-        return mine
 
     def _end(self, turn: _Turn) -> None:
         self._begun.remove(turn)
@@ -118,9 +108,8 @@ class RenderTurns:
             turn.long = turn.long or self._times.is_slow(turn.site)
             turn.risky = not turn.long and self._times.is_risky(turn.site)
             if self._is_free(turn):
-                self._waiting.remove(turn)
                 self._begun.append(turn)
-                turn.begin.set_result(None)
+                self._waiting.begin(turn)
 
     def _give_up(self) -> None:
         long = [turn for turn in self._waiting if turn.long]
@@ -128,5 +117,4 @@ class RenderTurns:
             return
         sites = [turn.site for turn in long]
         last = max(reversed(long), key=lambda one: sites.count(one.site))
-        self._waiting.remove(last)
-        last.begin.set_exception(CrowdedError)
+        self._waiting.refuse(last, CrowdedError)
