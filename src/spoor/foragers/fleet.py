@@ -338,13 +338,13 @@ class Fleet:
             begins, self._compacts_at = not self._compacts_at, now + COMPACTED
             if begins:
                 return
-            if now - max(known.fetched) > self.kept_for / 2:
+            if not any(at >= now - self.kept_for / 2 for at in reversed(known.fetched)):
                 # It slept, or was not run: what it could not look at is not at rest.
                 self._compacts_at = now + self.kept_for
                 return
-            if not known.begin_compaction(now - self.kept_for, now):
-                return
-            self._next_compaction = self._compacts_at
+            if known.begin_compaction(now - self.kept_for, now):
+                self._next_compaction, self._compacts_at = self._compacts_at, now + SLICED
+            return
         held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
         held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()}
         left = known.compact(held)

@@ -341,10 +341,9 @@ class Known(Urls):
         assert watching is not None
         watching.age(now)
         if self._first is None:
-            active = np.array(self.active)
-            if active.min(initial=now, where=active > NEVER) >= oldest:
+            if not any(NEVER < at < oldest for at in self.active):
                 return False
-            self._first = set(np.flatnonzero(np.array(self._born) == NEVER).tolist())
+            self._first = {url for url, born in enumerate(self._born) if born == NEVER}
         self._compaction = Compaction(len(self.urls), oldest)
         return True
 
