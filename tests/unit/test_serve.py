@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -242,3 +243,24 @@ def test_nothing_recorded_breaks_out_of_a_rebuilt_page(
         source.encode("utf-8", "replace"), f"{A}/", content_type="text/html; charset=utf-8"
     )
     assert [link.url for link in page.links] == [link.url for link in links]
+
+
+def test_a_web_of_https_pages_is_served_over_http(tmp_path: Path) -> None:
+    home = "https://s.example/"
+    page = Page(home, title="S", links=(Link(f"{home}b", Anchor("B")),))
+    with Writer(tmp_path / "web") as writer:
+        writer.add(pack(Recording(home, Fetched(0, page, size=1))))
+        writer.add(pack(Recording(f"{home}old", Redirected(0, home, 301))))
+    server = Server(RecordedWorld(tmp_path / "web", absent=True), roots=[home])
+
+    async def work(get: Get) -> None:
+        status, body, _ = await get("http://s.example/")
+        assert status == 200
+        assert b'href="http://s.example/b"' in body
+        status, _, headers = await get("http://s.example/old")
+        assert status == 301
+        assert headers["Location"] == "http://s.example/"
+        _, index, _ = await get("http://127.0.0.1/")
+        assert b"http://s.example/" in index
+
+    served(server, work)

@@ -66,7 +66,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve WEB over HTTP on loopback, its hosts by name."""
-    from spoor.http.world_server import Faults, Server
+    from spoor.http.world_server import Faults, Server, plain
     from spoor.worlds.clocked import Clocked
     from spoor.worlds.evolving import FILE as EVOLVING
     from spoor.worlds.evolving import EvolvingWorld
@@ -99,7 +99,7 @@ def serve(
         latency=latency / 1000,
         faults=Faults.parse(faults),
     )
-    asyncio.run(_serve(server, port, for_seconds, world.roots()[0], watched=evolving))
+    asyncio.run(_serve(server, port, for_seconds, plain(world.roots()[0]), watched=evolving))
 
 
 async def _serve(

@@ -8,7 +8,7 @@ import html
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from aiohttp import web
@@ -16,7 +16,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from spoor.errors import InputError
 from spoor.protocols import World
-from spoor.types import NO_PARENT, Choice, Failed, Fetch, Page, Redirected
+from spoor.types import NO_PARENT, Choice, Failed, Fetch, Page, Redirected, Reply
 
 FAULTS = ("404", "500", "429", "slow", "reset")
 
@@ -58,7 +58,10 @@ class Faults:
 
 
 class Server:
-    """Answers for every host of a world on one address and port."""
+    """Answers for every host of a world on one address and port.
+
+    It speaks plain HTTP: pages recorded under https are served under http, their links too.
+    """
 
     def __init__(
         self,
@@ -72,7 +75,7 @@ class Server:
     ) -> None:
         self._world = world
         self._source = source
-        self._roots = list(roots)
+        self._roots = [plain(root) for root in roots]
         self._robots = robots
         self._latency = latency
         self._faults = faults or Faults()
@@ -127,17 +130,30 @@ class Server:
             if text is None:
                 return web.Response(status=404, text="not here")
             return web.Response(text=text, content_type="text/html", charset="utf-8")
-        reply = self._world.answer(Fetch(0, url, "", Choice(NO_PARENT)))
+        reply = self._answer(url)
+        if isinstance(reply, Redirected) and plain(reply.location) == url:
+            reply = self._answer(reply.location)
         if isinstance(reply, Redirected):
-            return web.Response(status=reply.status, headers={"Location": reply.location})
+            return web.Response(status=reply.status, headers={"Location": plain(reply.location)})
         if isinstance(reply, Failed):
             return web.Response(status=reply.status or 404, text=reply.kind)
         page = reply.page
+        if page.url.startswith("https:"):
+            links = tuple(link._replace(url=plain(link.url)) for link in page.links)
+            page = replace(page, links=links)
         kind = page.content_type.partition(";")[0].strip() or "text/html"
         if "html" not in kind:
             blank = _BLANK_PDF if kind == "application/pdf" else b""
             return web.Response(body=page.text.encode() or blank, content_type=kind)
         return web.Response(text=rebuild(page), content_type="text/html", charset="utf-8")
+
+    def _answer(self, url: str) -> Reply:
+        return self._world.answer(Fetch(0, url, "", Choice(NO_PARENT)))
+
+
+def plain(url: str) -> str:
+    """The same URL under http."""
+    return f"http:{url.removeprefix('https:')}" if url.startswith("https:") else url
 
 
 _BLANK_PDF = (
