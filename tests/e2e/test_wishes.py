@@ -121,3 +121,23 @@ def test_a_preference_moves_the_cut(tmp_path: Path, capsys: Capture) -> None:
     assert run([*test, "recall"]) == run([*test, "precision"]) == 0
     told = [json.loads(line)["relevant"] for line in capsys.readouterr().out.splitlines()]
     assert told == [1, 0]
+
+
+def test_a_run_that_goes_on_knows_the_words_of_its_pages(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words of the wish, and those like them, are read back from the pages of the run."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"/{at}" for at in range(30)]
+    links = "".join(f'<a href="{name}">{name}</a> ' for name in names)
+    pages = {"/": reply(f"<title>Pottery</title><p>A kiln is hot.</p>{links}")}
+    pages |= {name: reply("<title>Ships</title><p>They wait in the harbour.</p>") for name in names}
+    server = Loopback(site(pages))
+    with beside(server.serving):
+        at = ("--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--out", "x")
+        for most in (2, 24, 24):
+            wish = ("--topic", "potery kiln")
+            run(["crawl", "http://a.example/", *wish, *at, "--pages", str(most), "--json"])
+            advice = json.loads(capsys.readouterr().out)["advice"]
+            assert list(advice["known"]) == ["kiln"]
+            assert advice["unknown"]["potery"] == ["pottery"]

@@ -170,18 +170,11 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
 
 def advice_of(path: Path, settings: Settings) -> Advice:
     """What to tell of the topic of a run that has ended, by its pages: each shard saw some only."""
-    from spoor.judges.advice import VOCABULARY_PAGES, Advisor
-    from spoor.runs.assemble import topic_of_settings
+    from spoor.runs.advised import advisor_of
     from spoor.runs.reader import Run
-    from spoor.types import Page
 
-    run, subject, rows = Run(path), topic_of_settings(settings), []
-    advisor = Advisor(None if subject is None else subject.wish)
-    for number, row in enumerate(run.pages()):
-        rows.append((row.url, row.title, row.score, row.relevant))
-        if number < VOCABULARY_PAGES:
-            advisor.see(Page(row.url, title=row.title, text=run.text(row)))
-    return advisor.advice(rows, over=True)
+    rows = [(row.url, row.title, row.score, row.relevant) for row in Run(path).pages()]
+    return advisor_of(path, settings).advice(rows, over=True)
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
 from heapq import nsmallest
@@ -121,9 +121,10 @@ class Advice:
 
 class Advisor:
     """Looks at the pages of a crawl or test for what to tell of a wish; None: of a topic that has
-    none. Some .5 ms for each of the first pages, then next to nothing."""
+    none. `known`: words that pages are known to have which it does not see. Some .5 ms for each of
+    the first pages, then next to nothing."""
 
-    def __init__(self, wish: Wish | None) -> None:
+    def __init__(self, wish: Wish | None, known: Collection[str] = ()) -> None:
         self._wish = wish
         words = wish.words if wish else ()
         telling = [word for word in words if not says_little(word)] or words
@@ -131,7 +132,7 @@ class Advisor:
         self._pages = 0
         self._together = 0
         """Pages that have all words."""
-        self._having: Counter[str] = Counter()
+        self._having = Counter({word: 1 for word in self._forms if word in known})
         """Word of the wish → pages that have it."""
         self._vocabulary: Counter[str] = Counter()
         self._missing: re.Pattern[str] | None = None

@@ -43,11 +43,11 @@ from spoor.protocols import (
     UsesOpenLinks,
 )
 from spoor.runs import files
+from spoor.runs.advised import WORDS, advisor_of
 from spoor.runs.assemble import (
     BUILT_IN_FRONTIERS,
     left_out_of,
     set_revisits,
-    topic_of_settings,
 )
 from spoor.runs.earlier import in_words as refreshed_in_words
 from spoor.runs.earlier import originals_of, revisits_of
@@ -100,8 +100,7 @@ class LiveCrawl:
         self._revisions = engine.revisions
         self._advisor: Advisor | None = None
         if engine.outbox is None:
-            subject = topic_of_settings(folder.settings)
-            self._advisor = Advisor(None if subject is None else subject.wish)
+            self._advisor = advisor_of(folder.path, folder.settings)
         self._advice = Advice()
         self._advised_at = FIRST_ADVICE // 2
         """Pages when the user was advised last."""
@@ -491,6 +490,7 @@ class LiveCrawl:
         if self._advisor is None:
             return
         before, self._advice = self._advice, self._advisor.advice(self.folder.judged(), over=over)
+        self.folder.note(WORDS, json.dumps(list(self._advice.known)))
         lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
         if isinstance(judge, KeepsAnswers):
             lines.append(f"judge    {answers_in_words(judge.costs())}")

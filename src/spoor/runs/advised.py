@@ -1,0 +1,34 @@
+"""What a run has shown of its topic's words, for a process that did not see its pages come."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+from spoor.errors import DAMAGED
+from spoor.judges.advice import VOCABULARY_PAGES, Advisor
+from spoor.runs.assemble import topic_of_settings
+from spoor.runs.reader import Run
+from spoor.settings import Settings
+from spoor.types import Page
+
+WORDS = "words"
+"""The note of a run with the words of its topic that its pages have, a JSON list."""
+
+
+def advisor_of(path: Path, settings: Settings) -> Advisor:
+    """An advisor that has seen the first pages of a run, as archived, and knows the words noted."""
+    run, subject = Run(path), topic_of_settings(settings)
+    advisor = Advisor(None if subject is None else subject.wish, _noted(run))
+    for row in islice(run.pages(), VOCABULARY_PAGES):
+        advisor.see(Page(row.url, title=row.title, text=run.text(row)))
+    return advisor
+
+
+def _noted(run: Run) -> frozenset[str]:
+    try:
+        words = json.loads(run.noted(WORDS) or "[]")
+        return frozenset(word for word in words if isinstance(word, str))
+    except DAMAGED:  # a stranger's folder
+        return frozenset()
