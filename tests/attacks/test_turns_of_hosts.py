@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spoor import registry
 from spoor.crawl import Crawl
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
@@ -140,12 +146,12 @@ def test_refusals_of_what_others_link_do_not_slow_a_host_that_gives_pages() -> N
     replies: list[tuple[Fetched | Failed, bool]]
     replies = [(refused, True), (page, False), (page, False), (refused, True)]
     for reply, foreign in replies:
-        refusing.see("good.example", reply, 0.0, foreign=foreign)
+        refusing.see("good.example", reply, 0.0, url=GOOD, foreign=foreign)
         frontier.add([Link(GOOD)], -1, 0.0, 0)
         held.append(frontier.next_ready(0.0) or 0.0)
     assert held[0] == held[-1] == 2.0, "the first one, and no other"
     for foreign in (True, False, True):
-        refusing.see("good.example", refused, 100.0, foreign=foreign)
+        refusing.see("good.example", refused, 100.0, url=GOOD, foreign=foreign)
         held.append((frontier.next_ready(100.0) or 0.0) - 100.0)
     assert held[-3:] == [0.0, 2.0, 4.0]
 
@@ -160,9 +166,66 @@ def test_what_others_link_asks_for_no_rest_of_a_host_that_gives_pages() -> None:
     frontier.add([Link(GOOD)], -1, 0.0, 0)
     for number, (reply, foreign) in enumerate(said):
         now = 1_000_000.0 * number
-        refusing.see("good.example", reply, now, foreign=foreign)
+        refusing.see("good.example", reply, now, url=GOOD, foreign=foreign)
         rests.append((frontier.next_ready(now) or now) - now)
-    assert rests == [60.0, 0.0, 0.0, 86_400.0, 60.0]
+    assert rests == [60.0, 0.0, 0.0, 60.0, 60.0]
+
+
+def test_one_page_asks_for_no_long_rest_of_a_host_that_gives_others() -> None:
+    """A page of the host may list what a stranger wrote. Pages that ask for it one after the other
+    speak for their host, and so does any where the host never gave a page."""
+    page, busy = Fetched(0, Page(GOOD)), Failed(0, "http", "", 503, True, retry_after=86_400.0)
+    again = ["a", "a", "b", "c", "d", "e", "f", "g", "h"]
+
+    def rests(known: bool, pages: list[str]) -> list[float]:
+        frontier = MemoryFrontier(delay=1.0)
+        refusing, found = RefusingHosts(frontier, known=known), list[float]()
+        frontier.add([Link(GOOD)], -1, 0.0, 0)
+        for number, name in enumerate(pages):
+            now = 1_000_000.0 * number
+            refusing.see("good.example", page if name == "" else busy, now, url=GOOD + name)
+            found.append((frontier.next_ready(now) or now) - now)
+        return found
+
+    longer = [60.0, 60.0, 240.0, 960.0, 3_840.0, 15_360.0, 61_440.0, 86_400.0, 86_400.0]
+    assert rests(True, again) == longer
+    assert rests(False, ["", *again]) == [0.0, *longer]
+    assert rests(False, ["", "a", "b", "", "c"]) == [0.0, 60.0, 240.0, 0.0, 60.0]
+    assert rests(False, ["a", "", "a"]) == [86_400.0, 0.0, 60.0]
+
+
+@pytest.mark.parametrize("linked_by", ["own", "stranger"])
+def test_one_page_does_not_silence_a_watched_site(linked_by: str) -> None:
+    """It is asked for once a day, and the others as before."""
+    begin, other = 1e9, "http://evil.example/"
+    bad = f"{GOOD}busy"
+    links = {GOOD: [f"{GOOD}a"], other: []}
+    links[GOOD if linked_by == "own" else other].append(bad)
+    hosts = Hosts(delay=600.0, per_host=1)
+    task = FleetTask(
+        [GOOD, other], NoStates(), np.random.default_rng(0), hosts=hosts, watching=Watching()
+    )
+    fleet: Fleet = registry.build("fleets", "change-rate", task)
+    refusing, now, asked = RefusingHosts(hosts, known=True), begin, list[str]()
+    while now < begin + 3 * 86_400.0:
+        step = fleet.next(now)
+        if not isinstance(step, Fetch):
+            now = max(now + 1.0, step.until if isinstance(step, Sleep) else now)
+            continue
+        asked.append(step.url)
+        reply: Fetched | Failed = Failed(step.ticket, "http", "", 503, True, retry_after=86_400.0)
+        if step.url != bad:
+            found = [Link(url) for url in links.get(step.url, ())]
+            reply = Fetched(step.ticket, Page(step.url, text=f"Text {now}.", links=found))
+        foreign = isinstance(reply, Failed) and fleet.foreign(step.ticket)
+        refusing.see(step.host, reply, now, url=step.url, foreign=foreign)
+        fleet.receive(reply, now)
+        if not len(asked) % 16:
+            fleet.load(unpack(pack(fleet.save())))
+        now += 1.0
+    counts = Counter(asked)
+    assert 1 <= counts[bad] <= 3
+    assert counts[GOOD] + counts[f"{GOOD}a"] > 400, "each ten minutes"
 
 
 def test_a_crawl_knows_what_only_other_domains_linked() -> None:

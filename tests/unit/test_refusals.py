@@ -213,7 +213,7 @@ def test_a_host_that_gives_pages_again_is_asked_as_before() -> None:
     for link, refused in enumerate([*[True] * 8, *[False] * 9]):
         frontier.take(link, now)
         reply = Failed(link, "refused") if refused else Fetched(link, Page("http://a.example/"))
-        refusing.see("a.example", reply, now)
+        refusing.see("a.example", reply, now, url=f"http://a.example/{link}")
         frontier.settle(link, now)
         begin, now = now, frontier.next_ready(now) or now
         gaps.append(now - begin)

@@ -187,6 +187,10 @@ class Fleet:
         """Requests that were not answered yet."""
         return len(self._flights) + len(self._again)
 
+    def foreign(self, ticket: int) -> bool:
+        """Whether only pages of other domains led to what this ticket in flight asks for."""
+        return self.known.guessed(self._flights[ticket][0])
+
     def spent(self, now: float) -> bool:
         """Whether no host may be asked before long, since the requests of today are spent."""
         hosts = self.frontier
@@ -280,7 +284,7 @@ class Fleet:
             name = known.hosts[url]
             if name not in answers:
                 answers[name] = hosts.always_free or hosts.free(name, now)
-            return answers[name]
+            return answers[name] and not known.promises.rests(url, now)
 
         url = crew.next_visit(free, busy, now)
         while url >= 0 and known.superseded(url):
@@ -317,6 +321,8 @@ class Fleet:
             known.tried(url, now)
             if reply.kind == "absent":
                 known.absent(url, now)
+            if reply.retry_after is not None and reply.kind != "robots":
+                known.promises.rest(url, now + reply.retry_after)
         crew.end_step(url, [], pages, now)
         return Outcome(Choice(url), reply, self._judgement(reply), 0.0)
 

@@ -335,7 +335,8 @@ class Hints:
 class Promises:
     """For how long pages say that they stay as they are (`Cache-Control`), and which hosts keep
     that promise. A page is left alone once its host kept promises for as long as one lasts; every
-    `SAMPLED`th is put to the test all the same, and a page that broke one is believed no more."""
+    `SAMPLED`th is put to the test all the same, and a page that broke one is believed no more.
+    A page that asks to be left alone (`Retry-After`) is."""
 
     SAMPLED = 10
     LONGEST = 86_400.0
@@ -346,6 +347,8 @@ class Promises:
     def __init__(self) -> None:
         self._until: dict[int, float] = {}
         """Page that is left alone → until when."""
+        self._resting: dict[int, float] = {}
+        """Page that asked for it → until when."""
         self._tests: dict[int, tuple[float, float]] = {}
         """Page that may be asked for → when it promised, and until when."""
         self._liars: set[int] = set()
@@ -379,23 +382,32 @@ class Promises:
         else:
             self._tests[url] = now, until
 
+    def rest(self, url: int, until: float) -> None:
+        """A page asks to be left alone until then."""
+        self._resting[url] = until
+
+    def rests(self, url: int, now: float) -> bool:
+        """Whether a page is not asked for now, whatever is said of it."""
+        return self._resting.get(url, now) > now
+
     def kept_alone(self, now: float) -> list[int]:
         """Pages that are not asked for now."""
-        over = [url for url, until in self._until.items() if until <= now]
-        for url in over:
-            del self._until[url]
-        return list(self._until)
+        for alone in (self._until, self._resting):
+            for url in [url for url, until in alone.items() if until <= now]:
+                del alone[url]
+        return [*self._until, *self._resting]
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
         for url in left:
             self._until.pop(url, None)
+            self._resting.pop(url, None)
             self._tests.pop(url, None)
         self._liars.difference_update(left)
 
     def next_over(self) -> float | None:
         """When the first page is no longer left alone; None where none is."""
-        return min(self._until.values(), default=None)
+        return min([*self._until.values(), *self._resting.values()], default=None)
 
     def save(self) -> State:
         return {
@@ -405,11 +417,15 @@ class Promises:
             "given": dict(self._given),
             "kept": dict(self._kept),
             "broken": dict(self._broken),
+            **(
+                {"resting": [list(pair) for pair in self._resting.items()]} if self._resting else {}
+            ),
         }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._until = dict(map(tuple, state["until"]))
+        self._resting = dict(map(tuple, state.get("resting", ())))
         self._tests = {url: (said, until) for url, said, until in state["tests"]}
         self._liars, self._given = set(state["liars"]), Counter(state["given"])
         self._kept, self._broken = dict(state["kept"]), Counter(state["broken"])

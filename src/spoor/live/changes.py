@@ -338,6 +338,10 @@ class TrackedFleet:
     def next(self, now: float) -> NextStep:
         return self.fleet.next(now)
 
+    def foreign(self, ticket: int) -> bool:
+        """As of a `KnowsWhoLinks`."""
+        return self.fleet.foreign(ticket)
+
     def receive(self, reply: LiveReply, now: float) -> Outcome | Deferred:
         step = self.fleet.receive(reply, now)
         self.lines += self.tracker.lines(step, now)

@@ -142,7 +142,7 @@ class HttpDriver:
         self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
         self._hosts = QueuedPoliteness(crawl)
-        self._refusing = RefusingHosts(crawl.frontier)
+        self._refusing = RefusingHosts(crawl.frontier, known=revisits)
         self._in_turn: threading.Thread | None = None
         self._turning = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "crawl")
@@ -389,7 +389,8 @@ class HttpDriver:
         knows = self.crawl if asks and isinstance(self.crawl, KnowsWhoLinks) else None
         foreign = knows is not None and knows.foreign(fetch.ticket)
         if not (isinstance(reply, Failed) and reply.kind == "later"):
-            self._refusing.see(fetch.host, reply, self._clock(), foreign=foreign)
+            now = self._clock()
+            self._refusing.see(fetch.host, reply, now, url=fetch.url, foreign=foreign)
         if exchange is not None and self._record is not None and self._record(fetch, exchange):
             reply = NotModified(fetch.ticket, exchange.seconds)
         if exchange is None or exchange.rendered is None:

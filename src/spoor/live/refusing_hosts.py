@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol, runtime_checkable
 
+from spoor.politeness import DAY
 from spoor.protocols import Politeness
 from spoor.types import Failed, Fetched, LiveReply
 
 SLOWEST = 60.0
 """Seconds between two requests to a host that refuses, at most."""
+
+LONGER = 4.0
+"""A host is left alone for so many times as long with each page more that asks for it."""
 
 
 @runtime_checkable
@@ -20,36 +25,54 @@ class KnowsWhoLinks(Protocol):
         ...
 
 
+def longest_rest(pages: int) -> float:
+    """Seconds for which a host rests at most that so many of its pages ask to leave alone."""
+    return SLOWEST * LONGER ** max(0, pages - 1)
+
+
 class RefusingHosts:
     """Half as often each time that a host refuses, at least once in `SLOWEST` seconds; and twice as
     often with each page that it gives, up to what it was.
 
     What is said to what only other domains linked, a refusal or a Retry-After, says nothing of a
     host that gave a page since it said so of its own: anybody may link what a firewall refuses, or
-    what is busy. Where it gave none, it is left alone for `SLOWEST` seconds at most. The delay is
-    kept here and its host held for it: the `pace` of a frontier never goes down.
+    what is busy. Where it gave none, it is left alone for `SLOWEST` seconds at most.
+
+    A page that asks to be left alone speaks for itself, where its host gives others: the host rests
+    for `SLOWEST` seconds at most, and `LONGER` times as long with each other page that asks for it
+    before one comes. A host that never gave a page (if `known`, each may have done so in an earlier
+    process) rests as long as it asks. The delay is kept here and its host held for it: the `pace`
+    of a frontier never goes down.
     """
 
-    def __init__(self, hosts: Politeness) -> None:
+    def __init__(self, hosts: Politeness, *, known: bool = False) -> None:
         self._hosts = hosts
+        self._known = known
         self._delays: dict[str, float] = {}
         """Host that refused → seconds between two requests to it."""
-        self._giving: set[str] = set()
-        """Hosts that gave a page since they refused."""
+        self._refusers: dict[str, set[str]] = {}
+        """Host that gave a page → URLs of its own that refused since the last one."""
 
-    def see(self, host: str, reply: LiveReply, now: float, *, foreign: bool = False) -> None:
-        """A reply of a host, to what only other domains linked if `foreign`. Times are seconds by
-        the clock of `hosts`."""
+    def see(
+        self, host: str, reply: LiveReply, now: float, *, url: str, foreign: bool = False
+    ) -> None:
+        """A reply of a host to a URL, which only other domains linked if `foreign`. Times are
+        seconds by the clock of `hosts`."""
         refused = isinstance(reply, Failed) and reply.kind == "refused"
         rest = reply.retry_after if isinstance(reply, Failed) else None
-        if foreign and host in self._giving and (refused or rest is not None):
-            return
-        if rest is not None:
-            self._hosts.hold(host, now + (min(rest, SLOWEST) if foreign else rest))
+        refusers = self._refusers.get(host, set() if self._known else None)
         if refused or rest is not None:
-            self._giving.discard(host)
-        elif isinstance(reply, Fetched):
-            self._giving.add(host)
+            if foreign and refusers is not None and not refusers:
+                return
+            if refusers is not None and not foreign and longest_rest(len(refusers)) < DAY:
+                refusers.add(url)
+                self._refusers[host] = refusers
+        elif isinstance(reply, Fetched) and (refusers or host not in self._refusers):
+            self._refusers[host] = set()
+        if rest is not None:
+            of_host = refusers is None or reply.kind == "robots"
+            most = SLOWEST if foreign else math.inf if of_host else longest_rest(len(refusers))
+            self._hosts.hold(host, now + min(rest, most))
         if not refused and host not in self._delays:
             return
         usual = self._hosts.delay(host)

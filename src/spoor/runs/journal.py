@@ -70,6 +70,7 @@ class Durable(Engine, Protocol):
 
     @property
     def counts(self) -> _Counted: ...
+    def foreign(self, ticket: int) -> bool: ...
     def save(self) -> State: ...
 
 
@@ -176,7 +177,7 @@ class Journal:
 
     def foreign(self, ticket: int) -> bool:
         """As the crawl's; it changes nothing."""
-        return isinstance(self.crawl, Crawl) and self.crawl.foreign(ticket)
+        return self.crawl.foreign(ticket)
 
     def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
         """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
