@@ -17,10 +17,12 @@ HALF = WHOLE[: len(WHOLE) // 2]
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("times", [1, 2, 9])
-def test_half_a_page_takes_the_place_of_no_whole_one(times: int, tmp_path: Path) -> None:
-    """Of a page that breaks off each time half is all that there is."""
-    asked = 0
+@pytest.mark.parametrize(("whole", "times"), [(1, 1), (1, 2), (1, 9), (0, 9)])
+def test_half_a_page_takes_the_place_of_no_whole_one(
+    whole: int, times: int, tmp_path: Path
+) -> None:
+    """Of a page that breaks off each time half is all that there is, and it is marked."""
+    asked, cut = 0, list[bool]()
 
     def answer(one: Asked) -> bytes:
         nonlocal asked
@@ -29,7 +31,7 @@ def test_half_a_page_takes_the_place_of_no_whole_one(times: int, tmp_path: Path)
         if one.path != "/doc":
             return MISSING
         asked += 1
-        return HALF if 1 < asked <= 1 + times else WHOLE
+        return HALF if whole < asked <= whole + times else WHOLE
 
     server, read = Loopback(answer), list[int]()
     with beside(server.serving):
@@ -44,5 +46,8 @@ def test_half_a_page_takes_the_place_of_no_whole_one(times: int, tmp_path: Path)
         for path in (first, second):
             documents = Run(path).documents()
             read += [len(one.text) for one in documents if one.url.endswith("/doc")]
+            pages = Run(path).outcomes()
+            cut += ["truncated" in one["flags"] for one in pages if one["url"].endswith("/doc")]
     assert asked == 1 + min(times + 1, 3)
-    assert (read[1] == read[0]) == (times < 3)
+    assert read[1] == read[0]
+    assert cut == [not whole] * 2

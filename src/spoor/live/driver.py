@@ -87,6 +87,8 @@ class HttpDriver:
     back and goes on across restarts of a run. `wall` dates what is recorded; `clock` where it is
     None. `validators` gives what to ask with whether a page that was fetched before has changed
     (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
+    `whole` says, called as `commit` is, which pages are known whole from an earlier visit: part of
+    one does not take its place.
     `kept_cookies` is the file of the cookies that sites set.
     `renders` has pages rendered in a browser, by requests that are like the crawl's own.
     `owns` says which parts of these it may ask for: other hosts wait for their delays in another
@@ -107,6 +109,7 @@ class HttpDriver:
         gather: float = 0.0,
         validators: Callable[[str], Validators | None] = lambda url: None,
         kept_cookies: Path | None = None,
+        whole: Callable[[str], bool] = lambda url: False,
         renders: Renders | None = None,
         owns: Callable[[str], bool] = lambda url: True,
         admits: Callable[[LiveReply], bool] = lambda reply: True,
@@ -135,7 +138,7 @@ class HttpDriver:
         self._fetcher: RobotsFetcher | None = None
         self._reservations: ReservationFetcher | None = None
         revisits = settings.command == "watch" or bool(settings.refresh)
-        self._broken = BrokenBodies(revisits=revisits)
+        self._broken = BrokenBodies(revisits=revisits, whole=whole)
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._types = Types.of(settings)
@@ -330,6 +333,7 @@ class HttpDriver:
             share = share_of_time(hosts, answer.choice.link)
             most = share * self.settings.timeout if share < 1.0 else math.inf
             chosen.append((answer, times_late(hosts, answer.host), most))
+            self._broken.chosen(answer.url)
             if (known := self._validators(answer.url)) is not None:
                 self._conditions[answer.ticket] = known.request_headers
         self._commit()

@@ -296,9 +296,19 @@ class LiveCrawl:
             renders=self.renders,
             owns=owns,
             admits=self._admits,
-            **({"validators": self.folder.validators} if self.folder.revisits is not None else {}),
+            **self._of_earlier(),
         )
         return self._driver
+
+    def _of_earlier(self) -> dict[str, Any]:
+        """What the driver asks of pages of an earlier run."""
+        folder, revisits = self.folder, self.folder.revisits
+        if revisits is None:
+            return {}
+        return {
+            "validators": folder.validators,
+            "whole": lambda url: url in revisits.numbers and not folder.broke_off(url),
+        }
 
     def grant_bytes(self, grant: int) -> None:
         """A shard may take in documents of so many bytes in all."""

@@ -155,6 +155,7 @@ class Watch:
             gather=COMMIT_SECONDS,
             kept_cookies=self.folder.path / files.COOKIES,
             validators=self._validators,
+            whole=self._whole,
             renders=self._renders,
         )
         self._deliveries.start()
@@ -208,6 +209,11 @@ class Watch:
         if self._renders is not None and self._renders.needs(url):
             return None  # the shell of a page may be as it was, and its data new
         return self._conditions.validators(url, host(url))
+
+    def _whole(self, url: str) -> bool:
+        known = self.fleet.known
+        number = known.find(url)
+        return number is not None and bool(known.digests[number]) and not self.folder.broke_off(url)
 
     def _record(self, fetch: Fetch, exchange: Exchange) -> bool:
         self._conditions.received(exchange)

@@ -54,3 +54,13 @@ def validators_of(db: sqlite3.Connection, url: str) -> Validators | None:
     found = "SELECT etag, last_modified FROM validators WHERE url = ?"
     row = db.execute(found, (url,)).fetchone()
     return None if row is None else Validators.checked(*row)
+
+
+BROKE_OFF = ("", "")
+"""In place of validators: the newest document of a URL is part of one."""
+
+
+def broke_off(db: sqlite3.Connection, url: str) -> bool:
+    """Whether the newest document of a URL is part of one, from such a database."""
+    found = "SELECT etag, last_modified FROM validators WHERE url = ?"
+    return bool(db.execute(found, (url,)).fetchone() == BROKE_OFF)

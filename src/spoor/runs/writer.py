@@ -24,7 +24,7 @@ from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
 from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
-from spoor.runs.database import noted, validators_of
+from spoor.runs.database import BROKE_OFF, broke_off, noted, validators_of
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
@@ -398,7 +398,7 @@ class RunWriter:
             return
         url, headers = exchange.url, exchange.headers
         if exchange.truncated not in ("", "length"):
-            self._rows.validators[url], self._rows.freshness[url] = ("", ""), 0.0
+            self._rows.validators[url], self._rows.freshness[url] = BROKE_OFF, 0.0
             return
         if (found := Validators.of(headers)) is not None:
             self._rows.validators[url] = found.etag, found.last_modified
@@ -409,6 +409,10 @@ class RunWriter:
         """Those of the document that a URL gave last, once that is committed; None where its
         server gave none. 20 µs."""
         return validators_of(self._db, url)
+
+    def broke_off(self, url: str) -> bool:
+        """Whether the document that a URL gave last, once that is committed, was part of one."""
+        return broke_off(self._db, url)
 
     def forget_urls(self, urls: Iterable[str]) -> None:
         """Keep nothing of these URLs of a watch, from the next commit on."""
