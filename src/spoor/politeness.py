@@ -82,8 +82,9 @@ class CountsRequests(Protocol):
     """A politeness with a budget of requests, by which those count too that are sent beside the
     chosen ones."""
 
-    def left(self, host: str, now: float) -> float:
-        """Requests that may be sent to a host now; infinite without a budget."""
+    def left(self, host: str, now: float, *, own: bool = True) -> float:
+        """Requests that may be sent to a host now; infinite without a budget. Not `own`: for pages
+        of other sites, to which half of what may be sent at once is not left."""
         ...
 
     def spend(self, host: str, now: float) -> None:

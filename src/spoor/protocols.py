@@ -369,6 +369,17 @@ class KeepsAnswers(Protocol):
 
 
 @runtime_checkable
+class KeepsSample(Protocol):
+    """A judge that keeps a sample of the pages that it has seen."""
+
+    def key_sample(self, key: bytes) -> None:
+        """Which pages are kept depends on this key (64 bytes at most), which no site knows; called
+        before the first page of a run. It is part of the judge's state. Without a key it depends on
+        the URLs alone, so that a replay of a known web is the same every time."""
+        ...
+
+
+@runtime_checkable
 class Rejudges(Protocol):
     """A judge that knows more with every page, and then judges pages anew that it has judged."""
 
@@ -551,7 +562,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         Explains,
         FallsBack,
     ),
-    Judge: (Stateful, KeepsAnswers, Rejudges, TakesLabels),
+    Judge: (Stateful, KeepsAnswers, KeepsSample, Rejudges, TakesLabels),
     Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts),
     World: (Changing,),
 }

@@ -1,16 +1,25 @@
 """Chains without an end: of redirects between shards, and of pages of which each links to the next."""
 
+import asyncio
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.crawl.paths import MOST_CHARACTERS, MOST_STEPS
 from spoor.frontier.memory import MemoryFrontier
+from spoor.http.robots import MOST_FOR_OTHERS, MOST_FOR_SHARDS, RobotsFetcher
 from spoor.judges.facts import Label
+from spoor.politeness import RobotsCache
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.types import (
     LEFT_OUT,
+    Choice,
     Fetch,
     Fetched,
     Link,
@@ -19,6 +28,7 @@ from spoor.types import (
     Task,
     Topic,
 )
+from spoor.web.exchange import Exchange
 from spoor.web.urls import host
 
 
@@ -71,3 +81,36 @@ def test_a_chain_of_pages_costs_what_its_pages_cost(letters: int, steps: int) ->
         else:
             assert path == [LEFT_OUT, *urls[number + 1 - steps : number + 1]]
         assert sum(map(len, path)) <= max(MOST_CHARACTERS, 2 * len(url) + 1)
+
+
+@pytest.mark.parametrize(("owned", "most"), [(True, MOST_FOR_OTHERS), (False, MOST_FOR_SHARDS)])
+def test_robots_files_that_lead_to_a_host_of_another_shard_ask_it_once(
+    owned: bool, most: int
+) -> None:
+    """Its own shard may ask it at the same time, by a clock of its own."""
+    asked = list[str]()
+
+    async def get(url: str, began: float, limit: int) -> Exchange:
+        asked.append(url)
+        told = {"Location": f"http://victim.example/search?{host(url)}"} if "evil" in host(url) else {}
+        headers = CIMultiDictProxy(CIMultiDict(told))
+        return Exchange(url, 302 if told else 404, "", (), headers, b"", b"", 0.0, 0.0)
+
+    fetcher = RobotsFetcher(
+        RobotsCache(),
+        MemoryFrontier(),
+        cast(Any, SimpleNamespace(get=get)),
+        cast(Any, SimpleNamespace(turn=lambda ticket, name, delay: nullcontext())),
+        agent="spoor",
+        clock=lambda: 0.0,
+        owns=lambda url: owned or "victim" not in url,
+    )
+
+    async def go() -> list[bool]:
+        urls = [f"http://n{number}.evil.example/" for number in range(20)]
+        fetches = [Fetch(at, url, host(url), Choice(at)) for at, url in enumerate(urls)]
+        return [(await fetcher.ask(fetch))[1] for fetch in fetches]
+
+    allowed = asyncio.run(go())
+    assert sum("victim" in host(url) for url in asked) == most
+    assert allowed == [True] * most + [False] * (20 - most)

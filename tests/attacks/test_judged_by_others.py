@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from kilns_and_ledgers import LEDGERS, honest
+from spoor.hashing import KEY_SIZE, hash64
+from spoor.judges import relevance
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
@@ -60,3 +62,27 @@ def test_the_judge_goes_on_from_its_saved_state_with_the_links_that_it_knows() -
     second.load(first.save())
     assert [second.judge(page) for page in pages[20:]] == said[20:]
     assert second.revise() == whole.revise()
+
+
+@pytest.mark.parametrize("key", [b"", bytes(range(KEY_SIZE))])
+def test_whoever_chooses_urls_does_not_choose_the_sample(
+    key: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a key, as in a replay, the addresses with the lowest hashes are all kept."""
+    monkeypatch.setattr(relevance, "KEPT", 60)
+    judge = Relevance(parse("kiln glaze"))
+    judge.key_sample(key)
+    tried = (f"http://stranger.example/{number}" for number in range(10_000))
+    chosen = sorted(tried, key=hash64)[:60]
+    honest_ones = [f"http://pots.example/{number}" for number in range(240)]
+    for number, url in enumerate([*honest_ones, *chosen]):
+        judge.judge(Page(url, title="A page", text=f"Nothing of note in number {number}."))
+        if number == 150:
+            again = Relevance(parse("kiln glaze"))
+            again.load(judge.save())
+            judge = again
+    kept = judge.save()["pages"]["urls"]
+    strange = sum(url.startswith("http://stranger") for url in kept)
+    share = strange / len(kept)
+    assert (share > 0.5) == (not key)
+    assert share < 0.4 or not key

@@ -17,7 +17,9 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from drivers.test_shard_budgets import crawled_by
 from loopback import MISSING, Asked, Loopback, beside, page, reply
 from shard_kills import SHARDS
+from spoor.foragers.hosts import Hosts
 from spoor.http import subrequests
+from spoor.http.part_lines import PartLines
 from spoor.http.subrequests import Subrequests
 from spoor.live import renders
 from spoor.rendering import browser
@@ -63,13 +65,57 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
 
 def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:
     nothing: Any = None
-    yes, no_time = (lambda host: True), (lambda: 0.0)
+    yes, no_time = (lambda host, own: True), (lambda: 0.0)
     kept = Subrequests(nothing, nothing, None, nothing, yes, lambda url, kind: True, no_time)
     for number in range(400):
         url = f"http://a.example/{number}"
         kept._keep((url, "", ""), exchange(url, {"Link": "x" * 200_000}))
     held = sum(len(one.headers["Link"]) for one in kept._kept.values())
     assert 0 < held <= subrequests.KEPT
+
+
+def test_parts_of_another_site_stand_in_its_line_one_at_a_time() -> None:
+    """And come by turns of the sites whose pages ask; a site's own parts are not held back."""
+    lines, there, came = PartLines(), list[str](), list[str]()
+    evil = [f"http://n{number}.evil.example/" for number in range(30)]
+    pages = [*evil, *["http://good.example/", "http://www.good.example/"] * 2]
+
+    async def part(page: str, let: asyncio.Event) -> None:
+        async with lines.turn(page, "cdn.victim.example"):
+            there.append(page)
+            came.append(page)
+            await let.wait()
+            there.remove(page)
+
+    async def go() -> None:
+        let = asyncio.Event()
+        tasks = [asyncio.create_task(part(page, let)) for page in pages]
+        own = [asyncio.create_task(part("http://victim.example/", let)) for _ in range(9)]
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert sorted(there) == [evil[0], *["http://victim.example/"] * 9]
+        tasks[5].cancel()  # its page is closed
+        let.set()
+        await asyncio.gather(*tasks, *own, return_exceptions=True)
+
+    asyncio.run(go())
+    others = [page for page in came if "victim" not in page]
+    assert len(others) == len(pages) - 1
+    assert max(at for at, page in enumerate(others) if "good" in page) <= 8
+    assert not lines._locks
+
+
+@pytest.mark.parametrize("total", [0, 1_000])
+def test_parts_of_other_sites_leave_a_watched_host_half_of_what_may_be_sent(total: int) -> None:
+    hosts, now = Hosts(per_day=1_000, total_per_day=total), 0.0
+    hosts.take("other.example", now)
+    sent = {False: 0, True: 0}
+    for own in (False, True):
+        while hosts.left("victim.example", now, own=own) >= 1.0:
+            hosts.spend("victim.example", now)
+            sent[own] += 1
+    assert sent[False] <= sent[True] + 2
+    assert sum(sent.values()) >= 95
 
 
 def test_what_a_page_asks_for_is_brought_here_and_taken_apart_elsewhere() -> None:

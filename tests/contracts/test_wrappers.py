@@ -114,6 +114,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "weigh": (1,),
     "report_fault": (print,),
     "keep_answers": (Path("no such folder"), print),
+    "key_sample": (b"key",),
     "label": ("http://x.example/", True),
 }
 

@@ -60,9 +60,9 @@ class Hosts:
         self._budget.take(host, now)
         self.occupy(host)
 
-    def left(self, host: str, now: float) -> float:
-        """Requests that its budget has left for a host."""
-        return self._budget.left(host, now)
+    def left(self, host: str, now: float, *, own: bool = True) -> float:
+        """As of a `CountsRequests`."""
+        return self._budget.left(host, now, own=own)
 
     def spend(self, host: str, now: float) -> None:
         """A request that was sent beside the chosen ones."""

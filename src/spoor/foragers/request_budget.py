@@ -86,6 +86,11 @@ class DomainShares:
         spare = self._total.free_at(now, self._total.capacity / 2)
         return max(total, min(now + (1.0 - tokens) / rate, spare))
 
+    def left_for_others(self, domain: str, now: float) -> float:
+        """Requests that pages of other sites may send to a domain now."""
+        tokens, _ = self._now(domain, now)
+        return tokens - self._total.capacity / len(self._shares) / 2 + _EXACT
+
     def take(self, domain: str, now: float, requests: int) -> None:
         """So many requests are sent."""
         tokens, _ = self._now(domain, now)
@@ -150,12 +155,16 @@ class RequestBudget:
             times.append(self._shares.free_at(registrable_domain(host), now))
         return max(times)
 
-    def left(self, host: str, now: float) -> float:
-        """Requests that may be sent to a host now."""
+    def left(self, host: str, now: float, *, own: bool = True) -> float:
+        """Requests that may be sent to a host now; for pages of other sites, where not `own`."""
         budgets = [self._total] if self._total is not None else []
         if self._per_host:
             budgets.append(self._hosts.get(host) or DailyBudget(self._per_host))
-        return min((budget.left(now) for budget in budgets), default=math.inf)
+        kept = 0.0 if own else 0.5
+        found = [budget.left(now) - kept * budget.capacity for budget in budgets]
+        if self._shares is not None and not own:
+            found.append(self._shares.left_for_others(registrable_domain(host), now))
+        return min(found, default=math.inf)
 
     def take(self, host: str, now: float) -> None:
         """A request is sent to a host; the first also asks for its robots.txt."""

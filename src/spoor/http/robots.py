@@ -27,6 +27,8 @@ _AT_A_TIME = 2
 MOST_FOR_OTHERS = 8
 """Requests to a host for robots.txt files of other domains that redirect to it. Who has names
 without end would else take its turns; all is forbidden at the others, as where none can be had."""
+MOST_FOR_SHARDS = 1
+"""The same where another shard asks that host, by a clock of its own."""
 _MANY = 200
 """Lines of one from which on it is asked in a thread."""
 
@@ -41,7 +43,7 @@ async def is_allowed(rules: Rules, url: str) -> bool:
 
 class RobotsFetcher:
     """Keeps `cache` up to date for a crawl, whose politeness is `hosts`, by requests that are as
-    polite as those for pages."""
+    polite as those for pages. `owns`: which URLs are for this process to ask for."""
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class RobotsFetcher:
         *,
         agent: str,
         clock: Callable[[], float],
+        owns: Callable[[str], bool] = lambda url: True,
     ) -> None:
         self.requests = 0
         self._cache = cache
@@ -60,6 +63,7 @@ class RobotsFetcher:
         self._queues = queues
         self._agent = agent
         self._clock = clock
+        self._owns = owns
         self._locks: dict[str, asyncio.Lock] = {}
         self._turns = asyncio.Semaphore(_AT_A_TIME)
         self._for_others: Counter[str] = Counter()
@@ -102,7 +106,8 @@ class RobotsFetcher:
             name = host(fetch.url)
             if registrable_domain(name) != registrable_domain(host(origin)):
                 self._for_others[name] += 1
-                if self._for_others[name] > MOST_FOR_OTHERS:
+                most = MOST_FOR_OTHERS if self._owns(fetch.url) else MOST_FOR_SHARDS
+                if self._for_others[name] > most:
                     fetch.fail(f"it leads to {name}, as those of other domains do")
                     break
             self.requests += 1

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from itertools import count
 
 from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
+from spoor.http.part_lines import PartLines, is_own
 from spoor.http.robots import RobotsFetcher
 from spoor.politeness import REDIRECTS
 from spoor.protocols import Politeness
@@ -38,9 +40,11 @@ class Subrequests:
     Each goes through `client`, so through the address guard and its limits; waits for its host's
     turn and delay in `queues`; and obeys robots.txt (`robots`: None for none). `in_scope` says
     which (URL, kind) may be asked for at all, `owns` which URLs are for this process to ask for:
-    others do not wait in its queues. Redirects are followed so too. `spend` counts a
-    request to a host, and says whether it may be sent. Replies are kept for the next page;
-    in a watch, which looks for what is new, scripts for an hour and data not at all.
+    others do not wait in its queues. Redirects are followed so too. `spend` counts a request to a
+    host, which a page of its own site asks for or not, and says whether it may be sent. What pages
+    of other sites ask for waits in lines of its own where the host has a delay. Replies are kept
+    for the next page; in a watch, which looks for what is new, scripts for an hour and data not at
+    all.
 
     A page asks by the user's name (cookies, passwords) at its own origin; of another one of its
     site only for data, and only once a reply to nobody in particular says that it may (CORS), since
@@ -55,7 +59,7 @@ class Subrequests:
         queues: HostQueues,
         robots: RobotsFetcher | None,
         hosts: Politeness,
-        spend: Callable[[str], bool],
+        spend: Callable[[str, bool], bool],
         in_scope: Callable[[str, str], bool],
         wall: Callable[[], float],
         *,
@@ -74,8 +78,11 @@ class Subrequests:
         self._tickets = count(-2, -1)  # those of the crawl are positive
         self._kept: OrderedDict[_Key, Exchange] = OrderedDict()
         self._size = 0
+        self._lines = PartLines()
         self.sent = 0
         """Requests so far."""
+        self.left_out = False
+        """Whether a page lacks something that another shard asks for."""
 
     async def load(self, url: str, kind: str, page: str) -> Exchange:
         """The reply to a request of the page at `page`. Raises HeldBackError, and as `Client.get`
@@ -88,13 +95,13 @@ class Subrequests:
         if known is not None and (not self._watched or self._wall() < known.began + _SCRIPTS_LAST):
             self._kept.move_to_end(key)
             return known
-        reply, by_user = await self._followed(first, kind, page, asker, _origin)
+        reply, by_user = await self._followed(first, kind, page, asker, _origin, page)
         if asker not in ("", _origin(reply.url)):
             users_too = _is_open(reply, asker, by_user=True)
             if by_user and not users_too:
-                reply, by_user = await self._followed(first, kind, "", asker, _origin)
+                reply, by_user = await self._followed(first, kind, "", asker, _origin, page)
             elif key[2] and users_too and not by_user:
-                reply, by_user = await self._followed(first, kind, page, asker, _site)
+                reply, by_user = await self._followed(first, kind, page, asker, _site, page)
                 users_too = _is_open(reply, asker, by_user=True)
             if not (users_too if by_user else _is_open(reply, asker)):
                 raise HeldBackError(f"{host(reply.url)} does not let other origins read it")
@@ -104,15 +111,15 @@ class Subrequests:
         return reply
 
     async def _followed(
-        self, url: str, kind: str, page: str, asker: str, part: Callable[[str], str]
+        self, url: str, kind: str, user: str, asker: str, part: Callable[[str], str], page: str
     ) -> tuple[Exchange, bool]:
-        """The reply behind redirects, and whether any of it was asked for by the user's name: what
-        is of the same `part` of the web as the page."""
+        """The reply behind redirects to a request of `page`, and whether any of it was asked for by
+        the user's name: what is of the same `part` of the web as the page `user`."""
         by_user = False
         for _ in range(_HOPS):
-            as_user = self._is_users(url, page, part)
+            as_user = self._is_users(url, user, part)
             by_user = by_user or as_user
-            reply = await self._get(url, kind, as_user, asker)
+            reply = await self._get(url, kind, page, as_user, asker)
             if reply.status not in REDIRECTS or "Location" not in reply.headers:
                 break
             url = canonical(reply.header("Location"), url)
@@ -122,19 +129,23 @@ class Subrequests:
         """Whether a URL is of the same `part` of the web as a page, and the user known there."""
         return bool(page) and part(url) == part(page) and self._client.knows_user(url)
 
-    async def _get(self, url: str, kind: str, as_user: bool, asker: str) -> Exchange:
+    async def _get(self, url: str, kind: str, page: str, as_user: bool, asker: str) -> Exchange:
         if not self._in_scope(url, kind):
             raise HeldBackError(f"{host(url)} is out of scope")
         if not self._owns(url):
+            self.left_out = True
             raise HeldBackError(f"{host(url)} is asked by another shard")
         fetch = Fetch(next(self._tickets), url, host(url), Choice(NO_PARENT))
         if self._robots is not None:
             _, allowed = await self._robots.ask(fetch)
             if not allowed:
                 raise HeldBackError(FORBIDDEN)
-        if not self._spend(fetch.host):
-            raise HeldBackError("the requests of today are spent")
-        async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
+        async with AsyncExitStack() as turns:
+            if delay := self._hosts.delay(fetch.host):
+                await turns.enter_async_context(self._lines.turn(page, fetch.host))
+            if not self._spend(fetch.host, is_own(page, fetch.host)):
+                raise HeldBackError("the requests of today are spent")
+            await turns.enter_async_context(self._queues.turn(fetch.ticket, fetch.host, delay))
             self.sent += 1
             headers = (("Origin", asker),) if asker not in ("", _origin(url)) else ()
             return await self._client.get(url, self._wall(), headers=headers, as_user=as_user)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
+from spoor.protocols import Judge, KeepsAnswers, KeepsSample, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -83,6 +83,11 @@ class _Several(Wrapper):
         for judge in self._judges:
             if isinstance(judge, KeepsAnswers):
                 judge.keep_answers(file, report)
+
+    def pass_key_sample(self, key: bytes) -> None:
+        for judge in self._judges:
+            if isinstance(judge, KeepsSample):
+                judge.key_sample(key)
 
     def pass_costs(self) -> Mapping[str, float]:
         total: dict[str, float] = {}

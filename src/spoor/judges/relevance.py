@@ -131,6 +131,8 @@ class Relevance:
         self._beta = beta
         self._reader = Reader(wish, self._matcher)
         self._pages: dict[str, KeptPage] = {}
+        self._key = b""
+        """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
         self._model = Model()
         self._linked = Linked()
@@ -146,6 +148,10 @@ class Relevance:
                 self._examples.append(example)
         if self._examples:
             self._learn()
+
+    def key_sample(self, key: bytes) -> None:
+        """As of a `KeepsSample`."""
+        self._key = key
 
     # ---------------------------------------------------------------- one page
 
@@ -375,13 +381,14 @@ class Relevance:
         return weights
 
     def _drop(self) -> None:
-        """Keep what is labelled, the best third, and a sample of the rest by the hash of URLs."""
+        """Keep what is labelled, the best third, and a sample of the rest by a keyed hash: whoever
+        chooses URLs does not choose the sample."""
         pages = list(self._pages.values())
         order = sorted(
             range(len(pages)), key=lambda at: (-abs(pages[at].label), -pages[at].rank, at)
         )
         best = set(order[: KEPT // 3])
-        rest = sorted(order[KEPT // 3 :], key=lambda at: hash64(pages[at].url))
+        rest = sorted(order[KEPT // 3 :], key=lambda at: hash64(pages[at].url, self._key))
         chosen = best | set(rest[: KEPT // 2])
         self._pages = {page.url: page for at, page in enumerate(pages) if at in chosen}
 
@@ -441,6 +448,7 @@ class Relevance:
             "linked": self._linked.save(),
             "labelled": self._labelled,
             "surer": self._surer,
+            **({"key": self._key.hex()} if self._key else {}),
         }
 
     def load(self, state: State) -> None:
@@ -451,6 +459,8 @@ class Relevance:
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
+        if "key" in state:
+            self._key = bytes.fromhex(state["key"])[:64]
 
 
 _LINKED = "pages that it is linked with stand for it"

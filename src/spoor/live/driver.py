@@ -91,8 +91,7 @@ class HttpDriver:
     one does not take its place.
     `kept_cookies` is the file of the cookies that sites set.
     `renders` has pages rendered in a browser, by requests that are like the crawl's own.
-    `owns` says which parts of these it may ask for: other hosts wait for their delays in another
-    shard.
+    `owns` says which URLs it may ask for: other hosts wait for their delays in another shard.
     `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
     """
 
@@ -137,6 +136,7 @@ class HttpDriver:
         )
         self._fetcher: RobotsFetcher | None = None
         self._reservations: ReservationFetcher | None = None
+        self._parts: Subrequests | None = None
         revisits = settings.command == "watch" or bool(settings.refresh)
         self._broken = BrokenBodies(revisits=revisits, whole=whole)
         self._announced: set[str] = set()
@@ -211,6 +211,11 @@ class HttpDriver:
         """Requests for robots.txt so far."""
         return 0 if self._fetcher is None else self._fetcher.requests
 
+    @property
+    def left_out_parts(self) -> bool:
+        """Whether a rendered page lacks something that another shard asks for."""
+        return self._parts is not None and self._parts.left_out
+
     def requests(self) -> list[Request]:
         """What is in flight, by the crawl's clock. In the loop's thread."""
         ahead = self._clock() - self._time()
@@ -236,6 +241,7 @@ class HttpDriver:
             self._queues,
             agent=settings.user_agent,
             clock=self._clock,
+            owns=self._owns,
         )
         self._fetcher = fetcher if settings.robots else None
         if settings.noai:
@@ -243,19 +249,18 @@ class HttpDriver:
             self._reservations = ReservationFetcher(*told)
         if self._renders is not None:
             scope = scope_of_parts(settings)
-            self._renders.open(
-                Subrequests(
-                    self._client,
-                    self._queues,
-                    self._fetcher,
-                    self._hosts,
-                    lambda host: self._hosts.spend(host, self._clock()),
-                    lambda url, kind: self.allows(url) and scope(url, kind),
-                    self._wall,
-                    watched=settings.command == "watch",
-                    owns=self._owns,
-                ).load
+            self._parts = Subrequests(
+                self._client,
+                self._queues,
+                self._fetcher,
+                self._hosts,
+                lambda host, own: self._hosts.spend(host, self._clock(), own=own),
+                lambda url, kind: self.allows(url) and scope(url, kind),
+                self._wall,
+                watched=settings.command == "watch",
+                owns=self._owns,
             )
+            self._renders.open(self._parts.load)
         try:
             with few_collections():
                 return await self._loop()

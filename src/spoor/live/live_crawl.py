@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.hashing import KEY_SIZE
 from spoor.heap import release_memory
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
@@ -36,6 +38,7 @@ from spoor.protocols import (
     FallsBack,
     HostClocks,
     KeepsAnswers,
+    KeepsSample,
     LookAhead,
     Mergeable,
     OnDisk,
@@ -158,6 +161,8 @@ class LiveCrawl:
         state = folder.state(self._usable)
         if state is None:
             self._configure(folder.settings)
+            if isinstance(engine.judge, KeepsSample):
+                engine.judge.key_sample(secrets.token_bytes(KEY_SIZE))
             if judge_state is not None and isinstance(engine.judge, Stateful):
                 with telling(folder.path):
                     engine.judge.load(judge_state)
@@ -270,8 +275,8 @@ class LiveCrawl:
     def driver(
         self, engine: Engine | None = None, owns: Callable[[str], bool] = lambda url: True
     ) -> HttpDriver:
-        """What fetches for the journal, or for an `engine` before it, and parts of rendered pages
-        that it `owns`. Raises InputError where all pages are to be rendered, and nothing is there
+        """What fetches for the journal, or for an `engine` before it, of the URLs that it `owns`.
+        Raises InputError where all pages are to be rendered, and nothing is there
         to do it."""
         if self.folder.settings.render != "never":
             self.renders = Renders(

@@ -29,11 +29,12 @@ class QueuedPoliteness:
     def delay(self, host: str) -> float:
         return max(self._crawl.frontier.delay(host), self._delays.get(host, 0.0))
 
-    def spend(self, host: str, now: float) -> bool:
-        """Count a request that the crawl did not choose; False where its budget has none left."""
+    def spend(self, host: str, now: float, *, own: bool) -> bool:
+        """Count a request that the crawl did not choose, which a page of another site asks for if
+        not `own`; False where its budget has none left."""
         hosts = self._crawl.frontier
         if isinstance(hosts, CountsRequests):
-            if hosts.left(host, now) < self._sent - self._counted + 1:
+            if hosts.left(host, now, own=own) < self._sent - self._counted + 1:
                 return False
             self._sent += 1
             self._changes.append(("spend", host, now))

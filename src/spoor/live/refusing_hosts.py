@@ -70,9 +70,9 @@ class RefusingHosts:
         elif isinstance(reply, Fetched) and (refusers or host not in self._refusers):
             self._refusers[host] = set()
         if rest is not None:
-            of_host = refusers is None or reply.kind == "robots"
-            most = SLOWEST if foreign else math.inf if of_host else longest_rest(len(refusers))
-            self._hosts.hold(host, now + min(rest, most))
+            of_host = isinstance(reply, Failed) and reply.kind == "robots"
+            most = math.inf if of_host or refusers is None else longest_rest(len(refusers))
+            self._hosts.hold(host, now + min(rest, SLOWEST if foreign else most))
         if not refused and host not in self._delays:
             return
         usual = self._hosts.delay(host)

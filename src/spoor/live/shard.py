@@ -73,8 +73,9 @@ class Shard:
         self._report_downloads = report_downloads
         self._downloads: list[Download] = []
         self.run.on_step = self._seen
-        self._left_out = ""
-        self._driver = self.run.driver(self.worker, self._may_ask_for)
+        # A part that another shard asks for is not handed over: it is of no use but in the browser
+        # that waits for it.
+        self._driver = self.run.driver(self.worker, self.worker.outbox.owns)
         self._ending: asyncio.Task[str] | None = None
         self._busy = 0.0
         self._counted, self._hosts = -COUNT_SECONDS, 0
@@ -84,14 +85,6 @@ class Shard:
             self._verdicts.append(step.judgement.relevant)
         if self._report_downloads and (download := Download.of(fetch, step)) is not None:
             self._downloads.append(download)
-
-    def _may_ask_for(self, url: str) -> bool:
-        """Whether a part of a rendered page waits for its host here. It is not handed over: it is
-        of no use but in the browser that waits for it."""
-        if self.worker.outbox.owns(url):
-            return True
-        self._left_out = PARTS_LEFT_OUT
-        return False
 
     def begin(self) -> Report:
         """Start to crawl, in the loop that runs; the first report, with `notes` for the user."""
@@ -180,7 +173,7 @@ class Shard:
         report["bytes"] = self.run.bytes
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
-        report["fault"] = self.run.fault or self._left_out
+        report["fault"] = self.run.fault or PARTS_LEFT_OUT * self._driver.left_out_parts
         report["loop_hold"] = self.run.loop_watch.longest
         report["downloads"], self._downloads = self._downloads, []
         return report

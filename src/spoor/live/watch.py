@@ -10,6 +10,7 @@ those that are missing are written.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -18,6 +19,7 @@ from typing import Any
 from spoor.errors import InputError
 from spoor.foragers.fleet import Abreast, Fleet, Steady
 from spoor.foragers.hosts import Hosts
+from spoor.hashing import KEY_SIZE
 from spoor.http.failures import in_words
 from spoor.learn.state import pack
 from spoor.live.changes import Line, TrackedFleet
@@ -28,7 +30,7 @@ from spoor.live.driver import HttpDriver
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
-from spoor.protocols import KeepsAnswers
+from spoor.protocols import KeepsAnswers, KeepsSample
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
@@ -112,6 +114,8 @@ class Watch:
             folder.path, self._receivers, lambda line: self.on_fault(line)
         )
         if state is None:
+            if isinstance(judge, KeepsSample):
+                judge.key_sample(secrets.token_bytes(KEY_SIZE))
             self._checkpoint()
 
     def _configure(self, settings: Settings) -> None:

@@ -217,9 +217,9 @@ class Journal:
     def share_of_time(self, link: LinkId) -> float:
         return share_of_time(self.crawl.frontier, link)
 
-    def left(self, host: str, now: float) -> float:
+    def left(self, host: str, now: float, *, own: bool = True) -> float:
         hosts = self.crawl.frontier
-        return hosts.left(host, now) if isinstance(hosts, CountsRequests) else math.inf
+        return hosts.left(host, now, own=own) if isinstance(hosts, CountsRequests) else math.inf
 
     def spend(self, host: str, now: float) -> None:
         if isinstance(hosts := self.crawl.frontier, CountsRequests):
