@@ -92,7 +92,9 @@ def test_robots_files_that_lead_to_a_host_of_another_shard_ask_it_once(
 
     async def get(url: str, began: float, limit: int) -> Exchange:
         asked.append(url)
-        told = {"Location": f"http://victim.example/search?{host(url)}"} if "evil" in host(url) else {}
+        told = (
+            {"Location": f"http://victim.example/search?{host(url)}"} if "evil" in host(url) else {}
+        )
         headers = CIMultiDictProxy(CIMultiDict(told))
         return Exchange(url, 302 if told else 404, "", (), headers, b"", b"", 0.0, 0.0)
 

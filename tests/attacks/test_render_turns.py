@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import os
+import signal
+import subprocess
+import sys
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+from spoor.rendering.browser_processes import come_last, processes_of
 from spoor.rendering.lacks import SCRIPTS
 from spoor.rendering.render_turns import LONG_PLACES, MOST_WAITING, RenderTurns
 from spoor.rendering.value import Arm, Brought, RenderValues
@@ -196,3 +202,35 @@ def test_renders_of_one_domain_that_are_under_way_keep_no_other_waiting() -> Non
     for number in range(200):
         values.begin(Arm(f"n{number}.evil.example", "/", SCRIPTS))
     assert values.decide(Arm(GOOD, "/", SCRIPTS)).action == "render"
+
+
+SPINS = """import threading
+def spin():
+    while True: pass
+for _ in range(3): threading.Thread(target=spin).start()"""
+BEGINS = """import subprocess, sys
+name = "chromium --ty" + "pe=renderer --lang=en"
+subprocess.run([name, "-c", sys.argv[1]], executable=sys.executable)"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux says what is busy")
+def test_a_page_that_keeps_the_processor_busy_comes_after_all_others() -> None:
+    """With each of its threads. Its name and arguments are one, as where Chromium forks."""
+    mark = f"--spoor=test-{os.getpid()}"
+    root = subprocess.Popen([sys.executable, "-c", BEGINS, SPINS, mark])
+    busy = list[int]()
+    try:
+        while not busy:
+            tree = processes_of(mark)
+            kinds = [kind for _, _, kind, _ in tree]
+            assert kinds in ([], ["browser"], ["browser", "browser"], ["browser", "renderer"])
+            busy = [one for one, _, kind, cpu in tree if kind == "renderer" and cpu > 0.3]
+            assert root.poll() is None
+        come_last([*busy, 2**22 + 1])
+        threads = [int(one.name) for one in Path(f"/proc/{busy[0]}/task").iterdir()]
+        assert len(threads) == 4
+        assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {19}
+    finally:
+        for process, *_ in processes_of(mark):
+            os.kill(process, signal.SIGKILL)
+        root.wait()

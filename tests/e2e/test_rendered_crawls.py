@@ -21,6 +21,7 @@ import render_sites
 from loopback import Asked, Loopback, beside, reply
 from spoor.live.live_crawl import LiveCrawl
 from spoor.rendering import browser
+from spoor.rendering.browser_processes import processes_of
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.renders import all_renders, render_of
@@ -111,7 +112,7 @@ def crawl(path: Path, wanted: Settings) -> tuple[LiveCrawl, str]:
 
 
 def processes(mark: str) -> list[int]:
-    return [process for process, *_ in browser._tree(mark)]
+    return [process for process, *_ in processes_of(mark)]
 
 
 def test_what_is_rendered_is_kept_and_what_is_forbidden_does_not_leave(

@@ -114,7 +114,7 @@ class Watch:
             folder.path, self._receivers, lambda line: self.on_fault(line)
         )
         if state is None:
-            if isinstance(judge, KeepsSample):
+            if judge is not None and isinstance(judge, KeepsSample):
                 judge.key_sample(secrets.token_bytes(KEY_SIZE))
             self._checkpoint()
 

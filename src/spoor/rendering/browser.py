@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
+from spoor.rendering.browser_processes import come_last, processes_of
 from spoor.rendering.render_turns import RenderTurns
 from spoor.site_times import SiteTimes
 from spoor.turns import CrowdedError
@@ -58,6 +59,9 @@ MOST_BYTES = 32 << 20
 MEMORY = 1 << 30
 """Bytes that all processes of the browser may hold together; the page that has most of them is
 ended beyond."""
+BUSY = 2.0
+"""Seconds of processor time of a page from which on it comes after all others of the machine: as
+many threads as it has, it takes what nobody else wants."""
 _HEAP = 384
 """MB that the scripts of one page may hold."""
 PAGES = 500
@@ -270,7 +274,7 @@ class Browser:
     async def _end(self) -> None:
         chromium, self._chromium = self._chromium, None
         playwright, self._playwright = self._playwright, None
-        tree = await asyncio.to_thread(_tree, self._mark) if playwright is not None else []
+        tree = await asyncio.to_thread(processes_of, self._mark) if playwright is not None else []
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE):
                 if chromium is not None and chromium.is_connected():
@@ -296,7 +300,7 @@ class Browser:
         from playwright.async_api import Error
 
         context: BrowserContext | None = None
-        watching = asyncio.create_task(self._watch_memory())
+        watching = asyncio.create_task(self._watch())
         try:
             async with asyncio.timeout(self._timeout + _CLOSE):
                 context = await chromium.new_context(
@@ -377,13 +381,17 @@ class Browser:
             raise TimeoutError
         return _marked(html, visit.leads_to).encode("utf-8", "replace")[: 4 * visit.most], ""
 
-    async def _watch_memory(self) -> None:
-        """End the page that takes most where the browser takes too much."""
+    async def _watch(self) -> None:
+        """End the page that takes most where the browser takes too much memory; those that take
+        much of the processor come last."""
         while True:
             await asyncio.sleep(0.5)
-            tree = await asyncio.to_thread(_tree, self._mark)
-            if sum(size for _, size, _ in tree) > self._memory:
-                pages = [(size, process) for process, size, kind in tree if kind == "renderer"]
+            tree = await asyncio.to_thread(processes_of, self._mark)
+            come_last(
+                [process for process, _, kind, busy in tree if kind == "renderer" and busy > BUSY]
+            )
+            if sum(size for _, size, *_ in tree) > self._memory:
+                pages = [(size, process) for process, size, kind, _ in tree if kind == "renderer"]
                 if pages:
                     with contextlib.suppress(OSError):
                         os.kill(max(pages)[1], signal.SIGKILL)
@@ -497,26 +505,3 @@ def _marked(html: str, leads_to: list[str]) -> str:
         f'<meta http-equiv="refresh" content="0; url={escape(url)}">' for url in leads_to
     )
     return f"<!doctype html>{marks}{html}" if marks else f"<!doctype html>{html}"
-
-
-def _tree(mark: str) -> list[tuple[int, int, str]]:
-    """(process, bytes it holds alone, what it is for) of the browser with this mark among its
-    arguments; empty where the system does not say."""
-    below: dict[int, list[int]] = {}
-    root = 0
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            below.setdefault(parent, []).append(int(entry.name))
-            if mark.encode() in (entry / "cmdline").read_bytes():
-                root = root or int(entry.name)
-    found, left = [], [root] if root else []
-    while left:
-        process = left.pop()
-        left += below.get(process, ())
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-            _, held, shared, *_ = Path(f"/proc/{process}/statm").read_text().split()
-            kind = next((w[7:].decode() for w in words if w.startswith(b"--type=")), "browser")
-            found.append((process, (int(held) - int(shared)) * os.sysconf("SC_PAGE_SIZE"), kind))
-    return found
