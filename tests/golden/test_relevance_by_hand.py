@@ -171,6 +171,28 @@ def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
         assert again._evidence([again._pages[page.url]])[0] == pytest.approx(1.1 * exact)
 
 
+def test_words_that_stand_together_nowhere_tell_by_themselves() -> None:
+    """Of "kiln glaze" a title with one has (share · √0.36)² up to 79 pages and, if no title, URL or
+    anchor has both, (share · 0.36^1.5)^(2/3) from 80 on; a phrase goes on to want both."""
+    one, other = Page(SITE + "one", title="A kiln"), Page(SITE + "other", title="A glaze")
+    judges = [Relevance(parse(typed)) for typed in ("kiln glaze", '"kiln glaze"')]
+    harbours = [Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat") for at in range(78)]
+
+    def values() -> list[float]:
+        return [float(judge._evidence([judge._pages[one.url]])[0]) for judge in judges]
+
+    for judge in judges:
+        for page in (one, other, *harbours[:77]):
+            judge.judge(page)
+    assert values() == pytest.approx([0.25 * 0.36] * 2)
+    for judge in judges:
+        judge.judge(harbours[77])
+    assert values() == pytest.approx([0.5 ** (2 / 3) * 0.36, 0.25 * 0.36])
+    both = Page(SITE + "both", title="Glaze in a kiln")
+    judges[0].judge(both)
+    assert values()[0] < 0.25 * 0.36
+
+
 def test_commas_between_the_words_of_a_name() -> None:
     """Of "kiln, glaze" a title with one counts 0.36 / √2, and half of that once a title has both;
     of two words each and of one excluded word nothing is joined that the wish does not join."""

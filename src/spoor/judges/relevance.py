@@ -38,7 +38,7 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, leaves_of
+from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.tree_value import APART, TOGETHER, value_of
 from spoor.judges.wish import Wish
@@ -86,6 +86,9 @@ STRONG = 0.3
 STRONG_SHARE = 0.7
 """… as a share of the most that any page has, too; the cut is lowered
 until half of them are relevant."""
+NO_NAME = 80
+"""Pages after which words that stand together in no title, URL or anchor are no name here: a page
+with one of them has more than a quarter."""
 KNOWN = 3
 """Pages with a word from which on the crawl knows it."""
 UNWANTED = 0.3
@@ -247,7 +250,8 @@ class Relevance:
         inexact = np.where(unknown, 1.0, self._inexact)
         leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
-        worth = {}
+        worth: dict[Tree, Floats] = {}
+        loose: list[Tree] = []
         if count >= FIRST:
             together = np.array([page.together for page in pages])
             worth = {
@@ -255,11 +259,15 @@ class Relevance:
                 for at, tree in enumerate(matcher.conjunctions)
                 if self._reader.together[at]
             }
+            if count >= NO_NAME:
+                loose = [tree for tree in matcher.conjunctions if tree not in worth]
             for phrase, words in matcher.words_of_phrases.items():
                 if exact[phrase] < KNOWN:
                     leaves[:, phrase] = value_of(words, leaves, weights, worth)
                     weights[phrase] = weights[[*leaves_of(words)]].mean()
-        values = value_of(matcher.wanted, leaves, weights, worth, several=count >= FIRST)
+        values = value_of(
+            matcher.wanted, leaves, weights, worth, several=count >= FIRST, loose=loose
+        )
         near = np.array([page.near for page in pages])
         return np.minimum(1.0, values * (1.0 + 0.15 * near))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ TOGETHER, APART = 1.1, 0.5
 """Worth of several words, or of alternatives, where they stand together in a title, a URL or an
 anchor to the page, and where they do not though those of another page do: people type commas
 between the words of a name, too."""
+STRICT, LOOSE = 0.5, 1.5
+"""Power of the mean of "all". By the strict one a page that lacks a word has little; the loose one
+is for words that no page has together: they are no name on this site, and each tells by itself."""
 
 
 def value_of(
@@ -29,17 +32,19 @@ def value_of(
     worth: Mapping[Tree, Floats] | None = None,
     *,
     several: bool = False,
+    loose: Collection[Tree] = (),
 ) -> Floats:
     """The value of a tree from those of its leaves, (pages, leaves). Of `any` the best, in which a
     word that stands nearly everywhere counts less; `several`: the root of the mean square of the
     best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
-    Boolean model, Salton, Fox and Wu 1983). Of `all` the square of the mean root, in which a rare
-    word weighs more. Each times its `worth` on the pages, if it has one."""
+    Boolean model, Salton, Fox and Wu 1983). Of `all` the mean of the power `STRICT`, or
+    `LOOSE` where it is one of `loose`, in which a rare word weighs more. Each times its `worth` on
+    the pages, if it has one."""
     kind, *nodes = tree
     columns = [
         leaves[:, node]
         if isinstance(node, int)
-        else value_of(node, leaves, weights, worth, several=several)
+        else value_of(node, leaves, weights, worth, several=several, loose=loose)
         for node in nodes
     ]
     if kind == "any":
@@ -54,6 +59,7 @@ def value_of(
         each = np.array(
             [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
         )
-        roots = np.sqrt(np.array(columns))
-        value = (roots * (each / each.sum())[:, None]).sum(axis=0) ** 2
+        power = LOOSE if tree in loose else STRICT
+        powers = np.array(columns) ** power
+        value = (powers * (each / each.sum())[:, None]).sum(axis=0) ** (1.0 / power)
     return np.asarray(value * worth[tree] if worth and tree in worth else value)
