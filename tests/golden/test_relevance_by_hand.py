@@ -145,6 +145,20 @@ def test_a_slip_in_another_form_of_the_word(typed: str, written: str, likeness: 
     assert [fit[2] for fit in found] == [likeness] * (likeness > 0)
 
 
+@pytest.mark.parametrize(
+    ("typed", "parts"),
+    [
+        ("Firefox OSs", ["firefox", "os"]),
+        ("PDF's", ["pdf"]),
+        ('"free PDFs"', ["free", "pdf"]),
+        ("OSS bus", ["oss", "bus"]),
+        ("Paris", ["paris"]),
+    ],
+)
+def test_the_plural_of_an_abbreviation_is_the_abbreviation(typed: str, parts: list[str]) -> None:
+    assert Matcher(parse(typed)).parts == parts
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + √0.27) / 2)² = 0.3134. Once a title, a URL or
     an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""

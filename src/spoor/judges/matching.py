@@ -42,6 +42,9 @@ LENGTH = 0.75
 _LIKE = 0.4
 """Least share of common character trigrams (Jaccard) of words that are alike."""
 
+_PLURAL = re.compile(r"\b([A-Z][A-Z0-9]+)['’]?s\b")
+"""Of an abbreviation, as in PDFs; stemmers of most languages do not know it."""
+
 FUNCTION_WORDS = STOP_WORDS | frozenset(
     """der die das den dem des ein eine einer und oder für mit von zu zum zur im am auf aus bei ist
     le la les un une des du de d l et ou en pour par sur dans avec au aux est
@@ -129,7 +132,7 @@ class Matcher:
                 return ("all", *(self._tree(one, field) for one in parts))
 
     def _leaf(self, word: str, field: str, *, ordered: bool = False) -> int:
-        parts = tuple(terms(word)) or (word.lower(),)
+        parts = tuple(terms(_PLURAL.sub(r"\1", word))) or (word.lower(),)
         spaced = not any(map(_is_unspaced, parts))
         leaf = Leaf(word, parts, ordered=spaced and len(parts) > 1, field=field)
         if leaf not in self.leaves:
