@@ -9,6 +9,7 @@ import json
 import os
 import ssl
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -303,7 +304,16 @@ def test_cookies_of_sites(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a.example\tTRUE\t/\n", "a\tYES\t/\tFALSE\t0\tn\tv\n", "\x00\xff", "a b c d e f g\n"]
+    "text",
+    [
+        "a.example\tTRUE\t/\n",
+        "a\tYES\t/\tFALSE\t0\tn\tv\n",
+        "\x00\xff",
+        "a b c d e f g\n",
+        "a.example\tTRUE\t/\tTRUE\tinf\tn\tv\n",
+        "a.example\tTRUE\t/\tTRUE\tnan\tn\tv\n",
+        "\xef\xbc\x8e\tTRUE\t/\tTRUE\t0\tn\tv\n",
+    ],
 )
 def test_a_file_that_is_no_cookies_txt_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "cookies.txt"
@@ -312,6 +322,30 @@ def test_a_file_that_is_no_cookies_txt_is_told_in_one_line(tmp_path: Path, text:
         Cookies(str(file))
     assert "\n" not in str(refused.value)
     assert "cookies.txt" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["cart[1]", "path", "a(b", "a,b", "a b", "domain"])
+def test_a_cookie_of_an_unusual_name_is_sent_as_a_browser_does(tmp_path: Path, name: str) -> None:
+    """Whatever site its user visited may have set it."""
+    file = tmp_path / "cookies.txt"
+    file.write_text(f"a.example\tTRUE\t/\tTRUE\t0\t{name}\tv\nb.example\tTRUE\t/\tTRUE\t0\tn\tw\n")
+    jar = Cookies(str(file))
+    assert jar.header(URL("https://a.example/")) == f"{name}=v"
+    assert jar.header(URL("https://b.example/")) == "n=w"
+
+
+@pytest.mark.parametrize("variable", ["SPOOR_BASIC", "SPOOR_BEARER"])
+def test_a_variable_that_is_no_text_is_told_in_one_line(variable: str) -> None:
+    environ = {variable: "a.example=\udcff:p"}
+    with pytest.raises(InputError, match=r"line 1 of the variable .* is no plain text"):
+        Credentials(Settings(), environ)
+
+
+def test_no_words_of_a_server_are_printed_by_a_library() -> None:
+    """aiohttp warns of each name of a cookie that it does not take."""
+    code = "import logging, spoor.http.client; logging.getLogger('aiohttp.internal').warning('x')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert ended.stderr == b""
 
 
 def test_a_cookies_txt_is_read_as_curl_writes_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import bz2
 import gc
 import gzip
 import json
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -14,18 +15,24 @@ from xml.etree import ElementTree
 
 import pytest
 import zstandard
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from attacks.measure import Note, within_law
+from spoor.documents.page import page_of
 from spoor.errors import InputError
 from spoor.formats import mediawiki, sources
 from spoor.formats.feeds import rss
 from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
+from spoor.http.replies import reply_of
 from spoor.isolate import SECONDS, close, parse_page
-from spoor.politeness import RobotsCache
+from spoor.politeness import RobotsCache, retry_after
 from spoor.types import Failed, Fetched, Recording
 from spoor.web import robots
+from spoor.web.exchange import Exchange
+from spoor.web.freshness import fresh_for
 from spoor.web.sitemaps import MAX_LINKS, links_of
+from spoor.web.urls import Joiner
 
 AT = "http://www.example.com/"
 MB = 1 << 20
@@ -70,6 +77,33 @@ def test_entries_before_a_limit_count() -> None:
     row = b"<url><loc>/%d</loc><lastmod>2026-01-01</lastmod></url>"
     body = URLSET + b"".join(row % n for n in range(900)) + b"<a/>" * 410_000
     assert len(links_of(body, AT)) == 900
+
+
+# ---------------------------------------------------------------- headers
+
+BLANKS = " " * 60_000
+HEADERS = [
+    f"text/html; charset={BLANKS};",
+    f"text/html; charset={BLANKS}'{BLANKS};",
+    "text/html; charset= " * 3_000,
+    f"max-age{BLANKS}={BLANKS}x",
+    f"Mon, 1 Jan{BLANKS}2020",
+    "(" * 60_000,
+    f"unavailable_after:{BLANKS}",
+]
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "Cache-Control", "Last-Modified", "X-Robots-Tag"])
+def test_a_header_costs_little(name: str) -> None:
+    """Of 64 KiB: it is read in the loop."""
+    began = time.process_time()
+    for value in HEADERS:
+        headers = CIMultiDictProxy(CIMultiDict([(name, value)]))
+        exchange = Exchange(AT, 200, "OK", (), headers, b"kiln", b"kiln", 0.0, 0.0)
+        assert isinstance(reply_of(0, exchange, 100.0, Joiner(), 0.0, page_of), Fetched | Failed)
+        fresh_for(headers)
+        retry_after(value, 0.0)
+    assert time.process_time() - began < 1.0
 
 
 # ---------------------------------------------------------------- robots.txt

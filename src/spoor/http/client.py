@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,10 @@ _CHUNK = 1 << 16
 _STEP = 1 << 10
 """Compressed bytes between two looks at what they have become."""
 _HEADERS_ALLOWED = 500
+
+
+# What a library warns of is what a server wrote, and Python prints it where nobody wants logs.
+logging.getLogger("aiohttp").addHandler(logging.NullHandler())
 
 
 class LimitError(Exception):

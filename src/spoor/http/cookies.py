@@ -8,6 +8,7 @@ http; and the user's file is read as curl and yt-dlp read it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -171,6 +172,10 @@ def read_cookies(path: Path, jar: _Jar, is_plain: Callable[[str], bool]) -> None
                 raise ValueError
             if not name or not domain or not name.isprintable() or not value.isprintable():
                 raise ValueError
+            if not math.isfinite(end):
+                raise ValueError
+            host = normal_host(domain.lstrip("."))
+            place = URL.build(scheme="https", host=host)
         except ValueError:
             raise InputError(
                 f"--cookies {path}, line {number} is not of seven columns with tabs between them, "
@@ -178,13 +183,13 @@ def read_cookies(path: Path, jar: _Jar, is_plain: Callable[[str], bool]) -> None
             ) from None
         if 0 < end < time.time():
             continue
-        host = normal_host(domain.lstrip("."))
+        # Names that `Morsel.set` refuses: servers set them, and browsers keep them.
         morsel: Morsel[str] = Morsel()
-        morsel.set(name, value, value)
+        morsel.__setstate__({"key": name, "value": value, "coded_value": value})
         morsel["path"] = where or "/"
         morsel["secure"] = secure.upper() == "TRUE" or not is_plain(host)
         if below.upper() == "TRUE" and not is_public_suffix(host):
             morsel["domain"] = host
         if end:
             morsel["max-age"] = str(int(end - time.time()) + 1)
-        jar.update_cookies([(name, morsel)], URL.build(scheme="https", host=host))
+        jar.update_cookies([(name, morsel)], place)

@@ -147,7 +147,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
             if not host or not secret or (variable == BASIC and not colon):
                 form = "HOST=USER:PASSWORD" if variable == BASIC else "HOST=TOKEN"
                 raise InputError(f"line {number} of the variable {variable} is not {form}")
-            value = basic(user, password) if variable == BASIC else f"Bearer {secret}"
-            if not value.isascii() or not value.isprintable():
+            if not secret.isprintable() or not (variable == BASIC or secret.isascii()):
                 raise InputError(f"line {number} of the variable {variable} is no plain text")
+            value = basic(user, password) if variable == BASIC else f"Bearer {secret}"
             yield _Given(*host_and_port(host.strip()), "Authorization", value)

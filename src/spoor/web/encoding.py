@@ -65,7 +65,7 @@ _ATTRIBUTES = re.compile(
 _META_CHARSET = re.compile(
     r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"'][^\s;]*))""", re.IGNORECASE
 )
-_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]+)""", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"""charset\s*+=\s*+(?:["']\s*+)?([^\s"';]++)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']+)""", re.IGNORECASE)
 PRESCAN = 8_192
 """Bytes of a document in which a declaration of its encoding is looked for."""
