@@ -185,7 +185,8 @@ def read_cookies(path: Path, jar: _Jar, is_plain: Callable[[str], bool]) -> None
             continue
         # Names that `Morsel.set` refuses: servers set them, and browsers keep them.
         morsel: Morsel[str] = Morsel()
-        morsel.__setstate__({"key": name, "value": value, "coded_value": value})
+        state = {"key": name, "value": value, "coded_value": value}
+        morsel.__setstate__(state)  # type: ignore[attr-defined]
         morsel["path"] = where or "/"
         morsel["secure"] = secure.upper() == "TRUE" or not is_plain(host)
         if below.upper() == "TRUE" and not is_public_suffix(host):
