@@ -105,6 +105,10 @@ def test_few_examples_are_enough_for_a_topic(
         found = {row["page"] for row in rows if row["relevant"]}
         assert len(found & set(wanted)) >= 16
         assert len(found & set(others)) <= 4
+        # The examples themselves count, whatever else the pages say.
+        assert tomllib.loads(Path("t.topic").read_text())["example_urls"] == WANTED[:3]
+        rows = json.loads(told(capsys, *test[:3], *WANTED[:3], *at(served), "--json"))["pages"]
+        assert [(row["score"], row["why"][0][0]) for row in rows] == [(1.0, "a person said so")] * 3
 
 
 def test_pages_at_random_stand_for_the_rest_and_it_is_said(

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import repeat
 from operator import mul
 from typing import TypeVar
@@ -106,8 +106,9 @@ ENOUGH = 30.0
 class Relevance:
     """Score: 0.5 at the cut, 1 for the best of the crawl (`Among`); relevant from 0.5 on.
 
-    `beta` says how much more recall counts than precision (as in F-beta): the cut is divided by its
-    root. Memory is bounded: `KEPT` pages of at most 1.2 kB each.
+    `wanted` are URLs of pages that are wanted, as soon as they come. `beta` says how much more
+    recall counts than precision (as in F-beta): the cut is divided by its root. Memory is bounded:
+    `KEPT` pages of at most 1.2 kB each.
     """
 
     threshold = 0.5
@@ -120,6 +121,7 @@ class Relevance:
         *,
         positive: Sequence[Page] = (),
         negative: Sequence[Page] = (),
+        wanted: Collection[str] = (),
         beta: float = 1.0,
     ) -> None:
         if wish is None and not positive:
@@ -131,6 +133,7 @@ class Relevance:
         self._inexact = np.array(
             [INEXACT_RUN if leaf.is_run else INEXACT for leaf in self._matcher.leaves]
         )
+        self._wanted = frozenset(wanted)
         self._beta = beta
         self._reader = Reader(wish, self._matcher)
         self._pages: dict[str, KeptPage] = {}
@@ -162,10 +165,11 @@ class Relevance:
         if not (self.takes_wordless or has_words(page)):
             return Judgement(0.0, False, 0.0)
         kept, reasons, counts = self._reader.read(page)
-        kept.label = before.label if (before := self._pages.get(page.url)) else 0
+        before = self._pages.get(page.url)
+        kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
         words, evidence, led = self._told_of(kept, counts)
-        self._surer += evidence > self._model.seed_words
+        self._surer += evidence > self._model.seed_words or kept.label > 0
         if self._reader.frequencies.pages >= self._due():
             self._learn()
             words, evidence, led = self._told_of(kept, counts)
@@ -188,6 +192,8 @@ class Relevance:
             why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
+        if kept.label > 0:
+            why = _SAID
         if score and not why:
             why = (("its words, with those of other pages", score),)
         return Judgement(score, relevant, float(relevant), why)
@@ -434,7 +440,7 @@ class Relevance:
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
             if page.label:
-                why = [("a person said so", float(page.label))]
+                why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]
             revised.append((page.url, Judgement(score, relevant, float(relevant), tuple(why))))
         return revised
@@ -471,6 +477,7 @@ class Relevance:
             self._key = bytes.fromhex(state["key"])[:64]
 
 
+_SAID = (("a person said so", 1.0),)
 _LINKED = "pages that it is linked with stand for it"
 
 

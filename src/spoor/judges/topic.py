@@ -306,7 +306,7 @@ def judge_of_topic(source: TopicFile) -> Judge:
     """
     judges: list[Judge] = [TextPattern(pattern) for pattern in source.patterns]
     judges += [UrlPattern(pattern) for pattern in source.url_patterns]
-    if source.example_urls:
+    if source.example_urls and source.method != "words":
         judges.append(UrlPattern("^(?:" + "|".join(map(re.escape, source.example_urls)) + ")$"))
     if source.method != "patterns":
         judges.insert(0, _judge_by_method(source))
@@ -439,7 +439,9 @@ def _words(source: TopicFile) -> Judge:
     pages = [Page(f"{_EXAMPLE}{at}", text=text) for at, text in enumerate(texts)]
     positive, negative = pages[: len(topic.examples)], pages[len(topic.examples) :]
     beta = float(source.settings.get("beta", 1.0))
-    return Relevance(wish, positive=positive, negative=negative, beta=beta)
+    return Relevance(
+        wish, positive=positive, negative=negative, wanted=source.example_urls, beta=beta
+    )
 
 
 _EXAMPLE = "http://file.invalid/example-"

@@ -91,6 +91,8 @@ class TopicDraft:
     query: str = ""
     keywords: Sequence[str] = ()
     texts: Sequence[str] = ()
+    example_urls: Sequence[str] = ()
+    """Pages that count as soon as the crawl fetches them."""
     negative_texts: Sequence[str] = ()
     patterns: Sequence[str] = ()
     url_patterns: Sequence[str] = ()
@@ -126,6 +128,7 @@ class TopicDraft:
         """Add examples, fewer than a classifier needs: the default judge learns what they have in
         common, against the pages of the crawl."""
         self.texts = [text_of(page) for page in positive]
+        self.example_urls = [page.url for page in positive if page.url.startswith("http")]
         self.negative_texts = [text_of(page) for page in negative]
         self.relevant["method"] = "words"
         self.summary = f", by likeness to {len(positive)} pages, against what the crawl sees"
@@ -209,6 +212,7 @@ class TopicDraft:
             ("keywords", self.keywords),
             ("patterns", self.patterns),
             ("url_patterns", self.url_patterns),
+            ("example_urls", self.example_urls),
             ("example_texts", self.texts),
             ("negative_texts", self.negative_texts),
         ):
