@@ -119,6 +119,14 @@ def test_what_is_asked_has_a_limit(limits: Limits, model: Model, tmp_path: Path)
     assert not any(slow.judge(one).why[0][0].startswith("ask says") for one in pages(30))
 
 
+def test_what_a_model_thinks_is_no_verdict(model: Model) -> None:
+    model.broken = "<think>No menu, so yes or no?</think>Yes: glaze"
+    assert chat.ask("A page", "Pots?").score == 1.0
+    model.broken = "<think>No menu, so"
+    with pytest.raises(ValueError, match="still thought"):
+        chat.ask("A page", "Pots?")
+
+
 def test_without_an_answer_the_cheap_verdict_stays(model: Model, tmp_path: Path) -> None:
     model.broken = "Perhaps."
     judge = SecondOpinion(Function(by_length), chat.ask, name="model")

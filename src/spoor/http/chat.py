@@ -17,6 +17,8 @@ from spoor.judges.named import for_topics
 
 TIMEOUT = 60.0
 """Seconds of a whole answer."""
+TOKENS = 60
+"""Most of an answer."""
 _MOST = 1 << 20
 """Bytes of an answer."""
 _VERDICT = re.compile(r"\b(yes|no)\b[\s.,:;*–—-]*(.*)", re.IGNORECASE | re.DOTALL)
@@ -36,7 +38,7 @@ def ask(text: str, prompt: str) -> Answer:
     question = {
         "model": os.environ.get("SPOOR_CHAT_MODEL", "default"),
         "temperature": 0,
-        "max_tokens": 60,
+        "max_tokens": TOKENS,
         "messages": [
             {"role": "system", "content": _TASK},
             {"role": "user", "content": f"{prompt}\n\nThe page:\n\n{text}"},
@@ -51,11 +53,14 @@ def ask(text: str, prompt: str) -> Answer:
 
 
 def _verdict(data: bytes) -> Answer:
-    """The verdict in a reply. Raises ValueError where it has none."""
+    """The verdict in a reply, after what the model thought. Raises ValueError for none."""
     try:
         said = str(json.loads(data)["choices"][0]["message"]["content"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ValueError("the model's server sent no chat completion") from error
+    said = said.rpartition("</think>")[2]
+    if "<think>" in said:
+        raise ValueError(f"the model still thought after {TOKENS} tokens; let it answer at once")
     found = _VERDICT.search(said)
     if found is None:
         raise ValueError(f"the model said neither yes nor no: {said[:80]!r}")
