@@ -247,6 +247,10 @@ class Advisor:
         return "they have the words, but are not about them; write fewer or broader words"
 
     def _why_all(self) -> str:
+        if self._wish is None:
+            return (
+                "if that is too many, say more narrowly what counts, or label some that should not"
+            )
         seen = min(self._pages, VOCABULARY_PAGES)
         common = [
             f"*{word}*"
