@@ -159,6 +159,25 @@ def test_the_plural_of_an_abbreviation_is_the_abbreviation(typed: str, parts: li
     assert Matcher(parse(typed)).parts == parts
 
 
+@pytest.mark.parametrize(
+    ("typed", "title", "exact"),
+    [
+        ("데이터베이스", "데이터 베이스를 설치", True),
+        ("데이터베이스", "데이터베이스에서", True),
+        ("데비안설치", "데비안을 설치하려면", True),
+        ("데비안설치", "데비안, 그리고 설치", False),
+        ("データベース", "データ・ベース入門", True),
+        ("网络应用", "网络的应用", True),
+        ("网络应用", "应用于网络", False),
+    ],
+)
+def test_a_space_or_a_particle_within_a_compound(typed: str, title: str, exact: bool) -> None:
+    judge = Relevance(parse(typed))
+    judge.judge(Page(SITE, title=title))
+    found = float(judge._pages[SITE].evidence[0, 0])
+    assert found == pytest.approx(0.36 * exact)
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + √0.27) / 2)² = 0.3134. Once a title, a URL or
     an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""

@@ -42,6 +42,8 @@ LENGTH = 0.75
 _LIKE = 0.4
 """Least share of common character trigrams (Jaccard) of words that are alike."""
 
+_BETWEEN = r"[の的을를의]?[\s・]?"
+"""What may stand within a compound of a script without spaces: a particle, a space."""
 _PLURAL = re.compile(r"\b([A-Z][A-Z0-9]+)['’]?s\b")
 """Of an abbreviation, as in PDFs; stemmers of most languages do not know it."""
 
@@ -111,6 +113,11 @@ class Matcher:
             at: re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, leaf.parts)) + r"(?!\w)")
             for at, leaf in enumerate(self.leaves)
             if leaf.ordered
+        }
+        self._compounds = {
+            at: re.compile(_BETWEEN.join(leaf.shown))
+            for at, leaf in enumerate(self.leaves)
+            if len(leaf.parts) > 1 and UNSPACED.fullmatch(leaf.shown)
         }
 
     # ---------------------------------------------------------------- the tree
@@ -197,11 +204,11 @@ class Matcher:
         self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
     ) -> tuple[float, float]:
         """How often a leaf stands in a part of a page, as it is and as something like it, from how
-        often its parts do. `text` is that part of the page, lower-case."""
+        often its parts do. `text` is that part of the page."""
         numbers = self.part_numbers[leaf]
         if leaf in self._phrases:
             if all(number in exact for number in numbers):
-                return float(len(self._phrases[leaf].findall(text))), 0.0
+                return float(len(self._phrases[leaf].findall(text.lower()))), 0.0
             return 0.0, 0.0
         if len(numbers) == 1:
             (number,) = numbers
@@ -213,7 +220,11 @@ class Matcher:
         share = len(counts) / len(numbers)
         if share == 1.0:
             return min(counts), 0.0
-        return 0.0, share * share * min(counts) if share >= 0.5 else 0.0
+        if share < 0.5:
+            return 0.0, 0.0
+        if leaf in self._compounds and (found := self._compounds[leaf].findall(text)):
+            return float(len(found)), 0.0
+        return 0.0, share * share * min(counts)
 
 
 def says_little(word: str) -> bool:

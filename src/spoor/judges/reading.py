@@ -161,8 +161,7 @@ class Reader:
                 if name == "anchors":
                     exact, like = led.get(at, (0.0, 0.0))
                 elif name in found and (found[name][0] or found[name][1]):
-                    lower = fields[name].lower() if len(leaf.parts[0]) == 1 or leaf.ordered else ""
-                    exact, like = matcher.leaf_counts(at, *found[name], lower)
+                    exact, like = matcher.leaf_counts(at, *found[name], fields[name])
                 else:
                     continue
                 if not exact and not like:
@@ -210,7 +209,7 @@ class Reader:
             return
         counts = self._anchors.setdefault(number, {})
         for at in range(len(self._matcher.leaves)):
-            one, other = self._matcher.leaf_counts(at, exact, like, anchor.lower())
+            one, other = self._matcher.leaf_counts(at, exact, like, anchor)
             if one or other:
                 before = counts.get(at, (0.0, 0.0))
                 counts[at] = before[0] + one, before[1] + other
