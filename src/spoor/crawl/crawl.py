@@ -14,14 +14,11 @@ waits for the host's delay; the policy still learns from its Choice once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from itertools import groupby
 from typing import Any
 
-from spoor.crawl.flight import Counts, Flight
-from spoor.crawl.paths import path_to
+from spoor.crawl.flight import Counts, Flight, Flights
+from spoor.crawl.link_entry import LinkEntry
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
-from spoor.crawl.shard_links import ShardLinks
 from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
 from spoor.learn.state import page_row, revive_page
@@ -41,13 +38,11 @@ from spoor.protocols import (
 )
 from spoor.types import (
     NO_PARENT,
-    Anchor,
     Choice,
     Deferred,
     Failed,
     Fetch,
     Finished,
-    HeldLink,
     Judgement,
     Link,
     LinkBatch,
@@ -65,7 +60,7 @@ from spoor.types import (
 )
 from spoor.web.urls import host, registrable_domain
 
-FORMAT = 4
+FORMAT = 5
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0
@@ -116,15 +111,17 @@ class Crawl:
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
-        self._admit = admit
         self.link_filter = link_filter
         self.outbox = outbox
-        self._shard_links = None if outbox is None else ShardLinks(outbox, frontier)
-        self._flights: dict[int, Flight] = {}
-        self._by_link: dict[LinkId, int] = {}
-        self._away = 0
-        """Flights that wait long."""
-        self._next_ticket = 0
+        self._entry = LinkEntry(
+            frontier,
+            lambda seen: self._call("observe", self.policy.observe, seen),
+            admit=admit,
+            link_filter=link_filter,
+            outbox=outbox,
+        )
+        self._shards = self._entry.shards
+        self._flights = Flights()
         self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
@@ -139,30 +136,14 @@ class Crawl:
     def seed(self, urls: Iterable[str | Link]) -> int:
         """Enter canonical URLs as seeds, or links with words of their own; returns how many were
         new. Seeds that other shards own are left to them."""
-        links = [
-            Link(one, Anchor(position=index), "seed") if isinstance(one, str) else one
-            for index, one in enumerate(urls)
-        ]
-        if self.link_filter is not None:
-            self.link_filter.seed([link.url for link in links if link.kind == "seed"])
-        if self.outbox is not None:
-            links = [link for link in links if self.outbox.owns(link.url)]
-        seen = self.frontier.add(links, NO_PARENT, 0.0, 0)
-        if len(seen):
-            self._call("observe", self.policy.observe, seen)
-        return sum(seen.first)
+        return self._entry.seed(urls)
 
     def reopen_seeds(self, urls: Iterable[str]) -> None:
         """Open seeds again, where no page ever came and nothing is left to ask for: what failed
         may be mended."""
         if self.counts.pages or self._flights or self.frontier.open_count:
             return
-        for url in urls:
-            if (link := self.frontier.find(url)) is not None:
-                self.frontier.reopen(link)
-                seen = self.frontier.add([Link(url, Anchor(), "seed")], NO_PARENT, 0.0, 0)
-                seen.first = [True] * len(seen)
-                self._call("observe", self.policy.observe, seen)
+        self._entry.seed_again(urls)
 
     def next(self, now: float) -> NextStep:
         """The next step. `now`: seconds of any clock that never goes back."""
@@ -171,14 +152,14 @@ class Crawl:
             self.revise()
         while True:
             done = self._stopped is not None or self._budget_used()
-            if done and self._away and self._away == len(self._flights):
-                self._leave(next(iter(self._by_link)), now)
+            if done and self._flights.away and self._flights.away == len(self._flights):
+                self._leave(self._flights.oldest(), now)
                 continue
             if self._is_over() and not self._release(over=True):
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
-                if self._flights[self._by_link[link]].away and self._budget_used():
+                if self._flights.of(link)[1].away and self._budget_used():
                     self._leave(link, now)
                     continue
                 return self._request_again(link, now)
@@ -187,7 +168,7 @@ class Crawl:
             offer = self.frontier.offer(now)
             if len(offer):
                 choice = choose(self.policy, offer)
-                why = self._skip_reason(choice.link, self.frontier.url(choice.link))
+                why = self._entry.skip_reason(choice.link, self.frontier.url(choice.link))
                 if not why:
                     return self._fetch(choice, now)
                 self._skip(choice, why)
@@ -216,7 +197,7 @@ class Crawl:
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
         self.frontier.settle(flight.link, now)
-        self._end_flight(reply.ticket, flight)
+        self._flights.end(reply.ticket)
         judgement = judge_page(self.judge, reply.page)
         counts = self.counts
         counts.pages += 1
@@ -225,7 +206,7 @@ class Crawl:
         if self._looks_ahead:
             self._held[flight.link] = (reply.page, judgement.score)
         else:
-            self._enter(reply.page, flight.link, judgement.score)
+            self._expand(reply.page, flight.link, judgement.score)
         outcome = self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
         if self._verdicts is not None:
             self._verdicts.note(flight.link, reply.ticket, judgement)
@@ -286,12 +267,7 @@ class Crawl:
 
     def enter(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
-        assert self._shard_links is not None
-        seen = self._shard_links.enter(batch)
-        if len(seen):
-            self._call("observe", self.policy.observe, seen)
-        self._shard_links.close_done(batch.done)
-        return sum(seen.first)
+        return self._entry.batch(batch)
 
     def split(self, now: float) -> int:
         """Send everything that `outbox` no longer owns to its new shards, after the hosts were
@@ -301,11 +277,11 @@ class Crawl:
         """
         outbox, frontier = self.outbox, self.frontier
         assert outbox is not None
-        assert self._shard_links is not None
+        assert self._shards is not None
         left: set[LinkId] = set()
-        for ticket, flight in list(self._flights.items()):
+        for ticket, flight in self._flights.items():
             if not outbox.owns(url := frontier.url(flight.link)):
-                self._shard_links.send(flight.link, url, flight.crossed)
+                self._shards.send(flight.link, url, flight.crossed)
                 left.add(flight.link)
                 if not flight.flying:
                     frontier.take(flight.link, now)
@@ -313,7 +289,7 @@ class Crawl:
                 self._end_without_page(
                     Failed(ticket, "cancelled", "its host is another shard's now"), flight
                 )
-        return self._shard_links.send_open(left)
+        return self._shards.send_open(left)
 
     def stop(self, reason: str) -> None:
         """Choose no more links; `next` returns Finished once nothing is in flight."""
@@ -337,22 +313,12 @@ class Crawl:
 
     def chosen(self) -> list[tuple[str, Choice]]:
         """URL and Choice of every ticket in flight, oldest first."""
-        return [
-            (self.frontier.url(flight.link), flight.choice) for flight in self._flights.values()
-        ]
+        return [(self.frontier.url(flight.link), flight.choice) for flight in self._flights]
 
     def path(self, link: LinkId) -> list[str]:
         """URLs from a seed to this link, along the pages on which each was first seen; of a long
         path the last ones (see `path_to`)."""
-        if self._shard_links is not None:
-            return self._shard_links.path(link)
-        return path_to(self.frontier, link)
-
-    def _found_on(self, link: LinkId) -> str:
-        steps = self.frontier.path(link, 2)
-        if len(steps) == 2:
-            return self.frontier.url(steps[0])
-        return "".join(self.path(link)[-2:-1])
+        return self._entry.path(link)
 
     def save(self) -> State:
         """The state of the crawl, tickets in flight included."""
@@ -361,19 +327,18 @@ class Crawl:
             for link, (page, score) in self._held.items()
         }
         counts = self.counts
-        sent = {"away": [], "came": []} if self._shard_links is None else self._shard_links.save()
+        sent = {"away": [], "came": []} if self._shards is None else self._shards.save()
         return {
             "format": FORMAT,
             "counts": {name: getattr(counts, name) for name in Counts.__slots__},
-            "next_ticket": self._next_ticket,
             "stopped": self._stopped,
             "held": held,
-            "flights": [flight.row(ticket) for ticket, flight in self._flights.items()],
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
             "judge": self.judge.save() if isinstance(self.judge, Stateful) else None,
             "link_filter": None if self.link_filter is None else self.link_filter.save(),
             "outbox": None if self.outbox is None else self.outbox.save(),
+            **self._flights.save(),
             **sent,
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
         }
@@ -403,19 +368,16 @@ class Crawl:
         if self.outbox is not None:
             self.outbox.load(state["outbox"])
             self.pages = self.outbox.grant
-        if self._shard_links is not None:
-            self._shard_links.load(state)
+        if self._shards is not None:
+            self._shards.load(state)
         counts = {name: int(count) for name, count in state["counts"].items() if name != "reward"}
         self.counts = Counts(**counts, reward=float(state["counts"]["reward"]))
-        self._next_ticket = int(state["next_ticket"])
         self._stopped = state["stopped"]
         self._held = {
             int(link): (revive_page(held["page"]), held["score"])
             for link, held in state["held"].items()
         }
-        self._flights = {row["ticket"]: Flight.of(row) for row in state["flights"]}
-        self._by_link = {flight.link: ticket for ticket, flight in self._flights.items()}
-        self._away = sum(flight.away for flight in self._flights.values())
+        self._flights.load(state)
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
@@ -423,7 +385,7 @@ class Crawl:
     def reissue(self, now: float) -> int:
         """Request every ticket in flight again, with each host's delay: after a load in a new
         process, since the requests ended with the old one. Returns how many there are."""
-        lost = [flight for flight in self._flights.values() if flight.flying]
+        lost = [flight for flight in self._flights if flight.flying]
         for flight in lost:
             flight.flying = False
             self.frontier.settle(flight.link, now, now)
@@ -434,28 +396,15 @@ class Crawl:
 
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
-        ticket = self._ticket()
-        crossed = 0 if self._shard_links is None else self._shard_links.crossed(choice.link)
-        self._flights[ticket] = Flight(choice.link, choice, crossed=crossed)
-        self._by_link[choice.link] = ticket
+        crossed = 0 if self._shards is None else self._shards.crossed(choice.link)
+        ticket = self._flights.begin(Flight(choice.link, choice, crossed=crossed))
         self.counts.requests += 1
         return Fetch(ticket, url, host, choice)
 
-    def _ticket(self) -> int:
-        self._next_ticket += 1
-        return self._next_ticket - 1
-
-    def _skip_reason(self, link: LinkId, url: str) -> str:
-        return "" if self.link_filter is None else self.link_filter.skip(link, url)
-
     def _skip(self, choice: Choice, why: str) -> None:
-        if self.link_filter is not None:
-            seen = self.frontier.in_links(choice.link)
-            url = self.frontier.url(choice.link)
-            self.link_filter.dropped(url, seen[-1] if seen else None)
-        self.frontier.drop(choice.link)
+        self._entry.drop(choice.link)
         self.counts.skipped += 1
-        failed = Failed(self._ticket(), "skipped", why)
+        failed = Failed(self._flights.new_ticket(), "skipped", why)
         self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))
 
     def _is_over(self) -> bool:
@@ -467,7 +416,7 @@ class Crawl:
 
     def _budget_used(self) -> bool:
         return self.pages is not None and (
-            self.counts.pages + len(self._flights) - self._away >= self.pages
+            self.counts.pages + len(self._flights) - self._flights.away >= self.pages
         )
 
     def _finish(self) -> Finished:
@@ -486,40 +435,28 @@ class Crawl:
 
     def _leave(self, link: LinkId, now: float) -> None:
         """End a flight that waits long, since the budget is used or the crawl is stopped."""
-        ticket = self._by_link[link]
-        flight, found = self._flights[ticket], self.frontier.in_links(link)
+        ticket, flight = self._flights.of(link)
+        found = self.frontier.in_links(link)
         self.frontier.take(link, now)
         self.frontier.settle(link, now)
         reason = "it had to wait for its host, and the crawl was done meanwhile"
         self._end_without_page(Failed(ticket, "cancelled", reason), flight)
         if flight.crossed and found:  # open, for whoever goes on with a larger budget
-            self.frontier.reopen(link)
-            one = found[0]
-            again = [Link(self.frontier.url(link), one.anchor, one.kind)]
-            seen = self.frontier.add(again, one.parent, one.parent_score, one.depth)
-            seen.first = [True] * len(seen)
-            self._call("observe", self.policy.observe, seen)
+            self._entry.again(link, found[0])
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
-        ticket = self._by_link[link]
-        flight = self._flights[ticket]
-        self._away -= flight.away
-        flight.away = False
+        ticket, flight = self._flights.of(link)
+        self._flights.again(flight)
         url, host = self.frontier.take(link, now)
-        flight.flying = True
-        flight.attempt += 1
         self.counts.requests += 1
         return Fetch(ticket, url, host, flight.choice, flight.attempt)
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
-        flight.hops += 1
-        leaves = self._shard_links is not None and not self._shard_links.owns(reply.location)
+        leaves = self._shards is not None and not self._shards.owns(reply.location)
         crosses = leaves or _domain(reply.location) != _domain(self.frontier.url(flight.link))
         # What the user named may lead where it likes, and a shard has no turn to wait for.
         stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
-        if crosses:
-            flight.hops, flight.before = 0, flight.attempt
-            flight.crossed += 1
+        flight.redirected(crosses=crosses)
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
             self.frontier.settle(flight.link, now)
             failed = Failed(
@@ -530,17 +467,15 @@ class Crawl:
         elif flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
-        elif why := self._skip_reason(flight.link, reply.location):
+        elif why := self._entry.skip_reason(flight.link, reply.location):
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
-        elif leaves and self._shard_links is not None:
-            self._shard_links.send(flight.link, reply.location, flight.crossed)
+        elif leaves and self._shards is not None:
+            self._shards.send(flight.link, reply.location, flight.crossed)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
         elif self.frontier.redirect(flight.link, reply.location, now, stranger=stranger):
-            self._park(flight)
-            flight.away = stranger
-            self._away += stranger
+            self._flights.park(flight, away=stranger)
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
         else:
             failed = Failed(
@@ -553,73 +488,37 @@ class Crawl:
         gives_way = False
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
             gives_way = self.frontier.no_answer(flight.link, now)
-        flight.before += reply.kind == "later"
+        flight.tries -= reply.kind == "later"
         if reply.transient and flight.tries < self._attempts and not self._stopped:
             wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
-            self._park(flight)
-            flight.away = self.outbox is None and (gives_way or until > now + LONG_WAIT)
-            self._away += flight.away
+            long = gives_way or until > now + LONG_WAIT
+            self._flights.park(flight, away=self.outbox is None and long)
             return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
         self.frontier.settle(flight.link, now)
         return self._end_without_page(reply, flight)
 
     def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
-        self._end_flight(reply.ticket, flight)
+        self._flights.end(reply.ticket)
         self.counts.failed += reply.kind != "unchanged"
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 
-    def _park(self, flight: Flight) -> None:
-        flight.flying = False
-
-    def _end_flight(self, ticket: int, flight: Flight) -> None:
-        self._away -= flight.away
-        del self._flights[ticket], self._by_link[flight.link]
-
-    def _enter(self, page: Page, parent: LinkId, score: float) -> None:
+    def _expand(self, page: Page, link: LinkId, score: float) -> None:
         self.counts.expanded += 1
-        depth = self.frontier.depth(parent) + 1
-        if self.link_filter is not None:
-            found_on = partial(self._found_on, parent)
-            links = self.link_filter.admit(page, depth, parent, score, found_on)
-        else:
-            links = page.links if self._admit is None else self._admit(page, depth)
-        if self.outbox is not None:
-            links = self.outbox.keep(page, links, score, depth, lambda: self.path(parent))
-        seen = self.frontier.add(links, parent, score, depth)
-        seen.page = page
-        if len(seen):
-            self._call("observe", self.policy.observe, seen)
+        self._entry.page(page, link, score)
 
     def _learn(self, outcome: Outcome) -> Outcome:
-        if self.link_filter is not None:
-            self.link_filter.ended(outcome, partial(self._found_on, outcome.choice.link))
+        self._entry.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
         self._release(over=False)
         return outcome
 
     def _release(self, *, over: bool) -> bool:
-        """Enter the links that the filter no longer holds back; whether any link is open. `over`:
-        the crawl would end else."""
-        if self.link_filter is None or self._stopped is not None or (over and self._budget_used()):
+        """See `LinkEntry.release`; nothing enters once no more link may be chosen."""
+        if self._stopped is not None or (over and self._budget_used()):
             return False
-        released = self.link_filter.release(over=over)
-        for (parent, score, depth, dropped, _), group in groupby(released, _together):
-            links: Sequence[Link] = [held.link for held in group]
-            if self.outbox is not None:
-                page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
-                path = [] if parent == NO_PARENT else self.path(parent)
-                links = self.outbox.keep(page, links, score, depth, path.copy)
-            known = self.frontier.find(links[0].url) if dropped and links else None
-            if known is not None:
-                self.frontier.reopen(known)
-            seen = self.frontier.add(links, parent, score, depth)
-            if len(seen):
-                if known is not None:  # its policy chose it once, and knows it no more
-                    seen.first = [True] * len(seen)
-                self._call("observe", self.policy.observe, seen)
-        return self.frontier.open_count > 0
+        return self._entry.release(over=over)
 
     def judged_before(self) -> None:
         """Its judge knows pages of an earlier crawl: newer verdicts on them are none of this
@@ -635,7 +534,7 @@ class Crawl:
                 self.policy, "expand", f"returned {link}, which is not fetched and waiting"
             )
         page, score = self._held.pop(link)
-        self._enter(page, link, score)
+        self._expand(page, link, score)
 
     def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
         return call_plugin(self.policy, name, method, *arguments)
@@ -643,8 +542,3 @@ class Crawl:
 
 def _domain(url: str) -> str:
     return registrable_domain(host(url))
-
-
-def _together(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
-    """Held links that are alike in it enter the frontier at once: one by one those that it has."""
-    return held.parent, held.score, held.depth, held.dropped, held.link.url if held.dropped else ""

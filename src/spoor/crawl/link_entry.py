@@ -1,0 +1,159 @@
+"""Which links enter the frontier of a crawl: what a filter admits, holds back and drops, and what
+other shards own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import groupby
+
+from spoor.crawl.paths import path_to
+from spoor.crawl.shard_links import ShardLinks
+from spoor.protocols import Frontier, LinkFilter, Outbox
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    HeldLink,
+    InLink,
+    InLinks,
+    Link,
+    LinkBatch,
+    LinkId,
+    Outcome,
+    Page,
+)
+
+
+class LinkEntry:
+    """The door of a frontier. `observe` is called with the links that entered, where there are any;
+    `admit`, `link_filter` and `outbox` are those of the crawl."""
+
+    def __init__(
+        self,
+        frontier: Frontier,
+        observe: Callable[[InLinks], None],
+        *,
+        admit: Callable[[Page, int], Sequence[Link]] | None,
+        link_filter: LinkFilter | None,
+        outbox: Outbox | None,
+    ) -> None:
+        self._frontier = frontier
+        self._observe = observe
+        self._admit = admit
+        self._filter = link_filter
+        self._outbox = outbox
+        self.shards = None if outbox is None else ShardLinks(outbox, frontier)
+        """What is known of links that crossed the border of this shard; None without shards."""
+
+    def seed(self, urls: Iterable[str | Link]) -> int:
+        """Enter seeds; returns how many were new. Those that other shards own are left to them."""
+        links = [
+            Link(one, Anchor(position=index), "seed") if isinstance(one, str) else one
+            for index, one in enumerate(urls)
+        ]
+        if self._filter is not None:
+            self._filter.seed([link.url for link in links if link.kind == "seed"])
+        if self._outbox is not None:
+            links = [link for link in links if self._outbox.owns(link.url)]
+        return self._enter(links, NO_PARENT, 0.0, 0)
+
+    def page(self, page: Page, parent: LinkId, score: float) -> None:
+        """Enter the links of a page with this score, whose own link is `parent`."""
+        depth = self._frontier.depth(parent) + 1
+        if self._filter is not None:
+            links = self._filter.admit(page, depth, parent, score, partial(self.found_on, parent))
+        else:
+            links = page.links if self._admit is None else self._admit(page, depth)
+        if self._outbox is not None:
+            links = self._outbox.keep(page, links, score, depth, lambda: self.path(parent))
+        self._enter(links, parent, score, depth, page)
+
+    def batch(self, batch: LinkBatch) -> int:
+        """Enter the links that another shard sent; returns how many were new."""
+        assert self.shards is not None
+        seen = self.shards.enter(batch)
+        if len(seen):
+            self._observe(seen)
+        self.shards.close_done(batch.done)
+        return sum(seen.first)
+
+    def seed_again(self, urls: Iterable[str]) -> None:
+        """Open seeds once more that the frontier has done."""
+        for url in urls:
+            if (link := self._frontier.find(url)) is not None:
+                self._enter([Link(url, Anchor(), "seed")], NO_PARENT, 0.0, 0, reopened=link)
+
+    def again(self, link: LinkId, first: InLink) -> None:
+        """Open a link once more that the frontier has done, as it was first seen."""
+        links = [Link(self._frontier.url(link), first.anchor, first.kind)]
+        self._enter(links, first.parent, first.parent_score, first.depth, reopened=link)
+
+    def skip_reason(self, link: LinkId, url: str) -> str:
+        """Why a URL that a link leads to is not requested; empty where it is."""
+        return "" if self._filter is None else self._filter.skip(link, url)
+
+    def drop(self, link: LinkId) -> None:
+        """A chosen link that is not requested leaves the frontier."""
+        if self._filter is not None:
+            seen = self._frontier.in_links(link)
+            self._filter.dropped(self._frontier.url(link), seen[-1] if seen else None)
+        self._frontier.drop(link)
+
+    def ended(self, outcome: Outcome) -> None:
+        """A requested link ended like this."""
+        if self._filter is not None:
+            self._filter.ended(outcome, partial(self.found_on, outcome.choice.link))
+
+    def release(self, *, over: bool) -> bool:
+        """Enter the links that the filter no longer holds back; whether any link is open. `over`:
+        the crawl would end else."""
+        if self._filter is None:
+            return False
+        released = self._filter.release(over=over)
+        for (parent, score, depth, dropped, _), group in groupby(released, _together):
+            links: Sequence[Link] = [held.link for held in group]
+            if self._outbox is not None:
+                page = None if parent == NO_PARENT else Page(self._frontier.url(parent))
+                path = [] if parent == NO_PARENT else self.path(parent)
+                links = self._outbox.keep(page, links, score, depth, path.copy)
+            known = self._frontier.find(links[0].url) if dropped and links else None
+            self._enter(links, parent, score, depth, reopened=known)
+        return self._frontier.open_count > 0
+
+    def path(self, link: LinkId) -> list[str]:
+        """See `path_to`."""
+        return path_to(self._frontier, link) if self.shards is None else self.shards.path(link)
+
+    def found_on(self, link: LinkId) -> str:
+        """URL of the page on which a link was first seen; empty for a seed."""
+        steps = self._frontier.path(link, 2)
+        if len(steps) == 2:
+            return self._frontier.url(steps[0])
+        return "".join(self.path(link)[-2:-1])
+
+    def _enter(
+        self,
+        links: Sequence[Link],
+        parent: LinkId,
+        score: float,
+        depth: int,
+        page: Page | None = None,
+        *,
+        reopened: LinkId | None = None,
+    ) -> int:
+        """Returns how many were new. `reopened`: the link of them that is open once more, which the
+        policy knows no longer since it chose it."""
+        if reopened is not None:
+            self._frontier.reopen(reopened)
+        seen = self._frontier.add(links, parent, score, depth)
+        seen.page = page
+        if reopened is not None:
+            seen.first = [True] * len(seen)
+        if len(seen):
+            self._observe(seen)
+        return sum(seen.first)
+
+
+def _together(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
+    """Held links that are alike in it enter the frontier at once: one by one those that it has."""
+    return held.parent, held.score, held.depth, held.dropped, held.link.url if held.dropped else ""
